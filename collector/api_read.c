@@ -13,7 +13,7 @@
 #include "collector/store/store_naming.h"
 #include "collector/store/store_values.h"
 
-enum { LIST_LIMIT = 50, FACET_LIMIT = 20 };
+enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2 };
 
 static json_t *moment_json(int64_t moment_ms)
 {
@@ -286,13 +286,17 @@ void api_get_report(struct http_request *request)
 
 void api_health(struct http_request *request)
 {
-    struct store_totals totals;
-    enum ch_status status = store_count(collector_of(request)->store, "", &totals);
-    if (status != CH_OK) {
-        api_fail_store(request, status, "store");
+    api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
+}
+
+void api_ready(struct http_request *request)
+{
+    if (ingest_ready(collector_of(request)->ingest)) {
+        api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
         return;
     }
-    api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
+    http_fail(request, 503, "the store takes no reports now");
+    request->answer.retry_after_s = READY_AFTER_S;
 }
 
 void api_metrics(struct http_request *request)

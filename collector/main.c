@@ -25,22 +25,26 @@
 #include "collector/server/retention.h"
 #include "collector/server/sessions.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_outage.h"
 #include "report/json_arena.h"
 #include "report/own.h"
 
 enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
-    STOP_MS = 5000,
+    STOP_MS = 5000,       // for the requests that are being served
+    STOP_MAX_S = 15,      // for all of the rest
     HEAP_SLACK = 8 << 20, // free bytes at a heap's end that are not given back
     HEAP_STEP = 1 << 20,  // bytes that a heap grows by
     PATH_SIZE = 4096,
     STATE_SIZE = PATH_SIZE - 64
 };
 
-static const struct ingest_limits ingest_limits = {
-    .batch = 256, .queue = 8192, .queue_bytes = 256 << 20, .add = store_add
-};
+static const struct ingest_limits ingest_limits = { .batch = 256,
+                                                    .queue = 8192,
+                                                    .queue_bytes = 256 << 20,
+                                                    .add = store_add,
+                                                    .check = store_check };
 
 static int say_collector_line(int code, const char *sentence)
 {
@@ -206,8 +210,32 @@ static void wait_for_stop(struct http_server *server, struct access *access,
     }
 }
 
-// serve_until_told runs until a signal, then lets current requests finish: first it
-// accepts no new ones, then it empties the store's queue, then it ends the threads.
+// end_late is a thread that ends the collector if it did not end by itself: what was
+// acknowledged is in the store, and everything else is sent again.
+static void *end_late(void *context)
+{
+    const struct timespec patience = { .tv_sec = STOP_MAX_S };
+    (void)context;
+    nanosleep(&patience, NULL);
+    fprintf(stderr, "crashhook-collector: could not stop within %d s, ends now\n",
+            STOP_MAX_S);
+    _exit(EXIT_FAILED);
+}
+
+// stop_serving lets current requests finish: first no new ones are accepted, then the
+// store's queue is emptied, as far as the store still answers, then the threads end.
+static void stop_serving(struct collector *collector, struct http_server *server)
+{
+    pthread_t late;
+    if (pthread_create(&late, NULL, end_late, NULL) == 0)
+        pthread_detach(late);
+    http_quiesce(server, STOP_MS);
+    store_give_up(collector->store);
+    ingest_stop(collector->ingest);
+    http_stop(server);
+}
+
+// serve_until_told runs until a signal.
 static int serve_until_told(struct collector *collector,
                             const struct listener *listener, struct access *access,
                             const sigset_t *stops)
@@ -226,9 +254,7 @@ static int serve_until_told(struct collector *collector,
     fprintf(stderr, "crashhook-collector: listening on http://%s/\n",
             listener->address);
     wait_for_stop(server, access, stops);
-    http_quiesce(server, STOP_MS);
-    ingest_stop(collector->ingest);
-    http_stop(server);
+    stop_serving(collector, server);
     return 0;
 }
 
@@ -285,7 +311,11 @@ static int open_and_serve(const struct options *options,
     pthread_mutex_init(&collector->large, NULL);
 
     int code = EXIT_FAILED;
+    // No thread runs yet. Until the store is open, a signal simply ends the program:
+    // to reach a database, or to upgrade it, may take any time.
+    pthread_sigmask(SIG_UNBLOCK, stops, NULL);
     enum ch_status status = store_open(options->store, error, &collector->store);
+    pthread_sigmask(SIG_BLOCK, stops, NULL);
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);

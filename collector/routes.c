@@ -28,6 +28,7 @@ const struct http_route routes_table[] = {
     { "GET", "/compare", HTTP_READ, ACCESS_READ, .page = true, .handle = page_compare },
     { "GET", "/style.css", HTTP_OPEN, 0, .page = true, .handle = page_style },
     { "GET", "/healthz", HTTP_OPEN, 0, .handle = api_health },
+    { "GET", "/readyz", HTTP_OPEN, 0, .handle = api_ready },
     { "GET", "/metrics", HTTP_READ, ACCESS_READ, .handle = api_metrics },
     { "GET", "/api/v1/groups", HTTP_READ, ACCESS_READ, .handle = api_list_groups },
     { "GET", "/api/v1/groups/*", HTTP_READ, ACCESS_READ, .handle = api_get_group },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handlers of /api/v1, /metrics and /healthz, for the table of routes. What each of
-// them takes and answers is described in docs/collector.md.
+// The handlers of /api/v1, /metrics, /healthz and /readyz, for the table of routes.
+// What each of them takes and answers is described in docs/collector.md.
 #pragma once
 #include <jansson.h>
 
@@ -62,9 +62,11 @@ void api_erase_reports(struct http_request *request);
 // that failed, and so did the request.
 bool api_note_deed(struct http_request *request, const char *what, const char *detail);
 
-// api_metrics and api_health answer with the counters and with whether the store works.
+// api_metrics answers with the counters, api_health with whether the program works, and
+// api_ready with whether reports can be stored; neither of these waits for the store.
 void api_metrics(struct http_request *request);
 void api_health(struct http_request *request);
+void api_ready(struct http_request *request);
 
 // api_answer_json answers with a value, which it releases.
 void api_answer_json(struct http_request *request, unsigned status, json_t *json);

@@ -2,7 +2,13 @@
 #include "collector/server/ingest.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+enum { CHECK_MS = 2000, READY_MS = 10000 };
 
 struct ingest {
     struct store *store;
@@ -10,6 +16,8 @@ struct ingest {
     ingest_complain_fn *complain;
     pthread_t thread;
     struct store_upload *batch; // limits.batch of them; only the thread uses it
+    _Atomic int64_t worked_ms;  // when the store did last what it was asked to
+    atomic_bool failed;         // it has failed since
 
     pthread_mutex_t lock; // guards everything below
     pthread_cond_t changed;
@@ -21,13 +29,54 @@ struct ingest {
     bool joined;
 };
 
+// note_outcome keeps how the store did, and returns whether it failed before too.
+static bool note_outcome(struct ingest *ingest, enum ch_status status)
+{
+    if (status == CH_OK)
+        ingest->worked_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    return atomic_exchange(&ingest->failed, status != CH_OK);
+}
+
+bool ingest_ready(struct ingest *ingest)
+{
+    int64_t age_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC) - ingest->worked_ms;
+    return !ingest->failed && (ingest->limits.check == NULL || age_ms < READY_MS);
+}
+
+// await_items waits for the first item with the lock held, and returns whether the time
+// for a check came before.
+static bool await_items(struct ingest *ingest)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += CHECK_MS / 1000;
+    int result = 0;
+    while (ingest->first == NULL && !ingest->stopping && result == 0)
+        result = ingest->limits.check == NULL
+                     ? pthread_cond_wait(&ingest->changed, &ingest->lock)
+                     : pthread_cond_timedwait(&ingest->changed, &ingest->lock, &until);
+    return ingest->first == NULL && !ingest->stopping;
+}
+
+static void check_store(struct ingest *ingest)
+{
+    char error[STORE_ERROR_SIZE];
+    enum ch_status status = ingest->limits.check(ingest->store, error);
+    bool failed_before = note_outcome(ingest, status);
+    if (status != CH_OK && !failed_before)
+        ingest->complain(error);
+}
+
 // take_ingested waits for items and removes the first ones from the queue, at most a
 // batch; NULL: ingest was stopped and the queue is empty.
 static struct ingest_item *take_ingested(struct ingest *ingest, size_t *out_count)
 {
     pthread_mutex_lock(&ingest->lock);
-    while (ingest->first == NULL && !ingest->stopping)
-        pthread_cond_wait(&ingest->changed, &ingest->lock);
+    while (await_items(ingest)) {
+        pthread_mutex_unlock(&ingest->lock);
+        check_store(ingest);
+        pthread_mutex_lock(&ingest->lock);
+    }
 
     struct ingest_item *first = ingest->first;
     struct ingest_item **end = &first;
@@ -55,6 +104,7 @@ static void store_batch(struct ingest *ingest, struct ingest_item *first, size_t
         ingest->batch[i++] = item->upload;
     enum ch_status status =
         ingest->limits.add(ingest->store, ingest->batch, count, error);
+    note_outcome(ingest, status);
     if (status != CH_OK)
         ingest->complain(error);
 
@@ -94,7 +144,12 @@ enum ch_status ingest_create(struct store *store, const struct ingest_limits *li
                                .batch = batch,
                                .end = &ingest->first };
     pthread_mutex_init(&ingest->lock, NULL);
-    pthread_cond_init(&ingest->changed, NULL);
+    ingest->worked_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&ingest->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
     if (pthread_create(&ingest->thread, NULL, ingest_main, ingest) != 0) {
         ingest->joined = true;
         ingest_destroy(ingest);

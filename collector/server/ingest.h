@@ -7,6 +7,9 @@
 // answers each upload. So an answer means that the report is durable, and uploads that
 // arrive together share one fsync without waiting for a batch to fill. A full queue
 // does not grow: it refuses the report, and the sender gets a 429.
+//
+// Where nothing is to be stored the thread checks the store instead, every two seconds.
+// So ingest_ready knows how the store is without waiting for it.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,9 +39,12 @@ struct ingest_limits {
     // store_add, or a test's replacement.
     enum ch_status (*add)(struct store *store, struct store_upload *uploads,
                           size_t count, char error[STORE_ERROR_SIZE]);
+    // store_check, or NULL: the store is not checked.
+    enum ch_status (*check)(struct store *store, char error[STORE_ERROR_SIZE]);
 };
 
-// ingest_complain_fn gets one line about every batch that could not be stored.
+// ingest_complain_fn gets one line about every batch that could not be stored, and
+// about the first check that failed.
 typedef void ingest_complain_fn(const char *error);
 
 // ingest_create starts the thread; store must outlive it.
@@ -57,3 +63,7 @@ void ingest_stop(struct ingest *ingest);
 // ingest_submit hands an item over. CH_ERR_LIMIT: the queue is full. CH_END: stopped.
 CH_CHECKED enum ch_status ingest_submit(struct ingest *ingest,
                                         struct ingest_item *item);
+
+// ingest_ready says whether the store took what it was given last, and has answered
+// within the last ten seconds.
+bool ingest_ready(struct ingest *ingest);

@@ -152,7 +152,8 @@ static size_t chunk_end(const struct claimed_batch *batch, size_t start)
 static void name_chunk(struct claimed_batch *batch, size_t start, size_t end)
 {
     enum ch_status status = name_items(batch, start, end - start);
-    for (size_t i = start; status != CH_OK && end - start > 1 && i < end; i++) {
+    bool alone_too = status != CH_OK && end - start > 1;
+    for (size_t i = start; alone_too && naming_pause(batch->jobs, 0) && i < end; i++) {
         enum ch_status alone = name_items(batch, i, 1);
         (void)alone; // what is not answered is tried again, or given up
     }
@@ -263,7 +264,8 @@ static int work_once(struct claimed_batch *batch)
         store_claim(jobs->options.store, &claiming, &claimed, error);
     if (status == CH_OK && batch->count != 0)
         status = read_known(batch);
-    for (size_t start = 0; status == CH_OK && start < batch->count;) {
+    for (size_t start = 0;
+         status == CH_OK && start < batch->count && naming_pause(jobs, 0);) {
         size_t end = chunk_end(batch, start);
         name_chunk(batch, start, end);
         start = end;

@@ -9,7 +9,7 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_rest.h"
 
-enum { FIRST_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000 };
+enum { FIRST_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000, TROUBLE_MS = 5000 };
 
 struct retention {
     struct store *store;
@@ -55,7 +55,7 @@ static void *retention_main(void *context)
         if (status != CH_OK)
             retention->complain(error);
         int rest_ms = store_rest_ms(retention->store, moment_now() - began_ms);
-        wait_ms = status != CH_OK ? ROUND_MS : more ? rest_ms : LOOK_MS;
+        wait_ms = status != CH_OK ? TROUBLE_MS : more ? rest_ms : LOOK_MS;
     }
     return NULL;
 }

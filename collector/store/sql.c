@@ -60,9 +60,9 @@ enum ch_status sql_flush(struct sql *sql)
     return sql->driver->flush(sql);
 }
 
-void sql_rollback(struct sql *sql)
+bool sql_rollback(struct sql *sql)
 {
-    sql->driver->rollback(sql);
+    return sql->driver->rollback(sql);
 }
 
 enum ch_status sql_query(struct sql *sql, const char *text,

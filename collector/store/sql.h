@@ -12,6 +12,7 @@
 // A connection is used by one thread at a time. sql_sqlite.c and sql_postgres.c are the
 // drivers; nothing else includes their libraries. Users: store_*.c.
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,7 +71,7 @@ struct sql_driver {
                             const struct sql_value *values, size_t count,
                             sql_row_fn *visit, void *context);
     enum ch_status (*script)(struct sql *sql, const char *text);
-    void (*rollback)(struct sql *sql);
+    bool (*rollback)(struct sql *sql);
     void (*limit_time)(struct sql *sql, int64_t until_ms);
     int64_t (*row_number)(const struct sql_row *row, int column);
     const char *(*row_text)(const struct sql_row *row, int column);
@@ -99,7 +100,9 @@ struct sql_options {
     const char *name;                       // sqlite:PATH or postgresql://...
     const struct sql_statement *statements; // at most SQL_STATEMENTS; NULL: none
     bool reading;                           // nothing is changed through it
-    int64_t query_limit_ms;                 // longest query of a connection that reads
+    int64_t query_limit_ms;                 // longest query; 0: no limit
+    // Once it is true, no call waits for a database on another host; NULL: never.
+    const atomic_bool *abandon;
 };
 
 // sql_name_ok says whether sql_open has a driver for that name.
@@ -121,8 +124,8 @@ void sql_queue(struct sql *sql, unsigned statement, const struct sql_value *valu
 CH_CHECKED enum ch_status sql_flush(struct sql *sql);
 
 // sql_rollback rolls back the current transaction, clears the failure, and reconnects
-// if the connection was lost.
-void sql_rollback(struct sql *sql);
+// if the connection was lost. It returns whether there is a connection.
+bool sql_rollback(struct sql *sql);
 
 // sql_query runs one statement with `?1` and so on bound to values, and visits its
 // rows. CH_ERR_LIMIT: it took longer than allowed.

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <endian.h>
 #include <libpq-fe.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
+#include "collector/store/postgres_link.h"
 #include "collector/store/sql.h"
 
 enum {
     NUMBER_SIZE = 24,
     NAME_SIZE = 16,
-    PATIENCE_MS = 60000,
     UNSENT_MAX = 256 << 10, // bytes that are queued before they are sent together
     STATEMENT_SIZE = 64,    // bytes of a statement without its values, roughly
 };
@@ -22,13 +21,12 @@ enum {
 struct awaited {
     sql_row_fn *visit;
     void *context;
+    PGresult **keep; // not NULL: the result is kept there, and visited later
 };
 
 struct postgres {
     struct sql sql;
-    PGconn *connection;
-    bool reading;
-    int64_t query_limit_ms;
+    struct postgres_link link;
     bool prepared[SQL_STATEMENTS];
     struct awaited *awaited;
     size_t awaited_count;
@@ -89,13 +87,15 @@ static enum ch_status fail_postgres(struct postgres *postgres, const PGresult *r
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (sql->failed != CH_OK)
         return sql->failed;
-    if (message == NULL)
-        message = PQerrorMessage(postgres->connection);
+    if (postgres->link.late)
+        message = "the database did not answer";
+    else if (message == NULL)
+        message = PQerrorMessage(postgres->link.connection);
     state = state != NULL ? state : "";
     // 57014 (the query was cancelled) is how statement_timeout ends a query.
     sql->failed = strcmp(state, "57014") == 0 ? CH_ERR_LIMIT : CH_ERR_IO;
     sql->transient =
-        is_transient(state) || PQstatus(postgres->connection) == CONNECTION_BAD;
+        is_transient(state) || PQstatus(postgres->link.connection) == CONNECTION_BAD;
     snprintf(sql->error, sizeof(sql->error), "%.*s", (int)strcspn(message, "\n"),
              message);
     return sql->failed;
@@ -108,23 +108,6 @@ static void append_translated(struct text *out, const char *statement)
         text_append(out, *statement == '?' ? "$" : statement, 1);
 }
 
-// send_queued sends what is queued without waiting for results, and reads what the
-// server sends meanwhile: otherwise both sides could block in a write to the other.
-static bool send_queued(struct postgres *postgres)
-{
-    int left;
-    postgres->unsent = 0;
-    while ((left = PQflush(postgres->connection)) == 1) {
-        struct pollfd socket = { .fd = PQsocket(postgres->connection),
-                                 .events = POLLIN | POLLOUT };
-        if (poll(&socket, 1, PATIENCE_MS) <= 0)
-            return false;
-        if ((socket.revents & POLLIN) != 0 && !PQconsumeInput(postgres->connection))
-            return false;
-    }
-    return left == 0;
-}
-
 // send_if_much sends once much is queued: sent one by one, small statements would cost
 // both sides a system call each.
 static bool send_if_much(struct postgres *postgres, const struct bound *bound,
@@ -133,33 +116,80 @@ static bool send_if_much(struct postgres *postgres, const struct bound *bound,
     postgres->unsent += STATEMENT_SIZE;
     for (size_t i = 0; i < count; i++)
         postgres->unsent += bound->formats[i] == 1 ? (size_t)bound->lengths[i] : 0;
-    return postgres->unsent < UNSENT_MAX || send_queued(postgres);
+    if (postgres->unsent < UNSENT_MAX)
+        return true;
+    postgres->unsent = 0;
+    return postgres_link_send(&postgres->link);
 }
 
-static bool await_postgres_result(struct postgres *postgres, sql_row_fn *visit,
-                                  void *context)
+static bool await_postgres_result(struct postgres *postgres,
+                                  const struct awaited *awaited)
 {
     if (!array_reserve(&postgres->awaited, &postgres->awaited_capacity,
                        postgres->awaited_count, sizeof(postgres->awaited[0])))
         return false;
-    postgres->awaited[postgres->awaited_count++] =
-        (struct awaited){ .visit = visit, .context = context };
+    postgres->awaited[postgres->awaited_count++] = *awaited;
     return true;
 }
 
-static bool prepare_postgres_statement(struct postgres *postgres, unsigned statement,
-                                       const char *name)
+// queue_text queues a statement that nobody prepared; its text has `?1` for `$1`.
+static bool queue_text(struct postgres *postgres, const char *text,
+                       const struct bound *bound, size_t count,
+                       const struct awaited *awaited)
 {
-    const struct sql_statement *texts = &postgres->sql.statements[statement];
+    struct text CH_CLEANUP(text_deinit) translated = { 0 };
+    append_translated(&translated, text);
+    return text_ok(&translated) &&
+           PQsendQueryParams(postgres->link.connection, translated.bytes, (int)count,
+                             NULL, bound->values, bound->lengths, bound->formats, 1) &&
+           await_postgres_result(postgres, awaited) &&
+           send_if_much(postgres, bound, count);
+}
+
+// queue_settings queues what holds for the transaction that was begun: a pooler gives
+// each transaction another session.
+static bool queue_settings(struct postgres *postgres)
+{
+    char settings[POSTGRES_SETTINGS_SIZE];
+    const struct bound none = { 0 };
+    const struct awaited nobody = { 0 };
+    postgres_link_settings(&postgres->link, true, settings);
+    return queue_text(postgres, settings, &none, 0, &nobody);
+}
+
+static bool prepare_postgres_statement(struct postgres *postgres, unsigned statement,
+                                       const char *text, const char *name)
+{
+    const struct awaited nobody = { 0 };
     struct text translated = { 0 };
-    append_translated(&translated,
-                      texts->postgres != NULL ? texts->postgres : texts->sqlite);
-    bool sent = text_ok(&translated) &&
-                PQsendPrepare(postgres->connection, name, translated.bytes, 0, NULL) &&
-                await_postgres_result(postgres, NULL, NULL);
+    append_translated(&translated, text);
+    bool sent =
+        text_ok(&translated) &&
+        PQsendPrepare(postgres->link.connection, name, translated.bytes, 0, NULL) &&
+        await_postgres_result(postgres, &nobody);
     text_deinit(&translated);
     postgres->prepared[statement] = sent;
     return sent;
+}
+
+static bool queue_prepared(struct postgres *postgres, unsigned statement,
+                           const char *text, const struct bound *bound, size_t count,
+                           const struct awaited *awaited)
+{
+    char name[NAME_SIZE];
+    snprintf(name, sizeof(name), "s%u", statement);
+    return (postgres->prepared[statement] ||
+            prepare_postgres_statement(postgres, statement, text, name)) &&
+           PQsendQueryPrepared(postgres->link.connection, name, (int)count,
+                               bound->values, bound->lengths, bound->formats, 1) &&
+           await_postgres_result(postgres, awaited) &&
+           send_if_much(postgres, bound, count);
+}
+
+static bool enter_pipeline(struct postgres *postgres)
+{
+    return PQpipelineStatus(postgres->link.connection) != PQ_PIPELINE_OFF ||
+           PQenterPipelineMode(postgres->link.connection);
 }
 
 static void postgres_queue(struct sql *sql, unsigned statement,
@@ -167,35 +197,44 @@ static void postgres_queue(struct sql *sql, unsigned statement,
                            sql_row_fn *visit, void *context)
 {
     struct postgres *postgres = (struct postgres *)sql;
-    PGconn *connection = postgres->connection;
+    const struct sql_statement *texts = &sql->statements[statement];
+    const char *text = texts->postgres != NULL ? texts->postgres : texts->sqlite;
+    const struct awaited awaited = { .visit = visit, .context = context };
     struct bound bound;
-    char name[NAME_SIZE];
-    snprintf(name, sizeof(name), "s%u", statement);
     bind_postgres_value(&bound, values, count);
-    bool sent = PQpipelineStatus(connection) != PQ_PIPELINE_OFF ||
-                PQenterPipelineMode(connection);
-    sent = sent && (postgres->prepared[statement] ||
-                    prepare_postgres_statement(postgres, statement, name));
-    sent = sent &&
-           PQsendQueryPrepared(connection, name, (int)count, bound.values,
-                               bound.lengths, bound.formats, 1) &&
-           await_postgres_result(postgres, visit, context) &&
-           send_if_much(postgres, &bound, count);
+    bool sent = enter_pipeline(postgres);
+    if (sent && postgres->link.pooled)
+        sent = queue_text(postgres, text, &bound, count, &awaited) &&
+               (strcmp(text, "BEGIN") != 0 || queue_settings(postgres));
+    else if (sent)
+        sent = queue_prepared(postgres, statement, text, &bound, count, &awaited);
     if (!sent)
         fail_postgres(postgres, NULL);
 }
 
-static void take_result(struct postgres *postgres, const struct awaited *awaited,
-                        const PGresult *result)
+static void visit_rows(struct postgres *postgres, const PGresult *result,
+                       sql_row_fn *visit, void *context)
 {
     struct sql_row row = { .sql = &postgres->sql, .handle = result };
-    ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_FATAL_ERROR)
-        fail_postgres(postgres, result);
-    if (status != PGRES_TUPLES_OK || awaited->visit == NULL)
+    if (PQresultStatus(result) != PGRES_TUPLES_OK || visit == NULL)
         return;
     for (; row.index < PQntuples(result); row.index++)
-        awaited->visit(awaited->context, &row);
+        visit(context, &row);
+}
+
+// take_result hands out a result's rows, and releases it if nobody keeps it.
+static void take_result(struct postgres *postgres, const struct awaited *awaited,
+                        PGresult *result)
+{
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR)
+        fail_postgres(postgres, result);
+    visit_rows(postgres, result, awaited->visit, awaited->context);
+    if (awaited->keep == NULL) {
+        PQclear(result);
+        return;
+    }
+    PQclear(*awaited->keep);
+    *awaited->keep = result;
 }
 
 // take_results reads the results of everything that was sent, and the sync point after
@@ -204,14 +243,13 @@ static void take_results(struct postgres *postgres)
 {
     PGresult *result;
     for (size_t i = 0; i < postgres->awaited_count; i++) {
-        while ((result = PQgetResult(postgres->connection)) != NULL) {
+        while ((result = postgres_link_result(&postgres->link)) != NULL) {
             take_result(postgres, &postgres->awaited[i], result);
-            PQclear(result);
-            if (PQstatus(postgres->connection) == CONNECTION_BAD)
+            if (PQstatus(postgres->link.connection) == CONNECTION_BAD)
                 return;
         }
     }
-    result = PQgetResult(postgres->connection);
+    result = postgres_link_result(&postgres->link);
     if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
         fail_postgres(postgres, result);
     PQclear(result);
@@ -222,24 +260,32 @@ static enum ch_status postgres_flush(struct sql *sql)
     struct postgres *postgres = (struct postgres *)sql;
     if (postgres->awaited_count == 0)
         return sql->failed;
-    if (PQpipelineSync(postgres->connection) && send_queued(postgres))
+    postgres->unsent = 0;
+    if (PQpipelineSync(postgres->link.connection) &&
+        postgres_link_send(&postgres->link))
         take_results(postgres);
     else
         fail_postgres(postgres, NULL);
     postgres->awaited_count = 0;
-    if (!PQexitPipelineMode(postgres->connection))
+    if (!PQexitPipelineMode(postgres->link.connection))
         fail_postgres(postgres, NULL);
     return sql->failed;
 }
 
 static bool run_plain(struct postgres *postgres, const char *text)
 {
-    PGresult *result = PQexec(postgres->connection, text);
-    ExecStatusType status = PQresultStatus(result);
-    bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+    bool ok = PQsendQuery(postgres->link.connection, text) &&
+              postgres_link_send(&postgres->link);
+    PGresult *result = NULL;
     if (!ok)
-        fail_postgres(postgres, result);
-    PQclear(result);
+        fail_postgres(postgres, NULL);
+    while (ok && (result = postgres_link_result(&postgres->link)) != NULL) {
+        ExecStatusType status = PQresultStatus(result);
+        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+            fail_postgres(postgres, result);
+        ok = ok && postgres->sql.failed == CH_OK;
+        PQclear(result);
+    }
     return ok;
 }
 
@@ -248,68 +294,51 @@ static enum ch_status postgres_script(struct sql *sql, const char *text)
     return run_plain((struct postgres *)sql, text) ? CH_OK : sql->failed;
 }
 
-static void hear_nothing(void *context, const char *message)
-{
-    (void)context;
-    (void)message;
-}
-
-// begin_session configures a new connection as this program expects it.
-static bool begin_session(struct postgres *postgres)
-{
-    char settings[160];
-    memset(postgres->prepared, 0, sizeof(postgres->prepared));
-    postgres->awaited_count = 0;
-    if (PQstatus(postgres->connection) != CONNECTION_OK)
-        return false;
-    PQsetNoticeProcessor(postgres->connection, hear_nothing, NULL);
-    snprintf(settings, sizeof(settings),
-             "SET client_encoding = 'UTF8'; SET synchronous_commit = on;"
-             "SET default_transaction_read_only = %s; SET statement_timeout = %lld",
-             postgres->reading ? "on" : "off", (long long)postgres->query_limit_ms);
-    // Writers look rows up by key only. Generic plans are made once, perhaps while the
-    // tables are still empty, and must fit when the tables hold millions of rows: so no
-    // sequential scans. A disabled plan node counts as so costly that the plan would be
-    // compiled, which takes longer than to run it: so no JIT.
-    return run_plain(postgres, settings) &&
-           (postgres->reading ||
-            run_plain(postgres, "SET plan_cache_mode = force_generic_plan;"
-                                "SET enable_seqscan = off; SET jit = off")) &&
-           PQsetnonblocking(postgres->connection, 1) == 0;
-}
-
 static bool connect_again(struct postgres *postgres)
 {
-    PQreset(postgres->connection);
-    return begin_session(postgres);
+    memset(postgres->prepared, 0, sizeof(postgres->prepared));
+    postgres->awaited_count = 0;
+    return postgres_link_again(&postgres->link);
 }
 
-static void postgres_rollback(struct sql *sql)
+static bool postgres_rollback(struct sql *sql)
 {
     struct postgres *postgres = (struct postgres *)sql;
-    if (PQpipelineStatus(postgres->connection) != PQ_PIPELINE_OFF &&
+    PGconn *connection = postgres->link.connection;
+    bool connected = true;
+    if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF &&
         postgres_flush(sql) !=
             CH_OK && // which leaves the pipeline, if that is possible
-        PQpipelineStatus(postgres->connection) != PQ_PIPELINE_OFF)
-        connect_again(postgres);
+        PQpipelineStatus(connection) != PQ_PIPELINE_OFF)
+        connected = connect_again(postgres);
     sql->failed = CH_OK;
     sql->transient = false;
     // Statements that were to be prepared after the failing one were not prepared.
     memset(postgres->prepared, 0, sizeof(postgres->prepared));
-    if (PQstatus(postgres->connection) == CONNECTION_BAD ||
-        !run_plain(postgres, "ROLLBACK") || !run_plain(postgres, "DEALLOCATE ALL"))
-        connect_again(postgres);
+    if (connected &&
+        (PQstatus(connection) == CONNECTION_BAD || !run_plain(postgres, "ROLLBACK") ||
+         (!postgres->link.pooled && !run_plain(postgres, "DEALLOCATE ALL"))))
+        connected = connect_again(postgres);
     sql->failed = CH_OK;
     sql->transient = false;
+    return connected;
 }
 
-static PGresult *execute_postgres(struct postgres *postgres, const char *text,
-                                  const struct sql_value *values, size_t count)
+// execute_postgres runs one statement. Over a pooler a reader's settings come before it
+// in the same pipeline, which is one transaction.
+static enum ch_status execute_postgres(struct postgres *postgres, const char *text,
+                                       const struct sql_value *values, size_t count,
+                                       PGresult **out)
 {
+    const struct awaited awaited = { .keep = out };
     struct bound bound;
     bind_postgres_value(&bound, values, count);
-    return PQexecParams(postgres->connection, text, (int)count, NULL, bound.values,
-                        bound.lengths, bound.formats, 1);
+    bool settings = postgres->link.reading && postgres->link.pooled;
+    postgres->sql.failed = CH_OK;
+    if (enter_pipeline(postgres) && (!settings || queue_settings(postgres)) &&
+        queue_text(postgres, text, &bound, count, &awaited))
+        return postgres_flush(&postgres->sql);
+    return fail_postgres(postgres, NULL);
 }
 
 static enum ch_status postgres_query(struct sql *sql, const char *text,
@@ -317,22 +346,18 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
                                      sql_row_fn *visit, void *context)
 {
     struct postgres *postgres = (struct postgres *)sql;
-    struct text translated = { 0 };
-    append_translated(&translated, text);
-    if (!text_ok(&translated))
-        return CH_ERR_NO_MEMORY;
-    PGresult *result = execute_postgres(postgres, translated.bytes, values, count);
-    // The server may have been restarted since the last query.
-    if (PQstatus(postgres->connection) == CONNECTION_BAD && connect_again(postgres)) {
-        PQclear(result);
-        result = execute_postgres(postgres, translated.bytes, values, count);
-    }
-    text_deinit(&translated);
-    struct awaited awaited = { .visit = visit, .context = context };
-    sql->failed = CH_OK;
-    take_result(postgres, &awaited, result);
-    enum ch_status status = sql->failed;
+    PGresult *result = NULL;
+    enum ch_status status = execute_postgres(postgres, text, values, count, &result);
+    // The server may have been restarted since the last query. What a writer asks
+    // belongs to a transaction, which is lost.
+    if (status != CH_OK && postgres->link.reading && !postgres->link.late &&
+        PQstatus(postgres->link.connection) == CONNECTION_BAD &&
+        connect_again(postgres))
+        status = execute_postgres(postgres, text, values, count, &result);
     sql->failed = CH_OK; // the failure concerns only this query
+    // Visitors may ask more of the same connection, so this query has ended before.
+    if (status == CH_OK)
+        visit_rows(postgres, result, visit, context);
     PQclear(result);
     return status;
 }
@@ -381,7 +406,7 @@ static const void *postgres_row_bytes(const struct sql_row *row, int column,
 static void postgres_close(struct sql *sql)
 {
     struct postgres *postgres = (struct postgres *)sql;
-    PQfinish(postgres->connection);
+    postgres_link_close(&postgres->link);
     free(postgres->awaited);
     free(postgres);
 }
@@ -402,11 +427,6 @@ static const struct sql_driver driver = {
 enum ch_status sql_postgres_open(const struct sql_options *options, const char *name,
                                  char error[SQL_ERROR_SIZE], struct sql **out)
 {
-    // A later keyword wins, so the URL in dbname can override those before it.
-    static const char *const keywords[] = { "fallback_application_name",
-                                            "connect_timeout", "tcp_user_timeout",
-                                            "dbname", NULL };
-    const char *const values[] = { "crashhook-collector", "15", "30000", name, NULL };
     struct postgres *postgres = calloc(1, sizeof(*postgres));
     if (postgres == NULL) {
         snprintf(error, SQL_ERROR_SIZE, "out of memory");
@@ -415,10 +435,10 @@ enum ch_status sql_postgres_open(const struct sql_options *options, const char *
     postgres->sql = (struct sql){ .driver = &driver,
                                   .dialect = SQL_POSTGRES,
                                   .statements = options->statements };
-    postgres->reading = options->reading;
-    postgres->query_limit_ms = options->query_limit_ms;
-    postgres->connection = PQconnectdbParams(keywords, values, 1);
-    if (!begin_session(postgres)) {
+    postgres->link = (struct postgres_link){ .reading = options->reading,
+                                             .limit_ms = options->query_limit_ms,
+                                             .abandon = options->abandon };
+    if (!postgres_link_open(&postgres->link, name)) {
         fail_postgres(postgres, NULL);
         snprintf(error, SQL_ERROR_SIZE, "%s", postgres->sql.error);
         postgres_close(&postgres->sql);

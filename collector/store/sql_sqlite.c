@@ -121,12 +121,13 @@ static enum ch_status sqlite_script(struct sql *sql, const char *text)
     return result == SQLITE_OK ? CH_OK : fail_sqlite(sqlite, result);
 }
 
-static void sqlite_rollback(struct sql *sql)
+static bool sqlite_rollback(struct sql *sql)
 {
     struct sqlite *sqlite = (struct sqlite *)sql;
     if (!sqlite3_get_autocommit(sqlite->db))
         sqlite3_exec(sqlite->db, "ROLLBACK", NULL, NULL, NULL);
     sql->failed = CH_OK;
+    return true;
 }
 
 static int statement_is_late(void *context)

@@ -7,19 +7,34 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
+#include "collector/store/store_outage.h"
 #include "collector/store/store_schema.h"
 
-enum { LONGEST_WRITE_MS = 300000 };
+enum { LONGEST_WRITE_MS = 60000 };
+
+// upgrade_layout uses a connection of its own, on which statements may take as long as
+// a large database needs.
+static enum ch_status upgrade_layout(const char *name, char reason[SQL_ERROR_SIZE])
+{
+    struct sql_options options = { .name = name };
+    struct sql *sql = NULL;
+    enum ch_status status = sql_open(&options, reason, &sql);
+    if (status == CH_OK)
+        status = store_schema_open(sql, reason);
+    sql_close(sql);
+    return status;
+}
 
 static enum ch_status open_writer(struct store *store, const char *name,
                                   char reason[SQL_ERROR_SIZE])
 {
     struct sql_options options = { .name = name,
                                    .statements = store_statements,
-                                   .query_limit_ms = LONGEST_WRITE_MS };
-    enum ch_status status = sql_open(&options, reason, &store->writer);
+                                   .query_limit_ms = LONGEST_WRITE_MS,
+                                   .abandon = &store->given_up };
+    enum ch_status status = upgrade_layout(name, reason);
     if (status == CH_OK)
-        status = store_schema_open(store->writer, reason);
+        status = sql_open(&options, reason, &store->writer);
     // A SQLite file is one collector's: what is claimed was claimed before it was
     // killed.
     if (status == CH_OK && store->writer->dialect == SQL_SQLITE)
@@ -33,7 +48,8 @@ static enum ch_status open_readers(struct store *store, const char *name,
 {
     struct sql_options options = { .name = name,
                                    .reading = true,
-                                   .query_limit_ms = STORE_QUERY_MS };
+                                   .query_limit_ms = STORE_QUERY_MS,
+                                   .abandon = &store->given_up };
     while (store->idle_count < STORE_READERS) {
         enum ch_status status =
             sql_open(&options, reason, &store->idle[store->idle_count]);
@@ -111,6 +127,23 @@ void store_return(struct store *store, struct sql *reader)
     pthread_mutex_unlock(&store->lock);
 }
 
+void store_give_up(struct store *store)
+{
+    store->given_up = true;
+}
+
+static enum ch_status do_nothing(struct sql *sql, void *context)
+{
+    (void)context;
+    return sql_flush(sql);
+}
+
+enum ch_status store_check(struct store *store, char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "reach the store", .work = do_nothing };
+    return store_transact(store, &job, error);
+}
+
 void store_list_append(struct text *list, int64_t number)
 {
     text_appendf(list, "%s%lld", list->size == 0 ? " " : ",", (long long)number);
@@ -159,14 +192,16 @@ enum ch_status store_transact(struct store *store, const struct store_job *job,
     enum ch_status status = CH_ERR_IO;
     bool again = true;
     pthread_mutex_lock(&store->writing);
-    for (int i = 0; i < STORE_ATTEMPTS && again; i++) {
+    snprintf(error, STORE_ERROR_SIZE, "cannot %s: the collector stops", job->what);
+    for (int i = 0; i < STORE_ATTEMPTS && again && !store->given_up; i++) {
         status = attempt_job(store, job);
         again = status != CH_OK && store->writer->transient;
         if (status == CH_OK)
             break;
         snprintf(error, STORE_ERROR_SIZE, "cannot %s: %.200s", job->what,
                  store->writer->error);
-        sql_rollback(store->writer);
+        // Without a connection the next attempt would fail at once, or wait as long.
+        again = sql_rollback(store->writer) && again;
         store->ready_week = -1; // its partition may have been dropped
     }
     pthread_mutex_unlock(&store->writing);

@@ -9,6 +9,7 @@
 // The SQL is the same for every database except where a row of the table has two texts.
 #pragma once
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/text.h"
 #include "collector/store/sql.h"
@@ -143,6 +144,7 @@ enum store_statement {
 extern const struct sql_statement store_statements[STORE_STATEMENT_COUNT];
 
 struct store {
+    atomic_bool given_up;    // the collector stops: nothing waits any more
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;
     int64_t ready_week;        // the partition of this week and the next exist

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# postgres.py COMMAND...: runs COMMAND with CRASHHOOK_TEST_POSTGRESQL naming a PostgreSQL
-# server of its own: in a temporary folder, on a Unix socket there, under a user who is
-# not root. Exit 77, and says so, where no server is installed.
+# postgres.py [--pooled] COMMAND...: runs COMMAND with CRASHHOOK_TEST_POSTGRESQL naming a
+# PostgreSQL server of its own: in a temporary folder, on a Unix socket there, under a user
+# who is not root. With --pooled there is pgbouncer in front of it, in transaction mode.
+# Exit 77, and says so, where one of them is not installed.
 
+import contextlib
 import glob
 import os
 import pwd
@@ -49,17 +51,35 @@ class Postgres:
         os.chmod(self.folder, 0o755)
         self.run("initdb", "-D", self.folder + "/data", "-A", "trust", "-U", "crashhook",
                  "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+        self.start()
+        self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c",
+                 "CREATE EXTENSION pg_trgm", "template1")
+        return self
+
+    def start(self):
         command = [self.programs + "/postgres", "-D", self.folder + "/data", "-k",
                    self.folder]
         for option in self.options + (("fsync=on",) if self.durable else ("fsync=off",)):
             command += ["-c", option]
-        with open(self.folder + "/log", "wb") as log:
+        with open(self.folder + "/log", "ab") as log:
             self.process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log,
                                             start_new_session=True, **self.user)
         self.wait()
-        self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c",
-                 "CREATE EXTENSION pg_trgm", "template1")
-        return self
+
+    def signal(self, number):
+        """Sends a signal to every process of the server; each has a session of its own."""
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = [int(child) for child in file.read().split()]
+        for process in [pid, *children]:
+            try:
+                os.kill(process, number)
+            except ProcessLookupError:
+                pass
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGQUIT)
@@ -95,6 +115,58 @@ class Postgres:
         return self.address(f"made{self.made}")
 
 
+class Pooler:
+    """pgbouncer in front of a server: each transaction gets one of two sessions."""
+
+    CONFIGURATION = """[databases]
+* = host={server} user=crashhook
+[pgbouncer]
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 100
+auth_type = any
+listen_addr =
+unix_socket_dir = {folder}
+listen_port = 6432
+logfile = {folder}/log
+"""
+
+    def __init__(self, server):
+        self.server = server
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="crashhook-pooler-")
+        path = self.folder + "/pgbouncer.ini"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.CONFIGURATION.format(server=self.server.folder,
+                                                 folder=self.folder))
+        if self.server.user:
+            os.chown(self.folder, self.server.user["user"], self.server.user["group"])
+        os.chmod(self.folder, 0o755)
+        self.process = subprocess.Popen([pooler(), "-q", path], cwd="/",
+                                        start_new_session=True, **self.server.user)
+        limit = time.monotonic() + PATIENCE_S
+        while not os.path.exists(self.folder + "/.s.PGSQL.6432"):
+            if self.process.poll() is not None or time.monotonic() > limit:
+                raise RuntimeError("pgbouncer did not start")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+    def database(self):
+        """The address, through the pooler, of a new, empty database."""
+        return (self.server.database().replace(self.server.folder, self.folder) +
+                "&port=6432")
+
+
+def pooler():
+    return shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
+
+
 def require():
     """Leaves the test as skipped where there is no server."""
     if programs() is None:
@@ -104,9 +176,14 @@ def require():
 
 def main():
     require()
-    with Postgres() as server:
-        os.environ["CRASHHOOK_TEST_POSTGRESQL"] = server.database()
-        return subprocess.run(sys.argv[1:], check=False).returncode
+    pooled = sys.argv[1] == "--pooled"
+    if pooled and pooler() is None:
+        print("SKIPPED: no pgbouncer is installed (package pgbouncer)")
+        return 77
+    with Postgres() as server, Pooler(server) if pooled else contextlib.nullcontext(
+            server) as front:
+        os.environ["CRASHHOOK_TEST_POSTGRESQL"] = front.database()
+        return subprocess.run(sys.argv[1 + pooled:], check=False).returncode
 
 
 if __name__ == "__main__":

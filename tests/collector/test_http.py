@@ -286,6 +286,7 @@ class Requests(unittest.TestCase):
     def test_health_and_metrics_tell_how_it_is(self):
         self.collector.post(self.report())
         self.assertEqual(self.collector.json("GET", "/healthz"), (200, {"status": "ok"}))
+        self.assertEqual(self.collector.json("GET", "/readyz"), (200, {"status": "ok"}))
         _, headers, body = self.collector.request("GET", "/metrics")
         self.assertTrue(headers["Content-Type"].startswith("text/plain"))
         values = dict(line.rsplit(" ", 1) for line in body.decode().splitlines()

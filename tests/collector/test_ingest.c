@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "support/test.h"
 
@@ -175,6 +176,41 @@ static void ingest_refuses_after_a_stop(void **state)
     assert_int_equal(atomic_load(&done_count), 0);
 }
 
+static atomic_int check_status;
+
+static enum ch_status gate_check(struct store *store, char error[STORE_ERROR_SIZE])
+{
+    (void)store;
+    (void)snprintf(error, STORE_ERROR_SIZE, "the disk is full");
+    return (enum ch_status)atomic_load(&check_status);
+}
+
+static void await_ready(struct ingest *ingest, bool ready)
+{
+    const struct timespec pause = { .tv_nsec = 10000000 };
+    while (ingest_ready(ingest) != ready)
+        nanosleep(&pause, NULL);
+}
+
+static void ingest_notices_a_store_that_fails_while_nothing_comes(void **state)
+{
+    (void)state;
+    struct gate_store gate;
+    struct ingest *ingest = NULL;
+    struct ingest_limits checked = limits;
+    checked.check = gate_check;
+    atomic_store(&check_status, CH_ERR_IO);
+    gate_init(&gate, true);
+    assert_int_equal(
+        ingest_create((struct store *)&gate, &checked, on_complaint, &ingest), CH_OK);
+    assert_true(ingest_ready(ingest));
+    await_ready(ingest, false);
+    atomic_store(&check_status, CH_OK);
+    await_ready(ingest, true);
+    ingest_destroy(ingest);
+    assert_int_equal(atomic_load(&complaint_count), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +218,8 @@ int main(void)
         cmocka_unit_test_setup(ingest_refuses_when_too_much_waits, setup),
         cmocka_unit_test_setup(ingest_tells_every_upload_of_a_batch_that_failed, setup),
         cmocka_unit_test_setup(ingest_refuses_after_a_stop, setup),
+        cmocka_unit_test_setup(ingest_notices_a_store_that_fails_while_nothing_comes,
+                               setup),
     };
     return cmocka_run_group_tests_name("collector/ingest", tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@ REQUESTS = (
     ("GET", "/compare?r=REPORT&r=REPORT", None, {"read"}),
     ("GET", "/style.css", None, {"-"}),
     ("GET", "/healthz", None, {"-"}),
+    ("GET", "/readyz", None, {"-"}),
     ("GET", "/metrics", None, {"read"}),
     ("GET", "/api/v1/groups", None, {"read"}),
     ("GET", "/api/v1/groups/GROUP", None, {"read"}),

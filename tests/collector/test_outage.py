@@ -1,0 +1,248 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_outage COLLECTOR: the database's host vanishes, comes back, or leaves its work to
+# another address; its server hangs; nobody waits for ever, and what was acknowledged is
+# there once. Packets are dropped in a network namespace of the test's own.
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+
+import place
+import postgres
+import sample_reports
+from running import Collector
+
+BINARY = None
+MARK = "CRASHHOOK_TEST_NETWORK"
+CLIENTS = 4
+RESUMED_S = 15   # from when a database can be reached until a report is stored
+STOPPED_S = 15   # from SIGTERM until the collector has ended; main.c has it as STOP_MAX_S
+SLACK_S = 10     # for a loaded machine
+RULES = """
+table inet vanish {
+  set gone { type ipv4_addr; }
+  chain out { type filter hook output priority 0;
+              ip daddr @gone drop; ip saddr @gone drop; }
+}
+"""
+
+
+def no_network():
+    """Why no network of our own can be had; empty where it can."""
+    return (place.no_root() or place.refusal("unshare", "--net", "nft", "list", "tables") or
+            place.refusal("unshare", "--net", "ip", "link", "set", "lo", "up"))
+
+
+def own_network():
+    """Runs this program again in a network namespace of its own."""
+    why = no_network()
+    if why:
+        print(f"SKIPPED: no network namespace with packet filter: {why}")
+        sys.exit(77)
+    os.environ[MARK] = "1"
+    os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
+
+
+def nft(rules):
+    subprocess.run(["nft", "-f", "-"], input=rules, text=True, check=True)
+
+
+def vanish(address):
+    nft(f"add element inet vanish gone {{ {address} }}")
+
+
+def come_back():
+    nft("flush set inet vanish gone")
+
+
+class Sender(threading.Thread):
+    """Sends its reports one by one, each until it is acknowledged, as senders do."""
+
+    def __init__(self, collector, reports):
+        super().__init__()
+        self.collector, self.reports = collector, reports
+        self.acknowledged, self.answers, self.enough = [], set(), threading.Event()
+
+    def send(self, report):
+        while not self.enough.is_set():
+            try:
+                status, _ = self.collector.post(report)
+            except (OSError, http.client.HTTPException):
+                status = 0
+            self.answers.add(status)
+            if status in (200, 201):
+                self.acknowledged.append((time.monotonic(), report["id"]))
+                return
+            time.sleep(0.1)
+
+    def run(self):
+        for report in self.reports:
+            if self.enough.is_set():
+                return
+            self.send(report)
+            time.sleep(0.01)
+
+
+class Outage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        nft(RULES)
+        cls.server = cls.enterClassContext(postgres.Postgres(
+            options=["listen_addresses=127.0.0.2,127.0.0.3"]))
+
+    def setUp(self):
+        self.addCleanup(come_back)
+        self.name = self.server.database().split("/")[3].split("?")[0]
+
+    def address(self, hosts):
+        return f"postgresql://crashhook@{hosts}/{self.name}"
+
+    def senders(self, collector):
+        senders = [Sender(collector, [sample_reports.raw(i)
+                                      for i in range(number, 20000, CLIENTS)])
+                   for number in range(CLIENTS)]
+        for sender in senders:
+            sender.start()
+
+        def end():
+            for sender in senders:
+                sender.enough.set()
+            for sender in senders:
+                sender.join()
+        self.addCleanup(end)
+        return senders, end
+
+    def await_stored(self, senders, since, patience):
+        """The seconds from then until a report was stored that came after."""
+        while time.monotonic() < since + patience:
+            times = [t for s in senders for t, _ in list(s.acknowledged) if t > since]
+            if times:
+                return min(times) - since
+            time.sleep(0.02)
+        self.fail(f"nothing was stored within {patience} s")
+
+    def await_ready(self, collector, wanted, patience):
+        limit = time.monotonic() + patience
+        while collector.request("GET", "/readyz")[0] != wanted:
+            self.assertLess(time.monotonic(), limit, f"/readyz did not become {wanted}")
+            time.sleep(0.1)
+
+    def assert_alive(self, collector):
+        self.assertEqual(collector.json("GET", "/healthz"), (200, {"status": "ok"}))
+
+    def assert_all_there_once(self, collector, senders):
+        acknowledged = [i for s in senders for _, i in s.acknowledged]
+        found, cursor = [], ""
+        while cursor is not None:
+            _, page = collector.json("GET", "/api/v1/reports?limit=200" +
+                                     (f"&cursor={cursor}" if cursor else ""))
+            found += [row["id"] for row in page["reports"]]
+            cursor = page["next"]
+        self.assertEqual(len(found), len(set(found)), "a report is there twice")
+        self.assertEqual(set(acknowledged) - set(found), set(), "reports are lost")
+        _, groups = collector.json("GET", "/api/v1/groups?limit=200")
+        counted = sum(group["count"] for group in groups["groups"])
+        if groups["next"] is None:
+            self.assertEqual(counted, len(found), "a report was counted twice")
+        return len(found)
+
+    def test_a_host_that_vanishes_and_comes_back_is_used_again(self):
+        with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
+            senders, end = self.senders(collector)
+            self.await_stored(senders, time.monotonic(), 30)
+            vanish("127.0.0.2,127.0.0.3")
+            self.await_ready(collector, 503, RESUMED_S + SLACK_S)
+            self.assert_alive(collector)
+            come_back()
+            resumed = self.await_stored(senders, time.monotonic(), RESUMED_S + SLACK_S)
+            self.await_ready(collector, 200, RESUMED_S)
+            self.await_stored(senders, time.monotonic(), RESUMED_S)
+            end()
+            count = self.assert_all_there_once(collector, senders)
+        print(f"back: stored again after {resumed:.1f} s, {count} reports", flush=True)
+
+    def test_another_host_takes_over_from_one_that_vanished(self):
+        hosts = "127.0.0.2:5432,127.0.0.3:5432"
+        with Collector(BINARY, store=self.address(hosts)) as collector:
+            senders, end = self.senders(collector)
+            self.await_stored(senders, time.monotonic(), 30)
+            vanish("127.0.0.2")
+            gone = time.monotonic() + 0.5  # what was on its way has arrived
+            resumed = self.await_stored(senders, gone, RESUMED_S + SLACK_S) + 0.5
+            end()
+            self.assert_all_there_once(collector, senders)
+        print(f"another host: stored again after {resumed:.1f} s", flush=True)
+
+    def test_a_collector_ends_though_its_database_has_vanished(self):
+        with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
+            senders, end = self.senders(collector)
+            self.await_stored(senders, time.monotonic(), 30)
+            vanish("127.0.0.2")
+            began = time.monotonic()
+            status, said = collector.stop()
+            took = time.monotonic() - began
+            end()
+        print(f"stopped without a database after {took:.1f} s", flush=True)
+        self.assertEqual(status, 0, said)
+        self.assertLess(took, STOPPED_S + SLACK_S)
+
+    def test_a_collector_ends_while_it_cannot_reach_its_database_yet(self):
+        vanish("127.0.0.2")
+        process = subprocess.Popen([BINARY, "--listen", "127.0.0.1:0", "--store",
+                                    self.address("127.0.0.2:5432")])
+        while self.is_connecting(process.pid) is False:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=SLACK_S), -signal.SIGTERM)
+
+    def is_connecting(self, pid):
+        with open(f"/proc/{pid}/net/tcp", encoding="ascii") as file:
+            # A connection to port 5432 in the state SYN_SENT.
+            return any(":1538 02 " in line for line in file)
+
+    def test_a_server_that_hangs_keeps_nobody_for_ever(self):
+        with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
+            senders, end = self.senders(collector)
+            self.await_stored(senders, time.monotonic(), 30)
+            self.server.signal(signal.SIGSTOP)
+            try:
+                self.await_ready(collector, 503, RESUMED_S + SLACK_S)
+                self.assert_alive(collector)
+                began = time.monotonic()
+                status, said = collector.stop()
+                took = time.monotonic() - began
+            finally:
+                self.server.signal(signal.SIGCONT)
+            end()
+        print(f"stopped beside a server that hangs after {took:.1f} s", flush=True)
+        self.assertEqual(status, 0, said)
+        self.assertLess(took, STOPPED_S + SLACK_S)
+
+    def test_a_server_that_is_killed_and_started_again_is_used_again(self):
+        with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
+            senders, end = self.senders(collector)
+            self.await_stored(senders, time.monotonic(), 30)
+            self.server.kill()
+            self.server.start()
+            resumed = self.await_stored(senders, time.monotonic(), RESUMED_S + SLACK_S)
+            end()
+            self.assert_all_there_once(collector, senders)
+        print(f"killed: stored again after {resumed:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    postgres.require()
+    if MARK not in os.environ:
+        own_network()
+    BINARY = sys.argv.pop(1)
+    unittest.main(verbosity=2)
