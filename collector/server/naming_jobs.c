@@ -153,7 +153,8 @@ static void name_chunk(struct claimed_batch *batch, size_t start, size_t end)
 {
     enum ch_status status = name_items(batch, start, end - start);
     bool alone_too = status != CH_OK && end - start > 1;
-    for (size_t i = start; alone_too && naming_pause(batch->jobs, 0) && i < end; i++) {
+    for (size_t i = start;
+         alone_too && background_pause(&batch->jobs->background, 0) && i < end; i++) {
         enum ch_status alone = name_items(batch, i, 1);
         (void)alone; // what is not answered is tried again, or given up
     }
@@ -264,8 +265,8 @@ static int work_once(struct claimed_batch *batch)
         store_claim(jobs->options.store, &claiming, &claimed, error);
     if (status == CH_OK && batch->count != 0)
         status = read_known(batch);
-    for (size_t start = 0;
-         status == CH_OK && start < batch->count && naming_pause(jobs, 0);) {
+    for (size_t start = 0; status == CH_OK && start < batch->count &&
+                           background_pause(&jobs->background, 0);) {
         size_t end = chunk_end(batch, start);
         name_chunk(batch, start, end);
         start = end;
