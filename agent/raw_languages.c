@@ -6,12 +6,11 @@
 #include "agent/raw_write.h"
 #include "base/array.h"
 
-void raw_languages_init(struct raw_languages *languages, struct capture *capture)
+// open_python reads the frames of Python.
+static void open_python(struct raw_languages *languages)
 {
+    struct capture *capture = languages->capture;
     const struct settings *settings = capture->settings;
-    *languages = (struct raw_languages){ .capture = capture };
-    if (capture->narrow)
-        return;
     enum ch_status status =
         python_open(&languages->python, &capture->reader, &capture->images);
     if (status == CH_ERR_UNSUPPORTED)
@@ -28,6 +27,39 @@ void raw_languages_init(struct raw_languages *languages, struct capture *capture
     else if (languages->python.problem != NULL)
         capture_problem(capture, "python", languages->python.problem, 0);
     languages->any = languages->table.run_count != 0;
+}
+
+// open_java finds a virtual machine of Java, which is asked for frames one by one.
+static void open_java(struct raw_languages *languages)
+{
+    struct capture *capture = languages->capture;
+    enum ch_status status = hotspot_open(&languages->hotspot, &capture->reader,
+                                         capture->arch, &capture->images);
+    if (status == CH_ERR_UNSUPPORTED)
+        capture_problem(capture, "java", "an unknown version", 0);
+    else if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        capture_problem(capture, "java", ch_status_name(status), 0);
+}
+
+void raw_languages_init(struct raw_languages *languages, struct capture *capture)
+{
+    *languages = (struct raw_languages){ .capture = capture };
+    if (capture->narrow)
+        return;
+    open_python(languages);
+    open_java(languages);
+}
+
+void raw_languages_serve(struct raw_languages *languages, struct unwind_space *space)
+{
+    if (languages->hotspot.heap_count != 0)
+        unwind_space_set_leave(space, hotspot_step, &languages->hotspot);
+}
+
+void raw_languages_end_all(struct raw_languages *languages)
+{
+    if (languages->hotspot.problem != NULL)
+        capture_problem(languages->capture, "java", languages->hotspot.problem, 0);
 }
 
 void raw_languages_deinit(struct raw_languages *languages)
@@ -74,21 +106,19 @@ static void note_last_frame(struct raw_languages *languages, uint64_t high)
 static void note_call(struct raw_languages *languages, const struct unwind_frame *frame)
 {
     uint64_t address = frame->address - (frame->kind == UNWIND_KIND_RA);
-    uint64_t number = languages->next_frame++;
     if (languages->thread_pointer == 0 || !python_is_call(&languages->python, address))
         return;
     uint32_t group = interpreted_find_call(&languages->table, languages->thread_pointer,
                                            languages->calls++, &languages->thread);
-    note_group(languages, number, group);
+    note_group(languages, languages->next_frame, group);
 }
 
-void raw_languages_frame(struct raw_languages *languages,
-                         const struct unwind_frame *frame,
-                         const struct unwind_state *state)
+// note_python notes what Python ran in the frame before this one, or in this one.
+static void note_python(struct raw_languages *languages,
+                        const struct unwind_frame *frame,
+                        const struct unwind_state *state)
 {
     const struct capture *capture = languages->capture;
-    if (!languages->any)
-        return;
     if (python_counts_calls(&languages->python)) {
         note_call(languages, frame);
         return;
@@ -101,6 +131,18 @@ void raw_languages_frame(struct raw_languages *languages,
         languages->high = stack != NULL ? stack->end : sp;
     }
     languages->low = sp;
+}
+
+void raw_languages_frame(struct raw_languages *languages,
+                         const struct unwind_frame *frame,
+                         const struct unwind_state *state)
+{
+    if (languages->any)
+        note_python(languages, frame, state);
+    if (languages->hotspot.heap_count != 0)
+        note_group(
+            languages, languages->next_frame,
+            hotspot_collect(&languages->hotspot, frame, state, &languages->table));
     languages->next_frame++;
 }
 
@@ -135,42 +177,96 @@ const uint32_t *raw_languages_groups(struct raw_languages *languages,
     return languages->groups;
 }
 
-static void write_interpreted(const struct raw_languages *languages,
-                              struct json_writer *w,
-                              const struct interpreted_frame *frame, uint32_t omitted)
+static void write_function(const struct raw_languages *languages, struct json_writer *w,
+                           const struct text *function, const struct text *file,
+                           uint32_t line)
 {
-    const struct capture *capture = languages->capture;
+    if (function->size == 0)
+        return;
+    raw_write_string(w, "function", function->bytes);
+    if (file->size != 0)
+        raw_write_path(w, languages->capture, "file", file->bytes, file->size);
+    if (file->size != 0 && line != 0)
+        raw_write_count(w, "line", line);
+}
+
+static void write_python(const struct raw_languages *languages, struct json_writer *w,
+                         const struct interpreted_frame *frame)
+{
     struct python_place place;
     python_describe(&languages->python, frame, &place);
-    json_write_object(w);
-    if (place.function.size != 0) {
-        raw_write_string(w, "function", place.function.bytes);
-        if (place.file.size != 0)
-            raw_write_path(w, capture, "file", place.file.bytes, place.file.size);
-        if (place.file.size != 0 && place.line != 0)
-            raw_write_count(w, "line", place.line);
-    }
-    json_write_key(w, "inline");
-    json_write_bool(w, true);
+    write_function(languages, w, &place.function, &place.file, place.line);
+    python_place_deinit(&place);
     raw_write_string(w, "language", "python");
     raw_write_string(w, "source", "interpreter");
-    if (omitted != 0)
-        raw_write_count(w, "omitted", omitted);
+}
+
+static void write_java(const struct raw_languages *languages, struct json_writer *w,
+                       const struct interpreted_frame *frame)
+{
+    struct hotspot_place place;
+    hotspot_describe(&languages->hotspot, frame, &place);
+    write_function(languages, w, &place.function, &place.file, place.line);
+    hotspot_place_deinit(&place);
+    raw_write_string(w, "language", "java");
+    raw_write_string(w, "source", "vmstructs");
+}
+
+static void write_inlined(const struct raw_languages *languages, struct json_writer *w,
+                          const struct interpreted_run *run, uint32_t number)
+{
+    const struct interpreted_frame *frame =
+        &languages->table.frames[run->first + number];
+    json_write_object(w);
+    if (run->owner == INTERPRETED_JAVA)
+        write_java(languages, w, frame);
+    else
+        write_python(languages, w, frame);
+    json_write_key(w, "inline");
+    json_write_bool(w, true);
+    if (run->omitted != 0 && number + 1 == run->gap)
+        raw_write_count(w, "omitted", run->omitted);
     json_write_end(w, '}');
-    python_place_deinit(&place);
 }
 
 void raw_languages_write(const struct raw_languages *languages, struct json_writer *w,
                          uint32_t group)
 {
-    const struct interpreted *table = &languages->table;
-    const struct interpreted_run *run = &table->groups[group].run;
+    const struct interpreted_run *run = &languages->table.groups[group].run;
+    uint32_t count = run->count - raw_languages_names(languages, group);
+    if (count == 0)
+        return;
     json_write_key(w, "inlined");
     json_write_array(w);
-    for (uint32_t i = 0; i < run->count; i++)
-        write_interpreted(languages, w, &table->frames[run->first + i],
-                          i + 1 == run->gap ? run->omitted : 0);
+    for (uint32_t i = 0; i < count; i++)
+        write_inlined(languages, w, run, i);
     json_write_end(w, ']');
+}
+
+bool raw_languages_names(const struct raw_languages *languages, uint32_t group)
+{
+    return group != INTERPRETED_NONE &&
+           languages->table.groups[group].run.owner != INTERPRETED_PYTHON;
+}
+
+void raw_languages_write_name(const struct raw_languages *languages,
+                              struct json_writer *w, uint32_t group)
+{
+    enum { RUNTIME_NAME_BYTES = 128 };
+    const struct interpreted *table = &languages->table;
+    const struct interpreted_run *run = &table->groups[group].run;
+    const struct interpreted_frame *frame = &table->frames[run->first + run->count - 1];
+    char name[RUNTIME_NAME_BYTES];
+    if (run->owner == INTERPRETED_JAVA) {
+        write_java(languages, w, frame);
+        return;
+    }
+    enum ch_status status = memory_read_string(&languages->capture->reader, frame->code,
+                                               name, sizeof(name));
+    if ((status == CH_OK || status == CH_ERR_TRUNCATED) && name[0] != 0) {
+        raw_write_string(w, "function", name);
+        raw_write_string(w, "source", "vmstructs");
+    }
 }
 
 void raw_languages_write_exception(const struct raw_languages *languages,

@@ -8,6 +8,7 @@
 // `language` and `source`.
 #pragma once
 #include "agent/capture.h"
+#include "agent/languages/hotspot.h"
 #include "agent/languages/interpreted.h"
 #include "agent/languages/python.h"
 #include "report/json_writer.h"
@@ -23,8 +24,9 @@ struct raw_languages_hit {
 struct raw_languages {
     struct capture *capture;
     struct python python;
+    struct hotspot hotspot;
     struct interpreted table;
-    bool any;            // there are interpreted frames
+    bool any;            // there are frames of Python
     uint64_t thread;     // the language's state of the walked thread; 0: none so far
     uint64_t next_frame; // number of the walk's next frame
     uint64_t low;        // where the stack of the last frame begins
@@ -42,6 +44,13 @@ struct raw_languages {
 // outlive it. What cannot be read becomes a problem of the capture.
 void raw_languages_init(struct raw_languages *languages, struct capture *capture);
 void raw_languages_deinit(struct raw_languages *languages);
+
+// raw_languages_serve lets the walks of a space leave frames of the virtual machine of
+// Java.
+void raw_languages_serve(struct raw_languages *languages, struct unwind_space *space);
+
+// raw_languages_end_all says what had to be left out, after the last walk.
+void raw_languages_end_all(struct raw_languages *languages);
 
 // raw_languages_begin begins the walk of a thread; its thread pointer may be 0.
 void raw_languages_begin(struct raw_languages *languages, uint64_t thread_pointer);
@@ -63,6 +72,13 @@ const uint32_t *raw_languages_groups(struct raw_languages *languages,
 // raw_languages_write writes the frames of a group, as the member `inlined`.
 void raw_languages_write(const struct raw_languages *languages, struct json_writer *w,
                          uint32_t group);
+
+// raw_languages_names is whether the frames of a group are the native frame of their
+// place itself, as opposed to run by it; the outermost is then named by
+// raw_languages_write_name and not part of `inlined`.
+bool raw_languages_names(const struct raw_languages *languages, uint32_t group);
+void raw_languages_write_name(const struct raw_languages *languages,
+                              struct json_writer *w, uint32_t group);
 
 // raw_languages_write_exception writes the member `exception` of the walked thread,
 // unless it had none.

@@ -93,7 +93,10 @@ static void write_place_name(void *context, struct json_writer *w,
                              const struct raw_place *place)
 {
     const struct raw_threads *t = context;
-    raw_jitted_write(&t->jitted, w, place);
+    if (raw_languages_names(&t->languages, place->group))
+        raw_languages_write_name(&t->languages, w, place->group);
+    else
+        raw_jitted_write(&t->jitted, w, place);
 }
 
 enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
@@ -116,6 +119,7 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     raw_jitted_init(&t->jitted, capture, t->space);
     uint64_t begin = capture_clock_us();
     raw_languages_init(&t->languages, capture);
+    raw_languages_serve(&t->languages, t->space);
     t->capture_us += capture_clock_us() - begin;
     t->stacks.find_image = find_place_image;
     t->stacks.write_group = write_place_group;
@@ -520,6 +524,7 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
     thread_names_end(&t->capture->names);
     json_write_end(w, ']');
     write_goroutines(t, w);
+    raw_languages_end_all(&t->languages);
     uint64_t begin = capture_clock_us();
     raw_jitted_read(&t->jitted, &t->stacks);
     t->capture_us += capture_clock_us() - begin;

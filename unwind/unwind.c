@@ -25,6 +25,8 @@ struct unwind_space {
     size_t count;
     unwind_code_fn *code;
     void *code_context;
+    unwind_leave_fn *leave; // NULL: there is none
+    void *leave_context;
     struct rule_cache *rules;
     struct libunwind_images *libunwind_images; // created when first used
     struct libunwind_walk *libunwind;
@@ -88,6 +90,13 @@ void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
 {
     space->code = code;
     space->code_context = context;
+}
+
+void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
+                            void *context)
+{
+    space->leave = leave;
+    space->leave_context = context;
 }
 
 void unwind_space_set_debug_frames(struct unwind_space *space,
@@ -213,6 +222,15 @@ static enum ch_status step_by_scan(struct walk *w, struct unwind_frame *frame)
                                     .context = w->space };
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
     return scan_step(&scan, &w->scan_words, &w->state);
+}
+
+// step_by_runtime asks the runtime whose code this is. What it says of its own code is
+// trusted as call frame information is.
+static enum ch_status step_by_runtime(struct walk *w, struct unwind_frame *frame)
+{
+    const struct unwind_space *space = w->space;
+    *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_CFI);
+    return space->leave(space->leave_context, &w->frame, &w->state);
 }
 
 // step_by_call undoes a call to an invalid address: the PC of the crashed frame is no
@@ -446,6 +464,13 @@ static enum ch_status walk_to_caller(struct walk *w)
     if (w->first && !space_is_code(w->space, pc_of(w)) &&
         unwind_try_step(w, step_by_call) == CH_OK)
         return CH_OK;
+
+    if (w->space->leave != NULL &&
+        image_search(w->space->images, w->space->count, pc_of(w)) == NULL &&
+        unwind_try_step(w, step_by_runtime) == CH_OK) {
+        w->lost = true; // the registers other than three
+        return CH_OK;
+    }
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
         step_fn *way = means[w->how][i];

@@ -50,6 +50,11 @@ void unwind_space_set_debug_frames(struct unwind_space *space,
 void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *find,
                                void *context);
 
+// unwind_space_set_leave sets the function that is asked first for frames in code of no
+// image: for a runtime that describes the code that it compiled itself.
+void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
+                            void *context);
+
 // unwind_walk passes every frame of the thread with these registers to visit.
 enum unwind_end unwind_walk(struct unwind_space *space,
                             const struct unwind_registers *registers,

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 // Registers by DWARF number. x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip;
 // aarch64: x0..x30 sp pc; s390x: r0..r15 f0..f15 pc. unwind_arch.h has the numbers of
 // any architecture; the names here are those of the one we run on.
@@ -72,6 +74,11 @@ struct unwind_state;
 
 // An unwind_code_fn says whether address lies in executable memory of the target.
 typedef bool unwind_code_fn(void *context, uint64_t address);
+
+// An unwind_leave_fn moves state from a frame in code of no image to its caller.
+// CH_ERR_NOT_FOUND: it does not know the code.
+typedef enum ch_status unwind_leave_fn(void *context, const struct unwind_frame *frame,
+                                       struct unwind_state *state);
 
 // An unwind_debug_frame_fn sets the .debug_frame of images[index], if there is one,
 // when the image's other rules do not cover a pc. It may have to read a large file, so

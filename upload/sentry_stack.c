@@ -119,6 +119,18 @@ static const char *sentry_platform(const json_t *frame)
     return NULL;
 }
 
+// set_java_function: Sentry has a method's class apart from its name.
+static void set_java_function(json_t *to, const char *function)
+{
+    const char *dot = function != NULL ? strrchr(function, '.') : NULL;
+    // A perf map's names have a signature as well.
+    if (dot == NULL || strchr(function, '(') != NULL)
+        return;
+    (void)json_object_set_new(to, "module",
+                              json_stringn(function, (size_t)(dot - function)));
+    (void)json_object_set_new(to, "function", json_string(dot + 1));
+}
+
 static json_t *code_frame(const json_t *report, const json_t *frame, bool call_site)
 {
     json_t *to = json_pack(
@@ -132,6 +144,8 @@ static json_t *code_frame(const json_t *report, const json_t *frame, bool call_s
     if (!report_frame_is_interpreted(frame))
         add_addresses(to, report, frame, call_site);
     set_copy(to, "function", json_object_get(frame, "function"));
+    if (platform != NULL && strcmp(platform, "java") == 0)
+        set_java_function(to, report_string(frame, "function"));
     set_copy(to, "symbol", json_object_get(frame, "raw_name"));
     set_copy(to, "abs_path", json_object_get(frame, "file"));
     set_copy(to, "lineno", json_object_get(frame, "line"));

@@ -104,7 +104,8 @@ static bool frames_equal(const struct interpreted *table,
                          const struct interpreted_run *a,
                          const struct interpreted_run *b)
 {
-    if (a->count != b->count || a->omitted != b->omitted || a->gap != b->gap)
+    if (a->owner != b->owner || a->count != b->count || a->omitted != b->omitted ||
+        a->gap != b->gap)
         return false;
     for (uint32_t i = 0; i < a->count; i++) {
         const struct interpreted_frame *left = &table->frames[a->first + i];
@@ -178,6 +179,21 @@ uint32_t interpreted_find(struct interpreted *table, uint64_t low, uint64_t high
     if (end - begin > 1 && !join_runs(table, &table->runs[begin], end - begin, &run))
         return INTERPRETED_NONE;
     return intern_group(table, &run);
+}
+
+uint32_t interpreted_end_group(struct interpreted *table, size_t first,
+                               enum interpreted_owner owner)
+{
+    size_t groups = table->group_count;
+    const struct interpreted_run run = {
+        .owner = owner,
+        .first = (uint32_t)first,
+        .count = (uint32_t)(table->frame_count - first),
+    };
+    uint32_t group = run.count != 0 ? intern_group(table, &run) : INTERPRETED_NONE;
+    if (table->group_count == groups)
+        table->frame_count = first; // an equal group is kept
+    return group;
 }
 
 uint32_t interpreted_find_call(struct interpreted *table, uint64_t stack, size_t call,

@@ -24,7 +24,12 @@ struct interpreted_frame {
 };
 #define INTERPRETED_NO_OFFSET INT32_MIN
 
+// interpreted_owner is whose frames are in a run: Python's, Java's, or those of other
+// code of a language's runtime, which have a name alone.
+enum interpreted_owner { INTERPRETED_PYTHON, INTERPRETED_JAVA, INTERPRETED_RUNTIME };
+
 struct interpreted_run {
+    enum interpreted_owner owner;
     uint64_t stack;  // an address in the native frame that it belongs to
     uint64_t thread; // the language's own state of the thread
     uint32_t first;  // of its frames, innermost first
@@ -80,6 +85,11 @@ void interpreted_sort(struct interpreted *table);
 // stacks of other threads may follow without a gap. INTERPRETED_NONE: there are none.
 uint32_t interpreted_find(struct interpreted *table, uint64_t low, uint64_t high,
                           uint64_t *thread);
+
+// interpreted_end_group makes a group of the frames from number first on, which were
+// added after all runs were sorted: of a language that is asked for each native frame.
+uint32_t interpreted_end_group(struct interpreted *table, size_t first,
+                               enum interpreted_owner owner);
 
 // interpreted_find_call gives the group of the run number `call` among those whose
 // stack is the same, innermost first: of interpreters that note no place, where stack

@@ -290,6 +290,19 @@ enum frame_look {
     FRAME_REPEATED, // repeats another frame; its source lines are not repeated
 };
 
+// frame_mark_title says what a frame is that a source of its own has named.
+static const char *frame_mark_title(const json_t *frame)
+{
+    if (report_frame_is_interpreted(frame))
+        return "Run by the interpreter's function below";
+    if (report_flag(frame, "inline"))
+        return "Compiled into the method below";
+    const char *source = report_string(frame, "source");
+    return source != NULL && strcmp(source, "vmstructs") == 0
+               ? "Run by the virtual machine, compiled or interpreted"
+               : "Compiled while the program ran";
+}
+
 static void write_frame_row(const struct frame_list *list, size_t index,
                             enum frame_look look)
 {
@@ -312,9 +325,7 @@ static void write_frame_row(const struct frame_list *list, size_t index,
     write_frame_name(out, list->report, frame);
     if (is_language)
         html_write(out, "<span class=\"mark\" title=\"%s\">%s</span>",
-                   is_inline ? "Run by the interpreter's function below"
-                             : "Compiled while the program ran",
-                   mark);
+                   frame_mark_title(frame), mark);
     else if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");

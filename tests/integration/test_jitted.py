@@ -20,12 +20,10 @@ from harness import Scene
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOUND = python_versions.Found()
-FOUND_JAVA = python_versions.Found()
 
 
 def tearDownModule():
     FOUND.write("JavaScript", "node with")
-    FOUND_JAVA.write("Java", "java with")
 
 
 def map_of(pid):
@@ -231,39 +229,6 @@ class Node(unittest.TestCase):
         self.assertGreater(len(traced), 3)
         self.assertEqual(named, [])
         self.assertEqual(sources, set())
-
-
-@unittest.skipIf(shutil.which("javac") is None, "no JDK is installed")
-class Java(unittest.TestCase):
-    OPTIONS = ("-XX:+PreserveFramePointer",)
-    COMPILED = re.compile(r"^J .* (Shop\.\w+)\(", re.MULTILINE)
-    ALL = re.compile(r"^[jJ] .*?(Shop\.\w+)\(", re.MULTILINE)
-
-    def test_compiled_methods_are_named_by_the_list_of_the_virtual_machine(self):
-        with Scene() as scene:
-            subprocess.run(["javac", "-nowarn", "-d", scene.folder,
-                            os.path.join(HERE, "languages", "Shop.java")], check=True,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            ended = scene.run(["java", *self.OPTIONS, "-Xbatch", "-XX:CompileCommand=dontinline,Shop::*",
-                               "-XX:ErrorFile=" + os.path.join(scene.folder, "error"),
-                               "-cp", scene.folder, "Shop"])
-            self.addCleanup(lambda: os.path.exists(map_of(ended.pid))
-                            and os.unlink(map_of(ended.pid)))
-            with open(os.path.join(scene.folder, "error"), encoding="utf-8") as file:
-                traced = file.read()
-            report = scene.reports()[0]
-        frames = [frame for frame in harness.frames_of(harness.crashed_thread(report))
-                  if frame.get("language") == "java"]
-        named = [re.search(r"[\w.]+(?=\()", frame["function"]).group() for frame in frames]
-        compiled = self.COMPILED.findall(traced)
-        row = " ".join(self.OPTIONS) + " and jcmd Compiler.perfmap"
-        FOUND_JAVA.note(row, "frames of the program in hs_err", len(self.ALL.findall(traced)))
-        FOUND_JAVA.note(row, "compiled ones among them", len(compiled))
-        FOUND_JAVA.note(row, "of these named in the report", len(named))
-        self.assertGreaterEqual(len(compiled), 2)
-        self.assertEqual(named, compiled)
-        self.assertEqual({frame["source"] for frame in frames}, {"perf-map"})
-        self.assertRegex(report["title"], r"in Shop\.\w+ ")
 
 
 if __name__ == "__main__":
