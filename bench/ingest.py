@@ -102,9 +102,10 @@ FILL = """
 CREATE TABLE filler(i bigint);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
 INSERT INTO filler SELECT i FROM n;
-INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen, last_seen)
+INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen, last_seen,
+ first_release)
 SELECT '00000000000000000000000' || (100000000 + i), 'SIGSEGV in f' || i,
- 'Read address 0x0', 11, 200, 200, {now} - 1000000000, {now} - i
+ 'Read address 0x0', 11, 200, 200, {now} - 1000000000, {now} - i, '1.' || (i % 20)
  FROM filler WHERE i <= {groups} ORDER BY i;
 INSERT INTO group_days(group_number, day, count) SELECT g.i, {today} - d.i, 10
  FROM filler g CROSS JOIN filler d WHERE g.i <= {groups} AND d.i <= 20;
@@ -112,26 +113,55 @@ INSERT INTO reports(id, revision, group_number, time, received, signal, signal_n
  summary, release, environment, executable, hostname, fingerprint)
 SELECT '00000000-0000-7000-8000-00' || (1000000000 + i), 1, i % {groups} + 1, {now} - i,
  {now}, 11, 'SIGSEGV', 'SIGSEGV in f' || (i % {groups}), 'Read address 0x' || i,
- '1.' || (i % 50), CASE WHEN i % 3 = 0 THEN 'staging' ELSE 'production' END, '/bin/p',
- 'host' || (i % 100), '00000000000000000000000' || (100000000 + i % {groups} + 1)
+ '1.' || ((i / {groups} + i) % 20),
+ CASE WHEN i % 3 = 0 THEN 'staging' ELSE 'production' END, '/bin/p',
+ 'host' || ((i / {groups} + i) % 40),
+ '00000000000000000000000' || (100000000 + i % {groups} + 1) FROM filler ORDER BY i;
+INSERT INTO marks(report, list) SELECT i, '["10\\nnull-dereference","11\\nf' ||
+ (i % {groups}) || '","11\\nhandle' || (i % 20) || '","11\\nmain","12\\nsrc/p' ||
+ (i % 20) || '.c","13\\nab' || (100000 + (i / {groups} + i) % 20) || '","20\\n6.1.' ||
+ (i % 7) || '","22\\n1 s to 1 min","26\\nk = 0 in f' || (i % {groups}) || '"]'
  FROM filler ORDER BY i;
 INSERT INTO facets(group_number, kind, value, count, last_seen)
 SELECT group_number, kind, value, count(*), max(time) FROM (
  SELECT r.group_number AS group_number, k.column1 AS kind, CASE k.column1
   WHEN 1 THEN r.title WHEN 2 THEN r.summary WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
-  WHEN 5 THEN r.release WHEN 6 THEN r.environment WHEN 7 THEN '11' ELSE r.signal_name
-  END AS value, r.time AS time
- FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8)) k) c
+  WHEN 5 THEN r.release WHEN 6 THEN r.environment WHEN 7 THEN '11'
+  WHEN 8 THEN r.signal_name WHEN 10 THEN 'null-dereference'
+  WHEN 11 THEN 'f' || (r.group_number - 1) WHEN 12 THEN 'src/p' || ((r.group_number - 1)
+  % 20) || '.c' WHEN 13 THEN 'ab' || (100000 + CAST(substr(r.release, 3) AS bigint))
+  WHEN 20 THEN '6.1.' || (r.group_number % 7) WHEN 22 THEN '1 s to 1 min'
+  WHEN 26 THEN 'k = 0 in f' || (r.group_number - 1) WHEN 27 THEN 'handle' ||
+  ((r.group_number - 1) % 20) ELSE 'main' END AS value, r.time AS time
+ FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(10),(11),(12),(13),
+  (20),(22),(26),(27),(28)) k) c
  GROUP BY group_number, kind, value;
+UPDATE facets SET kind = 11 WHERE kind IN (27, 28);
+INSERT INTO words(kind, value) SELECT 11, v FROM (SELECT DISTINCT value AS v FROM facets
+ WHERE kind = 11 AND (value = 'main' OR value LIKE 'handle%')) w;
+INSERT INTO start_days(project, release, hostname, day, begun, ended)
+SELECT '', '1.' || r.i, 'host' || h.i, {today} - d.i, 100, 90 FROM filler r
+ CROSS JOIN filler h CROSS JOIN filler d WHERE r.i < 20 AND h.i < 40 AND d.i < 30;
 DROP TABLE filler;
 ANALYZE;
 """
 
-ASKED = ("/", "/api/v1/groups", "/api/v1/groups?limit=200", "/api/v1/reports",
-         "/?status=open", "/?release=1.7", "/?q=f4999", "/?q=host99", "/?q=nowhere",
-         "/?q=f4", "/?signal=SIGSEGV&environment=staging",
-         "/?release=1.7&environment=nowhere", "/?since=1h",
-         "/api/v1/reports?q=nowhere", "/groups/" + "0" * 23 + "100000007")
+# Every page and every request for a list, with and without what narrows it.
+ASKED = ("/", "/?for_release=1.7", "/?environment=staging&since=7d", "/groups",
+         "/groups?q=is:any&sort=count", "/groups?sort=machines", "/groups?q=is:rising",
+         "/groups?q=is:new", "/groups?q=release:1.7", "/groups?q=f4999",
+         "/groups?q=host39", "/groups?q=nowhere", "/groups?q=f4", "/groups?q=host:host7",
+         "/groups?q=frame:handle7", "/groups?q=file:src/p7.c", "/groups?q=build:ab10000",
+         "/groups?q=message:nowhere", "/groups?q=kernel:6.1.3",
+         "/groups?q=release:1.7+host:host7", "/groups?q=-host:host7",
+         "/groups?q=signal:segv+environment:staging",
+         "/groups?q=release:1.7+environment:nowhere", "/groups?q=since:1h",
+         "/groups/" + "0" * 23 + "100000007", "/reports/REPORT",
+         "/compare?r=REPORT&r=REPORT", "/alerts", "/access", "/api/v1/groups",
+         "/api/v1/groups?limit=200", "/api/v1/groups?sort=count&since=7d",
+         "/api/v1/groups/" + "0" * 23 + "100000007", "/api/v1/reports",
+         "/api/v1/reports?q=nowhere", "/api/v1/reports?frame=handle7",
+         "/api/v1/reports?host=host7&release=1.7", "/api/v1/starts", "/api/v1/alerts")
 
 
 def fill(store, path, count):
@@ -155,8 +185,12 @@ def lists(build, count, store=None):
         collector.stop()
         fill(store, collector.path("store.db"), count)
         collector.start()
+        sent = sample_reports.null_write(1)
+        status, answer = collector.post(sent)
+        assert status == 201, answer
         result = {}
         for path in ASKED:
+            path = path.replace("REPORT", sent["id"])
             times = []
             for _ in range(9):
                 began = time.monotonic()

@@ -91,11 +91,20 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
 
 void api_begin_report(struct http_request *request)
 {
-    unsigned wait_s =
-        rate_take(&collector_of(request)->rate, request->who.index, moment_now());
+    struct collector *collector = collector_of(request);
+    struct access_project project;
+    const char *who = "token";
+    int64_t now_ms = moment_now();
+    unsigned wait_s = rate_take(&collector->rate, request->who.index, now_ms);
+    if (wait_s == 0 &&
+        access_find_project(collector->access, request->who.project, &project)) {
+        wait_s = rate_take_of(&collector->project_rates, project.index, &project.rate,
+                              now_ms);
+        who = "project";
+    }
     if (wait_s == 0)
         return;
-    http_fail(request, 429, "this token sends more reports than it may, wait %u s",
+    http_fail(request, 429, "this %s sends more reports than it may, wait %u s", who,
               wait_s);
     request->answer.retry_after_s = wait_s;
 }

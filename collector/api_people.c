@@ -61,6 +61,7 @@ static bool names_somebody(const struct store_filter *filter)
 }
 
 // erase_for removes reports until none is left, or the request has taken long enough.
+// With the last one their words leave the searches.
 static enum ch_status erase_for(struct store *store, const struct store_filter *filter,
                                 size_t *out_removed, bool *out_more)
 {
@@ -75,6 +76,13 @@ static enum ch_status erase_for(struct store *store, const struct store_filter *
             return status;
         *out_removed += removed;
         *out_more = removed == STORE_TRIM_STEP;
+    }
+    int64_t word = 0;
+    bool more_words = !*out_more;
+    while (more_words) {
+        enum ch_status status = store_sweep_words(store, &word, &more_words, error);
+        if (status != CH_OK)
+            return status;
     }
     return CH_OK;
 }

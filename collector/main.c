@@ -68,17 +68,10 @@ static void observe_request(void *context, const struct http_seen *seen)
 // read_retention parses --keep and --keep-per-group.
 static bool read_retention(const struct options *options, struct store_retention *out)
 {
-    int64_t now_ms = moment_now();
-    int64_t since_ms = 0;
     *out = (struct store_retention){ 0 };
-    if (options->keep != NULL) {
-        // Digits and a unit only: moment_read would also accept a date.
-        if (strspn(options->keep, "0123456789") + 1 != strlen(options->keep) ||
-            moment_read(options->keep, now_ms, &since_ms) != CH_OK ||
-            since_ms >= now_ms)
-            return false;
-        out->age_ms = now_ms - since_ms;
-    }
+    if (options->keep != NULL &&
+        (moment_read_span(options->keep, &out->age_ms) != CH_OK || out->age_ms == 0))
+        return false;
     if (options->keep_per_group != NULL) {
         char *end = NULL;
         out->per_group = strtoll(options->keep_per_group, &end, 10);
@@ -107,7 +100,8 @@ static const char *read_collector_limits(const struct options *options,
         return "--log is not `requests`";
     if (rate_init(options->rate, &collector->rate) != CH_OK)
         return "--rate is not such as 600/1m";
-    if (rate_init("30/1m", &collector->sign_ins) != CH_OK)
+    if (rate_init("30/1m", &collector->sign_ins) != CH_OK ||
+        rate_init(NULL, &collector->project_rates) != CH_OK)
         return "out of memory";
     if (!is_web_template(options->source_url) || !is_web_template(options->issue_url))
         return "--source-url or --issue-url does not begin with http:// or https://";
@@ -322,7 +316,7 @@ static int open_and_serve(const struct options *options,
     else if (ingest_create(collector->store, &ingest_limits, complain_of_option,
                            &collector->ingest) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that stores reports");
-    else if (retention_create(collector->store, &limits, complain_of_option,
+    else if (retention_create(collector->store, &limits, access, complain_of_option,
                               &retention) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that removes reports");
     else if (start_jobs(collector, &jobs) != CH_OK)
@@ -339,6 +333,7 @@ static int open_and_serve(const struct options *options,
     pthread_mutex_destroy(&collector->large);
     rate_deinit(&collector->rate);
     rate_deinit(&collector->sign_ins);
+    rate_deinit(&collector->project_rates);
     receivers_deinit(&receivers);
     free(collector);
     return code;

@@ -10,6 +10,7 @@
 
 #include "base/hex.h"
 #include "collector/server/setting_line.h"
+#include "collector/store/moment.h"
 
 enum { TOKEN_FILE_BYTES = 4 << 20 };
 
@@ -58,10 +59,53 @@ static const char *take_grant_setting(struct access_grant *grant, const char *ke
     return NULL;
 }
 
+// read_most_per_group reads a number from 1 on, or `all`.
+static bool read_most_per_group(const char *text, int64_t *out)
+{
+    char *end = NULL;
+    *out = strcmp(text, "all") == 0 ? 0 : strtoll(text, &end, 10);
+    return end == NULL ||
+           (strspn(text, "0123456789") == strlen(text) && *end == 0 && *out > 0);
+}
+
+static bool read_kept_age(const char *text, int64_t *out)
+{
+    *out = 0;
+    return strcmp(text, "all") == 0 ||
+           (moment_read_span(text, out) == CH_OK && *out > 0);
+}
+
+// take_project_setting takes one setting of a line `project`, and returns what is wrong
+// with it.
+static const char *take_project_setting(struct access_project *project, const char *key,
+                                        const char *value)
+{
+    if (strcmp(key, "keep") == 0)
+        return read_kept_age(value, &project->keep.age_ms)
+                   ? NULL
+                   : "keep= takes a time such as 90d, or all";
+    if (strcmp(key, "keep-per-group") == 0)
+        return read_most_per_group(value, &project->keep.per_group)
+                   ? NULL
+                   : "keep-per-group= takes a number, or all";
+    if (strcmp(key, "rate") == 0)
+        return rate_parse(value, &project->rate) == CH_OK
+                   ? NULL
+                   : "rate= takes a number in a time such as 600/1m";
+    if (strcmp(key, "name") != 0)
+        return "there is no such setting of a project";
+    if (!is_plain_name(value, sizeof(project->keep.project)))
+        return "a name has letters, digits and -_.@+ alone, 63 at most";
+    memcpy(project->keep.project, value, strlen(value) + 1);
+    return NULL;
+}
+
 // reading is a file on its way in.
 struct reading {
     struct access_grant *grants;
     size_t count;
+    struct access_project *projects;
+    size_t project_count;
     size_t tokens; // bare and named, for the names of bare ones
     unsigned fallback;
 };
@@ -89,6 +133,30 @@ static const char *take_grant_word(struct reading *reading, const char *word,
     return NULL;
 }
 
+static const char *take_project_line(struct reading *reading,
+                                     const struct setting_line *line)
+{
+    struct access_project project = { .keep = { .age_ms = STORE_KEEP_AS_OTHERS,
+                                                .per_group = STORE_KEEP_AS_OTHERS },
+                                      .index = reading->project_count };
+    for (size_t i = 0; i < line->count; i++) {
+        const char *wrong = take_project_setting(&project, line->pairs[i].key,
+                                                 line->pairs[i].value);
+        if (wrong != NULL)
+            return wrong;
+    }
+    if (project.keep.project[0] == 0)
+        return "a project needs a name=";
+    for (size_t i = 0; i < reading->project_count; i++) {
+        if (strcmp(reading->projects[i].keep.project, project.keep.project) == 0)
+            return "this project was set before";
+    }
+    if (reading->project_count == ACCESS_PROJECTS)
+        return "there are more than 1024 projects with settings";
+    reading->projects[reading->project_count++] = project;
+    return NULL;
+}
+
 static const char *take_access_line(struct reading *reading, char *text)
 {
     struct setting_line line;
@@ -97,6 +165,8 @@ static const char *take_access_line(struct reading *reading, char *text)
         return NULL;
     if (status != CH_OK)
         return "what follows a token is key=value, separated by blanks";
+    if (strcmp(line.word, "project") == 0 && line.count != 0)
+        return take_project_line(reading, &line);
     struct access_grant grant = { 0 };
     for (size_t i = 0; i < line.count; i++) {
         const char *wrong =
@@ -164,27 +234,34 @@ enum ch_status access_reload(struct access *access, char why[ACCESS_WHY_SIZE])
     bool users = false;
     if (access->path == NULL)
         return CH_OK;
-    struct reading reading = { .grants =
-                                   calloc(ACCESS_TOKENS, sizeof(struct access_grant)),
-                               .fallback = ACCESS_ALL };
+    struct reading reading = {
+        .grants = calloc(ACCESS_TOKENS, sizeof(struct access_grant)),
+        .projects = calloc(ACCESS_PROJECTS, sizeof(struct access_project)),
+        .fallback = ACCESS_ALL
+    };
     (void)snprintf(why, ACCESS_WHY_SIZE, "out of memory");
-    enum ch_status status = reading.grants != NULL
+    enum ch_status status = reading.grants != NULL && reading.projects != NULL
                                 ? read_grants(access->path, &reading, why)
                                 : CH_ERR_NO_MEMORY;
     if (status != CH_OK) {
         free(reading.grants);
+        free(reading.projects);
         return status;
     }
     for (size_t i = 0; i < reading.count; i++)
         users |= reading.grants[i].named;
     qsort(reading.grants, reading.count, sizeof(reading.grants[0]), by_sum);
     pthread_rwlock_wrlock(&access->lock);
-    struct access_grant *before = access->grants;
+    struct access_grant *grants = access->grants;
+    struct access_project *projects = access->projects;
     access->grants = reading.grants;
     access->count = reading.count;
+    access->projects = reading.projects;
+    access->project_count = reading.project_count;
     access->users = users;
     pthread_rwlock_unlock(&access->lock);
-    free(before);
+    free(grants);
+    free(projects);
     return CH_OK;
 }
 
@@ -199,6 +276,7 @@ enum ch_status access_init(const char *path, struct access *out,
 void access_deinit(struct access *access)
 {
     free(access->grants);
+    free(access->projects);
     pthread_rwlock_destroy(&access->lock);
 }
 
@@ -256,6 +334,30 @@ bool access_find_name(struct access *access, const char *name, struct access_gra
     }
     pthread_rwlock_unlock(&access->lock);
     return found;
+}
+
+bool access_find_project(struct access *access, const char *name,
+                         struct access_project *out)
+{
+    bool found = false;
+    pthread_rwlock_rdlock(&access->lock);
+    for (size_t i = 0; i < access->project_count && !found; i++) {
+        found = strcmp(access->projects[i].keep.project, name) == 0;
+        if (found)
+            *out = access->projects[i];
+    }
+    pthread_rwlock_unlock(&access->lock);
+    return found;
+}
+
+size_t access_list_retention(struct access *access, struct store_project_retention *out)
+{
+    pthread_rwlock_rdlock(&access->lock);
+    size_t count = access->project_count;
+    for (size_t i = 0; i < count; i++)
+        out[i] = access->projects[i].keep;
+    pthread_rwlock_unlock(&access->lock);
+    return count;
 }
 
 bool access_same_origin(const char *fetch_site, const char *origin, const char *host)

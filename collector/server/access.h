@@ -12,6 +12,7 @@
 //   8d9c4f... name=ci scopes=symbols project=shop
 //   sha256=2c26b46b... name=kim scopes=read,triage
 //   user name=lee scopes=read          (by a proxy's header alone)
+//   project name=shop keep=90d keep-per-group=500 rate=600/1m
 //
 // Tokens are kept as their sums: finding one takes the same time whatever it shares
 // with others. All functions may be called from any thread.
@@ -22,10 +23,13 @@
 
 #include "base/sha256.h"
 #include "base/status.h"
+#include "collector/server/rate.h"
 #include "collector/store/entry.h"
+#include "collector/store/store.h"
 
 enum {
     ACCESS_TOKENS = 16384,
+    ACCESS_PROJECTS = 1024, // with settings of their own
     ACCESS_TOKEN_SIZE = 512,
     ACCESS_NAME_SIZE = 64,
     ACCESS_WHY_SIZE = 512,
@@ -51,6 +55,14 @@ struct access_grant {
     size_t index;                     // in the file
 };
 
+// access_project is what is set of one project; the options of the collector hold for
+// those that nothing is set of.
+struct access_project {
+    struct store_project_retention keep; // with its name
+    struct rate_limit rate;              // of all its tokens together
+    size_t index;                        // in the file
+};
+
 struct access {
     const char *path;            // NULL: there is no file, and nobody needs a token
     const char *user_header;     // by which a proxy names users; NULL: none does
@@ -58,6 +70,8 @@ struct access {
     pthread_rwlock_t lock;       // guards what follows
     struct access_grant *grants; // by sum
     size_t count;
+    struct access_project *projects;
+    size_t project_count;
     bool users; // some have names
 };
 
@@ -84,6 +98,15 @@ bool access_find_token(struct access *access, const char *sent, size_t length,
 bool access_find_sum(struct access *access, const char *sum, struct access_grant *out);
 bool access_find_name(struct access *access, const char *name,
                       struct access_grant *out);
+
+// access_find_project looks for what is set of a project.
+bool access_find_project(struct access *access, const char *name,
+                         struct access_project *out);
+
+// access_list_retention fills out, of ACCESS_PROJECTS, with what projects keep, and
+// returns how many there are.
+size_t access_list_retention(struct access *access,
+                             struct store_project_retention *out);
 
 // access_authorized says whether an Authorization header (NULL: none was sent) carries
 // a token, as Bearer or, where basic is set, as the password of Basic.

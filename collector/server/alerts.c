@@ -123,12 +123,12 @@ static enum ch_status look_for_bursts(struct alerts *alerts,
                                       struct growth *growth,
                                       char error[STORE_ERROR_SIZE])
 {
-    int64_t since_ms = moment_now() - receiver->rule_ms;
+    int64_t since_ms = moment_now() - receiver->limit.period_ms;
     growth->count = 0;
     snprintf(error, STORE_ERROR_SIZE, "cannot count reports for the rule %s",
              receiver->rule);
     enum ch_status status = store_list_bursts(alerts->options.store, since_ms,
-                                              receiver->rule_count, take_burst, growth);
+                                              receiver->limit.count, take_burst, growth);
     return status == CH_OK
                ? tell_growth(alerts, growth, "count", receiver->rule, since_ms, error)
                : status;

@@ -2,7 +2,6 @@
 //
 // What the handlers of all requests share: the store and the queue in front of it, the
 // folder of debug files, the counters. main makes it once, and each handler gets it as
-// request->context; every part of it is safe to use from many threads.
 // request->context; every part is safe to use from many threads.
 #pragma once
 #include <pthread.h>
@@ -35,7 +34,8 @@ struct collector {
     struct ingest *ingest;
     const char *symbols; // folder; made when the first file arrives
     struct metrics metrics;
-    struct rate rate; // limit of reports per token
+    struct rate rate;          // limit of reports per token
+    struct rate project_rates; // and per project, by access_project.index
     struct access *access;
     struct rate sign_ins;              // limit of attempts per address
     const struct receivers *receivers; // of alerts
@@ -44,6 +44,10 @@ struct collector {
     unsigned workers;      // processes that name reports at the same time
     pthread_mutex_t large; // held while a large report is open
 };
+
+_Static_assert((int)RATE_SENDERS > (int)ACCESS_TOKENS &&
+                   (int)RATE_SENDERS > (int)ACCESS_PROJECTS,
+               "each token and each project has a bucket");
 
 // collector_of is the collector that received a request.
 static inline struct collector *collector_of(const struct http_request *request)

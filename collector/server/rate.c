@@ -23,7 +23,7 @@ static int64_t unit_ms(char unit)
     }
 }
 
-enum ch_status rate_parse(const char *text, int64_t *out_count, int64_t *out_ms)
+enum ch_status rate_parse(const char *text, struct rate_limit *out)
 {
     char *end = NULL;
     if (!isdigit((unsigned char)text[0]))
@@ -39,21 +39,20 @@ enum ch_status rate_parse(const char *text, int64_t *out_count, int64_t *out_ms)
         end++;
     if (periods < 1 || periods > PERIODS_MAX || unit_ms(end[0]) == 0 || end[1] != 0)
         return CH_ERR_MALFORMED;
-    *out_count = count;
-    *out_ms = periods * unit_ms(end[0]);
+    *out = (struct rate_limit){ .count = count,
+                                .period_ms = periods * unit_ms(end[0]) };
     return CH_OK;
 }
 
 enum ch_status rate_init(const char *text, struct rate *out)
 {
-    struct rate rate = { 0 };
-    enum ch_status status =
-        text != NULL ? rate_parse(text, &rate.count, &rate.period_ms) : CH_OK;
+    struct rate_limit limit = { 0 };
+    enum ch_status status = text != NULL ? rate_parse(text, &limit) : CH_OK;
     if (status != CH_OK)
         return status;
-    for (size_t i = 0; i <= ACCESS_TOKENS; i++)
-        rate.buckets[i].left = (double)rate.count;
-    *out = rate;
+    // A bucket that was never used is full: it has refilled since 1970.
+    memset(out, 0, sizeof(*out));
+    out->limit = limit;
     pthread_mutex_init(&out->lock, NULL);
     return CH_OK;
 }
@@ -63,19 +62,25 @@ void rate_deinit(struct rate *rate)
     pthread_mutex_destroy(&rate->lock);
 }
 
-unsigned rate_take(struct rate *rate, size_t token, int64_t now_ms)
+unsigned rate_take(struct rate *rate, size_t sender, int64_t now_ms)
 {
-    if (rate->count == 0)
+    return rate_take_of(rate, sender, &rate->limit, now_ms);
+}
+
+unsigned rate_take_of(struct rate *rate, size_t sender, const struct rate_limit *limit,
+                      int64_t now_ms)
+{
+    if (limit->count == 0)
         return 0;
-    double per_ms = (double)rate->count / (double)rate->period_ms;
+    double per_ms = (double)limit->count / (double)limit->period_ms;
     unsigned wait_s = 0;
     pthread_mutex_lock(&rate->lock);
-    double *left = &rate->buckets[token].left;
-    int64_t *at_ms = &rate->buckets[token].at_ms;
+    double *left = &rate->buckets[sender].left;
+    int64_t *at_ms = &rate->buckets[sender].at_ms;
     if (now_ms > *at_ms) // a clock that was set back adds nothing
         *left += (double)(now_ms - *at_ms) * per_ms;
-    if (*left > (double)rate->count)
-        *left = (double)rate->count;
+    if (*left > (double)limit->count)
+        *left = (double)limit->count;
     *at_ms = now_ms;
     if (*left >= 1)
         *left -= 1;

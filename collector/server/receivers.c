@@ -49,8 +49,7 @@ static const char *take_setting(struct receiver *receiver, const char *key,
     if (strcmp(key, "count") == 0) {
         (void)snprintf(receiver->rule, sizeof(receiver->rule), "%s", value);
         return strlen(value) < sizeof(receiver->rule) &&
-                       rate_parse(value, &receiver->rule_count, &receiver->rule_ms) ==
-                           CH_OK
+                       rate_parse(value, &receiver->limit) == CH_OK
                    ? NULL
                    : "count= takes a number in a time such as 100/1h";
     }

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "collector/server/rate.h"
 #include "upload/message.h"
 
 enum { RECEIVERS_MAX = 32, RECEIVER_ID_SIZE = 17, RECEIVER_RULE_SIZE = 32 };
@@ -34,8 +35,7 @@ struct receiver {
     bool mail;
     unsigned kinds;
     char rule[RECEIVER_RULE_SIZE]; // `100/1h`; empty: none
-    int64_t rule_count;
-    int64_t rule_ms;
+    struct rate_limit limit;
     int digest_minute; // of the day, UTC; -1: no digest
 };
 

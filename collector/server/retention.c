@@ -7,17 +7,33 @@
 
 #include "collector/server/background.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_people.h"
 #include "collector/store/store_rest.h"
 
 enum { FIRST_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000, TROUBLE_MS = 5000 };
 
 struct retention {
     struct store *store;
+    struct access *access;
     struct store_retention limits;
+    struct store_project_retention projects[ACCESS_PROJECTS];
+    int64_t word;     // that the sweep of words has come to
+    int64_t sweep_ms; // when the next one is due
     retention_complain_fn *complain;
     pthread_t thread;
     struct background background;
 };
+
+// has_limits learns what projects keep at this time, and says whether anything is
+// removed at all.
+static bool has_limits(struct retention *retention)
+{
+    struct store_retention *limits = &retention->limits;
+    limits->projects = retention->projects;
+    limits->project_count =
+        access_list_retention(retention->access, retention->projects);
+    return limits->age_ms != 0 || limits->per_group != 0 || limits->project_count != 0;
+}
 
 // trim_retained takes one step of retention, and drops empty weeks when nothing is left
 // to remove.
@@ -34,12 +50,25 @@ static enum ch_status trim_retained(struct retention *retention, bool *out_more,
     return status;
 }
 
+// sweep_once_a_day takes one step of removing words of removed reports from searches.
+static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_more,
+                                       char error[STORE_ERROR_SIZE])
+{
+    int64_t now_ms = moment_now();
+    if (now_ms < retention->sweep_ms)
+        return CH_OK;
+    enum ch_status status =
+        store_sweep_words(retention->store, &retention->word, out_more, error);
+    if (status == CH_OK && !*out_more)
+        retention->sweep_ms = now_ms + MOMENT_DAY_MS;
+    return status;
+}
+
 // retention_main looks for moves in every pass, because people wait for them, and for
 // old reports once per round, if reports are removed at all.
 static void *retention_main(void *context)
 {
     struct retention *retention = context;
-    bool trims = retention->limits.age_ms != 0 || retention->limits.per_group != 0;
     int wait_ms = FIRST_MS;
     int left_ms = 0; // of this round
     while (background_pause(&retention->background, wait_ms)) {
@@ -47,11 +76,13 @@ static void *retention_main(void *context)
         bool more = false;
         int64_t began_ms = moment_now();
         enum ch_status status = store_move(retention->store, &more, error);
-        left_ms -= wait_ms;
-        if (status == CH_OK && !more && trims && left_ms <= 0) {
+        left_ms = left_ms > wait_ms ? left_ms - wait_ms : 0;
+        if (status == CH_OK && !more && left_ms == 0 && has_limits(retention)) {
             status = trim_retained(retention, &more, error);
             left_ms = more ? 0 : ROUND_MS;
         }
+        if (status == CH_OK && !more)
+            status = sweep_once_a_day(retention, &more, error);
         if (status != CH_OK)
             retention->complain(error);
         int rest_ms = store_rest_ms(retention->store, moment_now() - began_ms);
@@ -68,14 +99,16 @@ static void free_retention(struct retention *retention)
 
 enum ch_status retention_create(struct store *store,
                                 const struct store_retention *limits,
-                                retention_complain_fn *complain, struct retention **out)
+                                struct access *access, retention_complain_fn *complain,
+                                struct retention **out)
 {
     *out = NULL;
     struct retention *retention = calloc(1, sizeof(*retention));
     if (retention == NULL)
         return CH_ERR_NO_MEMORY;
     *retention =
-        (struct retention){ .store = store, .limits = *limits, .complain = complain };
+        (struct retention){ .store = store, .access = access, .complain = complain };
+    retention->limits = *limits;
     background_init(&retention->background);
     if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
         free_retention(retention);

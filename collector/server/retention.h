@@ -5,6 +5,7 @@
 // with a pause after each, so that uploads and readers are hardly affected. Several
 // collectors over one database may all run it. Used by main.
 #pragma once
+#include "collector/server/access.h"
 #include "collector/store/store.h"
 
 struct retention;
@@ -13,9 +14,11 @@ struct retention;
 // is tried a minute later.
 typedef void retention_complain_fn(const char *error);
 
-// retention_create starts the thread; store must outlive it.
+// retention_create starts the thread; store and access, which says what projects keep,
+// must outlive it.
 CH_CHECKED enum ch_status retention_create(struct store *store,
                                            const struct store_retention *limits,
+                                           struct access *access,
                                            retention_complain_fn *complain,
                                            struct retention **out);
 

@@ -16,8 +16,7 @@ int64_t moment_now(void)
     return (int64_t)clock_now_ms(CLOCK_REALTIME);
 }
 
-// read_ago parses `7d`: at most five digits and a unit.
-static enum ch_status read_ago(const char *text, int64_t now_ms, int64_t *out)
+enum ch_status moment_read_span(const char *text, int64_t *out)
 {
     static const struct {
         char unit;
@@ -32,7 +31,7 @@ static enum ch_status read_ago(const char *text, int64_t now_ms, int64_t *out)
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (units[i].unit != text[digits])
             continue;
-        *out = now_ms - strtoll(text, NULL, 10) * units[i].ms;
+        *out = strtoll(text, NULL, 10) * units[i].ms;
         return CH_OK;
     }
     return CH_ERR_MALFORMED;
@@ -70,8 +69,11 @@ static enum ch_status read_zone_offset(const char *at, int64_t *out)
 
 enum ch_status moment_read(const char *text, int64_t now_ms, int64_t *out)
 {
-    if (read_ago(text, now_ms, out) == CH_OK)
+    int64_t span_ms = 0;
+    if (moment_read_span(text, &span_ms) == CH_OK) {
+        *out = now_ms - span_ms;
         return CH_OK;
+    }
 
     struct tm tm = { 0 };
     const char *at = strptime(text, "%Y-%m-%d", &tm);

@@ -18,6 +18,9 @@ int64_t moment_now(void);
 // and years before 1970 or after 9999.
 CH_CHECKED enum ch_status moment_read(const char *text, int64_t now_ms, int64_t *out);
 
+// moment_read_span parses `90m`, `24h`, `7d` or `4w` as milliseconds.
+CH_CHECKED enum ch_status moment_read_span(const char *text, int64_t *out);
+
 // moment_write writes RFC 3339 with milliseconds, UTC, into MOMENT_SIZE bytes.
 void moment_write(int64_t moment_ms, char *out);
 

@@ -139,10 +139,22 @@ struct store_merged {
     int64_t kept;
 };
 
+enum { STORE_KEEP_AS_OTHERS = -1 };
+
+// store_project_retention says what is kept of one project: 0 keeps everything,
+// STORE_KEEP_AS_OTHERS what is kept of projects without a word of their own.
+struct store_project_retention {
+    char project[ENTRY_PROJECT_SIZE];
+    int64_t age_ms;
+    int64_t per_group;
+};
+
 // store_retention says what is kept; 0 keeps everything.
 struct store_retention {
     int64_t age_ms;    // since a report was received
     int64_t per_group; // how many of the latest crashes
+    const struct store_project_retention *projects;
+    size_t project_count;
 };
 
 typedef void store_report_fn(void *context, const struct store_report *report);

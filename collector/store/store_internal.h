@@ -5,7 +5,8 @@
 //
 // store.c opens and lends connections, store_add.c stores reports, store_read.c and
 // store_query.c find them, store_triage.c applies what people decide, store_move.c does
-// the part of that which takes long, store_trim.c and store_weeks.c remove what is old.
+// the part of that which takes long, store_trim.c, store_words.c and store_weeks.c
+// remove what is old.
 // The SQL is the same for every database except where a row of the table has two texts.
 #pragma once
 #include <pthread.h>
@@ -49,6 +50,8 @@ enum store_statement {
     STORE_REMOVE_REPORTS,
     STORE_SEE_AGAIN,
     STORE_DROP_FACETS,
+    STORE_WORDS_END,
+    STORE_WORDS_SWEEP,
     STORE_REMOVE_EMPTY_GROUPS,
     STORE_REMOVE_EMPTY_DAYS,
     STORE_REMOVE_EMPTY_FACETS,
@@ -84,6 +87,10 @@ enum store_statement {
     STORE_TRIM_STALE,
     STORE_TRIM_FACETS,
     STORE_TRIM_SWEPT,
+    STORE_TRIM_PROJECTS,
+    STORE_TRIM_OLD_OF,
+    STORE_TRIM_HELD_OF,
+    STORE_TRIM_CROWDED_OF,
     STORE_KEY_SET,
     STORE_KEY_FIND,
     STORE_KEY_FORWARD,

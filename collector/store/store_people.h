@@ -62,8 +62,16 @@ CH_CHECKED enum ch_status store_audit_add(struct store *store,
 CH_CHECKED enum ch_status store_list_audit(struct store *store, const char *project,
                                            store_deed_fn *visit, void *context);
 
+// store_sweep_words takes one step, from the word that the step before ended at (0: the
+// first), of deleting from searches what no report holds any more, and says whether
+// there is another one.
+CH_CHECKED enum ch_status store_sweep_words(struct store *store, int64_t *from,
+                                            bool *out_more,
+                                            char error[STORE_ERROR_SIZE]);
+
 // store_erase removes at most STORE_TRIM_STEP reports that the filter accepts, with all
-// that was counted of them, and says how many: 0 when none is left.
+// that was counted of them, and says how many: 0 when none is left. Then searches are to
+// be swept.
 CH_CHECKED enum ch_status store_erase(struct store *store,
                                       const struct store_filter *filter,
                                       size_t *out_removed,

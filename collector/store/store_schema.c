@@ -274,17 +274,24 @@ static const char starts_layout[] =
     " release text NOT NULL, hostname text NOT NULL, day bigint NOT NULL,"
     " PRIMARY KEY(project, session));";
 
+// A word that is deleted leaves its index.
+static const char sqlite_word_removed[] =
+    "CREATE TRIGGER word_removed AFTER DELETE ON words BEGIN INSERT INTO"
+    " word_search(word_search, rowid, value) VALUES('delete', old.number, old.value);"
+    " END;";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
-// steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
+// steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout, or
+// nothing changed.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
-                     sqlite_people, sweeping, starts_layout },
+                     sqlite_people, sweeping, starts_layout, sqlite_word_removed },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
-                       postgres_people, sweeping, starts_layout },
+                       postgres_people, sweeping, starts_layout, NULL },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -30,7 +30,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 12
+#define STORE_SCHEMA_VERSION 13
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"

@@ -164,11 +164,22 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_SEE_AGAIN] = WITH_LIST(
         "UPDATE groups SET first_seen = coalesce((SELECT min(time) FROM reports WHERE"
         " group_number = groups.number), first_seen), last_seen = coalesce((SELECT"
-        " max(time) FROM reports WHERE group_number = groups.number), last_seen)"
+        " max(time) FROM reports WHERE group_number = groups.number), last_seen),"
+        " title = coalesce((SELECT title FROM reports WHERE group_number ="
+        " groups.number ORDER BY time DESC, number DESC LIMIT 1), title),"
+        " summary = coalesce((SELECT summary FROM reports WHERE group_number ="
+        " groups.number ORDER BY time DESC, number DESC LIMIT 1), summary)"
         " WHERE number ",
         ""),
     [STORE_DROP_FACETS] =
         WITH_LIST("DELETE FROM facets WHERE count <= 0 AND group_number ", ""),
+    [STORE_WORDS_END] = { "SELECT coalesce(max(number), 0) FROM (SELECT number FROM"
+                          " words WHERE number > ?1 ORDER BY number LIMIT ?2) w",
+                          NULL },
+    [STORE_WORDS_SWEEP] = { "DELETE FROM words WHERE number > ?1 AND number <= ?2 AND"
+                            " NOT EXISTS(SELECT 1 FROM facets f WHERE f.kind >= 3 AND"
+                            " f.kind = words.kind AND f.value = words.value)",
+                            NULL },
     [STORE_REMOVE_EMPTY_GROUPS] =
         WITH_LIST("DELETE FROM groups WHERE kept <= 0 AND NOT EXISTS(SELECT 1 FROM"
                   " moves WHERE groups.number IN (source, target)) AND number ",
@@ -314,6 +325,25 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                              " ORDER BY kept DESC LIMIT 1",
                              "SELECT number, kept FROM groups WHERE kept > ?1"
                              " ORDER BY kept DESC LIMIT 1 FOR UPDATE SKIP LOCKED" },
+    // The next four are for projects that keep what others do not, or the reverse. No
+    // crash is later than its report came, so its time finds what may be old.
+    [STORE_TRIM_PROJECTS] = { "SELECT DISTINCT project FROM groups", NULL },
+    [STORE_TRIM_OLD_OF] = { "SELECT r.number, r.group_number FROM groups g CROSS JOIN"
+                            " reports r WHERE g.project = ?3 AND r.group_number ="
+                            " g.number AND r.time < ?1 AND r.received < ?1 LIMIT ?2",
+                            "SELECT r.number, r.group_number FROM groups g JOIN"
+                            " reports r ON r.group_number = g.number WHERE g.project ="
+                            " ?3 AND r.time < ?1 AND r.received < ?1 LIMIT ?2 FOR"
+                            " UPDATE OF r SKIP LOCKED" },
+    [STORE_TRIM_HELD_OF] = { "DELETE FROM held_back WHERE received < ?1 AND"
+                             " coalesce((SELECT project FROM groups WHERE number"
+                             " = " FOUND_GROUP("held_back.fingerprint") "), '') = ?2",
+                             NULL },
+    [STORE_TRIM_CROWDED_OF] = { "SELECT number, kept FROM groups WHERE kept > ?1 AND"
+                                " project = ?2 ORDER BY kept DESC LIMIT 1",
+                                "SELECT number, kept FROM groups WHERE kept > ?1 AND"
+                                " project = ?2 ORDER BY kept DESC LIMIT 1 FOR UPDATE"
+                                " SKIP LOCKED" },
     [STORE_TRIM_OLDEST] = { "SELECT number, group_number FROM reports WHERE"
                             " group_number = ?1 ORDER BY time, number LIMIT ?2",
                             "SELECT number, group_number FROM reports WHERE"

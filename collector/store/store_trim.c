@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
 
@@ -10,6 +12,7 @@ struct stale {
 
 struct trimming {
     const struct store_retention *retention;
+    struct text projects; // the names of those in the store, each with its NUL
     size_t removed;
     bool by_age;
     struct text reports;
@@ -38,24 +41,35 @@ static void take_crowded(void *context, const struct sql_row *row)
     crowded->kept = sql_row_number(row, 1);
 }
 
-static enum ch_status find_old_reports(struct sql *sql, struct trimming *trimming)
+// find_old_reports finds those of a project, or of all of them: NULL.
+static enum ch_status find_old_reports(struct sql *sql, struct trimming *trimming,
+                                       int64_t age_ms, const char *project)
 {
-    struct sql_value values[] = {
-        sql_number(moment_now() - trimming->retention->age_ms),
-        sql_number(STORE_TRIM_STEP),
-    };
-    sql_queue(sql, STORE_TRIM_HELD, values, 1, NULL, NULL);
-    sql_queue(sql, STORE_TRIM_OLD, values, 2, take_trimmed_report, trimming);
+    struct sql_value since = sql_number(moment_now() - age_ms);
+    struct sql_value values[] = { since, sql_number(STORE_TRIM_STEP),
+                                  sql_text(project) };
+    struct sql_value held[] = { since, sql_text(project) };
+    if (project == NULL) {
+        sql_queue(sql, STORE_TRIM_HELD, held, 1, NULL, NULL);
+        sql_queue(sql, STORE_TRIM_OLD, values, 2, take_trimmed_report, trimming);
+    } else {
+        sql_queue(sql, STORE_TRIM_HELD_OF, held, 2, NULL, NULL);
+        sql_queue(sql, STORE_TRIM_OLD_OF, values, 3, take_trimmed_report, trimming);
+    }
     return sql_flush(sql);
 }
 
-// find_crowded finds the excess reports of the group that has most.
-static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming)
+// find_crowded finds the excess reports of the group that has most, of a project or of
+// all of them: NULL.
+static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming,
+                                   int64_t most, const char *project)
 {
     struct crowded crowded = { 0 };
-    int64_t most = trimming->retention->per_group;
-    struct sql_value limit = sql_number(most);
-    sql_queue(sql, STORE_TRIM_CROWDED, &limit, 1, take_crowded, &crowded);
+    struct sql_value limits[] = { sql_number(most), sql_text(project) };
+    if (project == NULL)
+        sql_queue(sql, STORE_TRIM_CROWDED, limits, 1, take_crowded, &crowded);
+    else
+        sql_queue(sql, STORE_TRIM_CROWDED_OF, limits, 2, take_crowded, &crowded);
     enum ch_status status = sql_flush(sql);
     if (status != CH_OK || crowded.kept <= most)
         return status;
@@ -92,20 +106,68 @@ static enum ch_status sweep_facets(struct sql *sql, struct trimming *trimming,
     return status;
 }
 
+// find_past_limits finds reports that two limits do not keep.
+static enum ch_status find_past_limits(struct sql *sql, struct trimming *trimming,
+                                       int64_t age_ms, int64_t per_group,
+                                       const char *project)
+{
+    enum ch_status status = CH_OK;
+    if (age_ms != 0)
+        status = find_old_reports(sql, trimming, age_ms, project);
+    // A project's week is not over when the project no longer keeps it.
+    trimming->by_age = trimming->removed != 0 && project == NULL;
+    if (status == CH_OK && trimming->removed == 0 && per_group != 0)
+        status = find_crowded(sql, trimming, per_group, project);
+    return status;
+}
+
+static void take_trimmed_project(void *context, const struct sql_row *row)
+{
+    struct trimming *trimming = context;
+    const char *name = sql_row_text(row, 0);
+    text_append(&trimming->projects, name, strlen(name) + 1);
+}
+
+// find_past_limits_of does so for one project, with what is set of it or of all.
+static enum ch_status find_past_limits_of(struct sql *sql, struct trimming *trimming,
+                                          const char *project)
+{
+    const struct store_retention *retention = trimming->retention;
+    int64_t age_ms = retention->age_ms;
+    int64_t per_group = retention->per_group;
+    for (size_t i = 0; i < retention->project_count; i++) {
+        const struct store_project_retention *own = &retention->projects[i];
+        if (strcmp(own->project, project) != 0)
+            continue;
+        age_ms = own->age_ms != STORE_KEEP_AS_OTHERS ? own->age_ms : age_ms;
+        per_group =
+            own->per_group != STORE_KEEP_AS_OTHERS ? own->per_group : per_group;
+    }
+    return find_past_limits(sql, trimming, age_ms, per_group, project);
+}
+
 // find_removable finds the reports of a step. Others may store reports meanwhile; those
 // of the groups of the step wait for it.
 static enum ch_status find_removable(struct sql *sql, struct trimming *trimming)
 {
-    enum ch_status status = CH_OK;
+    const struct store_retention *retention = trimming->retention;
     trimming->removed = 0;
     text_clear(&trimming->reports);
     text_clear(&trimming->groups);
-    if (trimming->retention->age_ms != 0)
-        status = find_old_reports(sql, trimming);
-    trimming->by_age = trimming->removed != 0;
-    if (status == CH_OK && trimming->removed == 0 &&
-        trimming->retention->per_group != 0)
-        status = find_crowded(sql, trimming);
+    text_clear(&trimming->projects);
+    if (retention->project_count == 0)
+        return find_past_limits(sql, trimming, retention->age_ms, retention->per_group,
+                                NULL);
+    sql_queue(sql, STORE_TRIM_PROJECTS, NULL, 0, take_trimmed_project, trimming);
+    enum ch_status status = sql_flush(sql);
+    if (status == CH_OK && !text_ok(&trimming->projects))
+        status = CH_ERR_NO_MEMORY;
+    for (size_t at = 0; at < trimming->projects.size && status == CH_OK &&
+                        trimming->removed == 0;) {
+        const char *project = trimming->projects.bytes + at;
+        at += strlen(project) + 1;
+        status = find_past_limits_of(sql, trimming, project);
+    }
     return status;
 }
 
@@ -144,6 +206,7 @@ enum ch_status store_trim(struct store *store, const struct store_retention *ret
     enum ch_status status = store_transact(store, &job, error);
     text_deinit(&trimming.reports);
     text_deinit(&trimming.groups);
+    text_deinit(&trimming.projects);
     if (status == CH_OK)
         *out_removed = trimming.removed;
     return status;

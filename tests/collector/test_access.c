@@ -102,6 +102,33 @@ static void access_reads_names_scopes_projects_and_sums(void **state)
     assert_int_equal(grants[3].scopes, ACCESS_READ);
 }
 
+static void access_reads_what_projects_keep_and_may_send(void **state)
+{
+    struct access access =
+        open_access(*state, "project name=shop keep=90d keep-per-group=500 rate=60/1m\n"
+                            "project name=bank keep=all keep-per-group=all\n"
+                            "project name=lab rate=1/1h\nt project=shop\n");
+    struct store_project_retention kept[ACCESS_PROJECTS];
+    struct access_project lab = { 0 };
+    struct access_project none = { 0 };
+    size_t count = access_list_retention(&access, kept);
+    bool found = access_find_project(&access, "lab", &lab);
+    bool unset = access_find_project(&access, "", &none);
+    access_deinit(&access);
+    assert_int_equal(count, 3);
+    assert_string_equal(kept[0].project, "shop");
+    assert_int_equal(kept[0].age_ms, 90 * (int64_t)86400000);
+    assert_int_equal(kept[0].per_group, 500);
+    assert_int_equal(kept[1].age_ms, 0);
+    assert_int_equal(kept[1].per_group, 0);
+    assert_int_equal(kept[2].age_ms, STORE_KEEP_AS_OTHERS);
+    assert_true(found);
+    assert_false(unset);
+    assert_int_equal(lab.rate.count, 1);
+    assert_int_equal(lab.rate.period_ms, 3600000);
+    assert_int_equal(lab.index, 2);
+}
+
 static void access_refuses_a_file_that_is_wrong_and_says_the_line(void **state)
 {
     static const struct {
@@ -197,6 +224,8 @@ int main(void)
             access_takes_a_token_as_password_where_a_browser_reads, folder_setup,
             folder_teardown),
         cmocka_unit_test_setup_teardown(access_reads_names_scopes_projects_and_sums,
+                                        folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(access_reads_what_projects_keep_and_may_send,
                                         folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(
             access_refuses_a_file_that_is_wrong_and_says_the_line, folder_setup,

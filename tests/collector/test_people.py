@@ -4,11 +4,13 @@
 # test_people COLLECTOR: who may do what: each request with each scope, two projects,
 # sessions, a proxy that names users, and removing what is known of one host.
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -232,6 +234,70 @@ class Projects(unittest.TestCase):
         self.assertEqual(self.own.json("PUT", path, binary, bearer("a"))[0], 200)
 
 
+class ProjectLimits(unittest.TestCase):
+    TOKENS = ["project name=shop rate=3/1h keep-per-group=2",
+              "a name=ann scopes=send,read project=shop", "c name=cat scopes=send project=shop",
+              "b name=bob scopes=send,read project=bank", "root name=root"]
+
+    def test_a_project_sends_so_many_whichever_token_sends(self):
+        with Collector(BINARY, tokens=self.TOKENS) as own:
+            own.token = None
+            for number, token in enumerate("aca", 200):
+                self.assertEqual(send(own, number, token)[1], 201)
+            status, headers, answer = own.request(
+                "POST", "/api/v1/reports", json.dumps(sample_reports.raw(210)), bearer("c"))
+            self.assertEqual(status, 429, answer)
+            self.assertIn("this project sends more", answer.decode())
+            self.assertIn(int(headers["Retry-After"]), range(1080, 1202)) # a third of 1h
+            for number, token in enumerate(("b", "b", "b", "b", "root"), 220):
+                self.assertEqual(send(own, number, token)[1], 201)
+            with open(own.path("tokens"), "w", encoding="utf-8") as file:
+                file.write("\n".join(self.TOKENS[1:]) + "\n")
+            own.process.send_signal(signal.SIGHUP)
+            self.assertIn("again", own.process.stderr.readline())
+            self.assertEqual(send(own, 230, "a")[1], 201)
+
+    def test_a_project_keeps_so_many_and_others_keep_what_they_have(self):
+        with Collector(BINARY, tokens=["project name=shop keep-per-group=2",
+                                       *self.TOKENS[1:]]) as own:
+            own.token = None
+            for number in range(240, 244):
+                self.assertEqual(send(own, number, "a")[1], 201)
+                self.assertEqual(send(own, number + 10, "b")[1], 201)
+            own.stop()
+            own.start()  # the first round is at the start
+            limit = time.monotonic() + 60
+            while len(self.kept(own, "a")) != 2 and time.monotonic() < limit:
+                time.sleep(0.05)
+            self.assertEqual(len(self.kept(own, "a")), 2)
+            self.assertEqual(len(self.kept(own, "b")), 4)
+
+    def test_a_setting_that_there_is_not_refuses_the_start(self):
+        for line, words in (("project keep=90d", "needs a name="),
+                            ("project name=shop colour=red", "no such setting of a project"),
+                            ("project name=shop keep=soon", "keep= takes"),
+                            ("project name=shop keep-per-group=0", "keep-per-group= takes"),
+                            ("project name=shop rate=5", "rate= takes"),
+                            ("project name=a\nproject name=a", "line 2: this project was")):
+            with self.assertRaisesRegex(RuntimeError, words):
+                with Collector(BINARY, tokens=[line, "root"]):
+                    pass
+
+    def kept(self, own, token):
+        return own.json("GET", "/api/v1/reports?limit=200", None,
+                        bearer(token))[1]["reports"]
+
+
+def stored_words(own):
+    """What searches of functions, files, builds and messages look into."""
+    if own.store:
+        said = subprocess.run(["psql", "-qtA", own.store, "-c", "SELECT value FROM words"],
+                              capture_output=True, text=True, check=True).stdout
+        return said.splitlines()
+    with contextlib.closing(sqlite3.connect(own.path("store.db"))) as database:
+        return [value for value, in database.execute("SELECT value FROM words")]
+
+
 def build_id_of(path):
 
     said = subprocess.run(["readelf", "-n", path], capture_output=True, text=True,
@@ -375,6 +441,35 @@ class Deeds(unittest.TestCase):
             self.assertEqual([(deed["who"], deed["what"], deed["detail"]) for deed in audit],
                              [("adm", "erase", "tag:user:eve"),
                               ("kim", "export", sent["id"])])
+
+    def test_words_of_removed_reports_leave_the_store(self):
+        def about(number, name):
+            frames = [sample_reports.frame(word, f"/home/{name}/x.c:1:1", 0)
+                      for word in (f"{name}_function", "shared_function")]
+            thread = {"tid": 1, "name": "main", "state": "R", "crashed": True,
+                      "backtrace": sample_reports.backtrace(frames)}
+            crash = {"signal": 6, "name": "SIGABRT", "code": 0, "thread": 1, "kind": "abort",
+                     "summary": f"about {name}", "message": f"{name}@example.org"}
+            return {**sample_reports.raw(number, fingerprint=GROUP), "revision": 1,
+                    "crash": crash, "threads": [thread], "tags": {"user": name}}
+        with Collector(BINARY) as own:
+            groups = {own.post(about(number, name))[1]["group"]
+                      for number, name in enumerate(("kim", "eve"), 30)}
+            self.assertEqual(len(groups), 1)
+            self.assertEqual(sum("eve" in word for word in stored_words(own)), 3)
+            answer = own.json("DELETE", "/api/v1/reports?tag=user:eve")[1]
+            self.assertEqual(answer, {"removed": 1, "more": False})
+            words = stored_words(own)
+            self.assertEqual([word for word in words if "eve" in word], [])
+            self.assertEqual({word for word in words if "kim" in word or "shared" in word},
+                             {"kim_function", "shared_function", "/home/kim/x.c",
+                              "kim@example.org"})
+            group = own.json("GET", "/api/v1/groups/" + groups.pop())[1]
+            self.assertEqual((group["summary"], group["count"]), ("about kim", 1))
+            for key, value, count in (("frame", "eve_function", 0), ("frame", "shared", 1),
+                                      ("message", "kim@", 1), ("message", "eve@", 0)):
+                found = own.json("GET", f"/api/v1/groups?{key}={value}")[1]["groups"]
+                self.assertEqual(len(found), count, value)
 
     def test_a_collector_without_users_notes_nothing_and_needs_no_token(self):
         with Collector(BINARY) as own:

@@ -333,6 +333,44 @@ static void retention_per_group_leaves_the_latest_crashes(void **state)
                         "ab");
 }
 
+// add_to_project adds a crash of a project; what was received days ago.
+static void add_to_project(struct fixture *fixture, unsigned number,
+                           const char *project, const char *group, int days)
+{
+    struct entry entry = make_entry(fixture, number, group, (int)number);
+    entry.time_ms -= days * (int64_t)MOMENT_DAY_MS;
+    entry.received_ms -= days * (int64_t)MOMENT_DAY_MS;
+    (void)snprintf(entry.project, sizeof(entry.project), "%s", project);
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+}
+
+static void retention_of_a_project_is_what_is_set_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct store_project_retention projects[] = {
+        { "shop", 30 * (int64_t)MOMENT_DAY_MS, STORE_KEEP_AS_OTHERS },
+        { "bank", 0, 1 },
+        { "gone", 1, 1 },
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        add_to_project(fixture, i, "", "aaaaaaaa", i == 0 ? 20 : 0);
+        add_to_project(fixture, 3 + i, "shop", "bbbbbbbb", i == 0 ? 40 : 20);
+        add_to_project(fixture, 6 + i, "bank", "cccccccc", 90);
+    }
+    struct store_retention retention = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS,
+                                         .projects = projects,
+                                         .project_count = 3 };
+    // One of no project is over 7 days old, one of the shop over 30; the bank keeps
+    // the latest of a group for ever.
+    assert_int_equal(trim_all(fixture, retention), 4);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "12456");
+    assert_int_equal(find_group(fixture, "cccccccc").group.kept, 1);
+    assert_int_equal(trim_all(fixture, retention), 0);
+    retention.per_group = 1; // the shop has no number of its own
+    assert_int_equal(trim_all(fixture, retention), 2);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "146");
+}
+
 // add_of_host adds a crash of a machine, hours ago.
 static int add_of_host(struct fixture *fixture, unsigned number, const char *host,
                        int hours)
@@ -585,6 +623,7 @@ int main(void)
         STORE_TEST(splitting_undoes_a_merge_with_all_that_came_since),
         STORE_TEST(retention_by_age_removes_reports_and_groups_left_empty),
         STORE_TEST(retention_per_group_leaves_the_latest_crashes),
+        STORE_TEST(retention_of_a_project_is_what_is_set_of_it),
         STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
         STORE_TEST(work_in_the_background_rests_while_uploads_come),
         STORE_TEST(retention_of_nothing_removes_nothing),
