@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The source lines around a frame, if the file is on this machine: they often explain a
-// crash at a glance. Part of render.h.
-//
-// Lines of a file that changed since the build are others than those that ran. DWARF 5
-// can have an MD5 of the file; else it must not be newer than the program, if that is
-// here and of the same build, and not newer than the crash.
+// The source lines around a frame (report/frame_source.h) in a terminal. Part of
+// render.h.
 #pragma once
 #include <jansson.h>
 

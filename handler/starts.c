@@ -11,7 +11,7 @@
 #include "handler/file_syscalls.h"
 #include "handler/syscalls.h"
 
-enum { START_RELEASE = 110, START_NAME = 255, DAY_S = 86400 };
+enum { START_RELEASE = 93, START_NAME = 255, DAY_S = 86400 };
 
 static int32_t counted; // the process whose start was; 0: none
 

@@ -90,6 +90,29 @@ static enum ch_status post_envelope(const struct target *target,
     return http_send(&request, reply);
 }
 
+bool sentry_send_sessions(const struct target *target,
+                          const struct sentry_sessions *sessions, uint64_t timeout_ms)
+{
+    struct text CH_CLEANUP(text_deinit) envelope = { 0 };
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    struct text CH_CLEANUP(text_deinit) key = { 0 };
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    write_request(target, &url, &key);
+    if (sentry_sessions_write(sessions, (int64_t)time(NULL) * 1000, &envelope) !=
+            CH_OK ||
+        !text_ok(&url) || !text_ok(&key))
+        return false;
+    const struct http_request request = { .url = url.bytes,
+                                          .headers = key.bytes,
+                                          .content_type =
+                                              "application/x-sentry-envelope",
+                                          .body = envelope.bytes,
+                                          .size = envelope.size,
+                                          .timeout_ms = timeout_ms };
+    return http_send(&request, &reply) == CH_OK && reply.status >= 200 &&
+           reply.status < 300;
+}
+
 void sentry_ask(const struct target *target, const struct shipment *shipment,
                 struct shipment_question *out)
 {

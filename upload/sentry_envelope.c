@@ -6,32 +6,32 @@
 
 #include "report/report.h"
 #include "upload/sentry_event.h"
+#include "upload/sentry_sessions.h"
 
-enum { TIME_SIZE = 40 };
-
-static void write_envelope_time(int64_t unix_ms, char out[static TIME_SIZE])
+void sentry_envelope_time(int64_t unix_ms, char out[static SENTRY_TIME_SIZE])
 {
-    char seconds[TIME_SIZE];
+    char seconds[SENTRY_TIME_SIZE];
     time_t at = (time_t)(unix_ms / 1000);
     struct tm parts = { 0 };
     if (gmtime_r(&at, &parts) == NULL ||
         strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
         seconds[0] = 0;
-    (void)snprintf(out, TIME_SIZE, "%.30s.%03dZ", seconds, (int)(unix_ms % 1000));
+    (void)snprintf(out, SENTRY_TIME_SIZE, "%.30s.%03dZ", seconds,
+                   (int)(unix_ms % 1000));
 }
 
 enum ch_status sentry_envelope_write(const json_t *report, const char *json,
                                      size_t size, int64_t unix_ms, struct text *out)
 {
     char event_id[SENTRY_EVENT_ID_SIZE];
-    char now[TIME_SIZE];
+    char now[SENTRY_TIME_SIZE];
     struct text CH_CLEANUP(text_deinit) event = { 0 };
     const char *id = report_string(report, "id");
     enum ch_status status = sentry_event_write(report, &event);
     if (status != CH_OK)
         return status;
     sentry_event_id(id != NULL ? id : "", event_id);
-    write_envelope_time(unix_ms, now);
+    sentry_envelope_time(unix_ms, now);
 
     text_appendf(out,
                  "{\"event_id\":\"%s\",\"sent_at\":\"%s\",\"sdk\":{\"name\":"
@@ -43,6 +43,7 @@ enum ch_status sentry_envelope_write(const json_t *report, const char *json,
                  event.size);
     text_append(out, event.bytes, event.size);
     text_append_string(out, "\n");
+    sentry_sessions_write_crash(report, out);
     if (json != NULL) {
         text_appendf(out,
                      "{\"type\":\"attachment\",\"length\":%zu,\"filename\":"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is posted to Sentry: an envelope, which is lines of JSON with payloads of a
-// given length between them. It holds the event and, as an attachment, the report
-// itself.
+// given length between them. It holds the event, the end of a session that was counted,
+// and, as an attachment, the report itself.
 #pragma once
 #include <jansson.h>
 #include <stddef.h>
@@ -10,6 +10,11 @@
 
 #include "base/status.h"
 #include "base/text.h"
+
+enum { SENTRY_TIME_SIZE = 40 };
+
+// sentry_envelope_time writes a time as Sentry reads it: 2026-11-22T09:17:00.000Z.
+void sentry_envelope_time(int64_t unix_ms, char out[static SENTRY_TIME_SIZE]);
 
 // sentry_envelope_write appends the envelope as it would be sent at unix_ms; json is
 // the report as it is stored, size bytes of it, or NULL to attach none.

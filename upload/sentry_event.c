@@ -14,7 +14,12 @@
 #include "upload/telemetry.h"
 
 // EVENT_MAX_BYTES is Sentry's limit, less some room for what a relay adds.
-enum { EVENT_MAX_BYTES = 1000000, GUID_BYTES = 16, BUILD_ID_MAX = 64 };
+enum {
+    EVENT_MAX_BYTES = 1000000,
+    GUID_BYTES = 16,
+    BUILD_ID_MAX = 64,
+    SOURCES_MAX = 64, // frames with lines of source
+};
 
 // extent is how much of a report goes into an event.
 struct extent {
@@ -138,7 +143,8 @@ static json_t *thrown_json(const json_t *report, const struct extent *extent)
     const json_t *thrown = json_object_get(crash, "exception");
     const json_t *backtrace = json_object_get(thrown, "backtrace");
     const char *what = report_string(thrown, "what");
-    json_t *stack = sentry_stack_make(report, thrown, extent->crashed_frames);
+    json_t *stack =
+        sentry_stack_make(report, thrown, extent->crashed_frames, SOURCES_MAX);
     if (stack == NULL)
         return NULL;
     return json_pack("{s:s?, s:s, s:I, s:o, s:{s:s, s:s, s:b, s:i, s:i}}", "type",
@@ -163,12 +169,13 @@ static json_t *exception_json(const json_t *report, const struct extent *extent)
         (void)json_object_set_new(mechanism, "exception_id", json_integer(0));
     // An exception that stands before the crash, as its cause, has its type there.
     const char *kind = report_string(crash, "kind");
-    json_t *signal = json_pack(
-        "{s:s?, s:s, s:I, s:o, s:o*}", "type",
-        thrown != NULL && kind != NULL ? kind : crash_type(crash), "value",
-        value.bytes != NULL ? value.bytes : "", "thread_id",
-        (json_int_t)crashed_tid(report), "mechanism", mechanism, "stacktrace",
-        sentry_stack_make(report, find_crashed(report), extent->crashed_frames));
+    json_t *signal =
+        json_pack("{s:s?, s:s, s:I, s:o, s:o*}", "type",
+                  thrown != NULL && kind != NULL ? kind : crash_type(crash), "value",
+                  value.bytes != NULL ? value.bytes : "", "thread_id",
+                  (json_int_t)crashed_tid(report), "mechanism", mechanism, "stacktrace",
+                  sentry_stack_make(report, find_crashed(report),
+                                    extent->crashed_frames, SOURCES_MAX));
     return thrown != NULL ? json_pack("{s:[o, o]}", "values", thrown, signal)
                           : json_pack("{s:[o]}", "values", signal);
 }
@@ -179,7 +186,7 @@ static json_t *thread_json(const json_t *report, const json_t *thread, bool cras
     int64_t pid = report_integer(json_object_get(report, "process"), "pid", 0);
     int64_t tid = report_integer(thread, "tid", 0);
     // The stack of the crashed thread is part of the exception.
-    json_t *stack = crashed ? NULL : sentry_stack_make(report, thread, frames);
+    json_t *stack = crashed ? NULL : sentry_stack_make(report, thread, frames, 0);
     if (stack != NULL)
         (void)json_object_set_new(stack, "snapshot", json_true());
     return json_pack("{s:I, s:b, s:b, s:b, s:s*, s:s*, s:o*}", "id", (json_int_t)tid,

@@ -4,8 +4,8 @@
 // other threads, the images with the debug ids by which Sentry finds symbols, and
 // whatever else the report knows, in the places where Sentry shows it.
 //
-// A pure function of the report. It relies only on what report_parse checks of the
-// report's members.
+// A function of the report, and of the sources that it names where those are on this
+// machine. It relies only on what report_parse checks of the report's members.
 #pragma once
 #include <jansson.h>
 

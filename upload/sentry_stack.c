@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "report/report.h"
 #include "report/report_own.h"
+#include "upload/sentry_source.h"
 
 enum { ADDRESS_SIZE = 24, GAP_SIZE = 64 };
 
@@ -169,7 +170,8 @@ static json_t *frame_json(const json_t *report, const json_t *frame, bool call_s
     return gap_frame(count > 0 ? (uint64_t)count : 0);
 }
 
-json_t *sentry_stack_make(const json_t *report, const json_t *thread, size_t frames_max)
+json_t *sentry_stack_make(const json_t *report, const json_t *thread, size_t frames_max,
+                          size_t sources_max)
 {
     const json_t *from = report_frames(thread);
     size_t count = json_array_size(from);
@@ -185,8 +187,11 @@ json_t *sentry_stack_make(const json_t *report, const json_t *thread, size_t fra
             (void)json_array_append_new(to, gap_frame(left_out));
             i = inner;
         }
-        (void)json_array_append_new(
-            to, frame_json(report, json_array_get(from, i - 1), call_sites));
+        const json_t *frame = json_array_get(from, i - 1);
+        json_t *made = frame_json(report, frame, call_sites);
+        if (i <= sources_max && json_is_true(json_object_get(made, "in_app")))
+            sentry_source_add(made, report, frame);
+        (void)json_array_append_new(to, made);
     }
     return json_pack("{s:o, s:s, s:O*}", "frames", to, "instruction_addr_adjustment",
                      call_sites ? "none" : "all_but_first", "registers",

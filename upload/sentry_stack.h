@@ -8,6 +8,7 @@
 
 // sentry_stack_make makes the stack trace of thread with at most frames_max frames,
 // without those in the middle, or returns NULL if the thread has none or memory is
-// short.
-json_t *sentry_stack_make(const json_t *report, const json_t *thread,
-                          size_t frames_max);
+// short. The program's own among the innermost sources_max frames get their lines of
+// source.
+json_t *sentry_stack_make(const json_t *report, const json_t *thread, size_t frames_max,
+                          size_t sources_max);

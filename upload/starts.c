@@ -13,18 +13,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "handler/starts.h"
 #include "report/report_id.h"
 #include "upload/http.h"
+#include "upload/sentry.h"
 
 #define BATCH_SUFFIX ".batch"
+#define SENTRY_SUFFIX ".sentry"
 
 enum {
     DAY_DIGITS = 8,
     KEPT_DAYS = 30,
     DAY_S = 86400,
+    HOUR_S = 3600,
+    MARK_SIZE = 24, // of a name that ends by it
     NAME_MAX_SIZE = 256,
     BATCH_LIMIT_BYTES = 64 << 20,
     WRITER_NS = 100000000, // a program appends within microseconds of opening a file
@@ -56,7 +61,8 @@ bool starts_read_name(const char *name, int64_t *out_day, char *out_release,
     const size_t prefix = strlen(START_PREFIX);
     char release[NAME_MAX_SIZE];
     if (strncmp(name, START_PREFIX, prefix) != 0 ||
-        (!has_ending(name, START_SUFFIX) && !has_ending(name, BATCH_SUFFIX)))
+        (!has_ending(name, START_SUFFIX) && !has_ending(name, BATCH_SUFFIX) &&
+         !has_ending(name, SENTRY_SUFFIX)))
         return false;
     char *end = NULL;
     long day = strtol(name + prefix, &end, 16);
@@ -93,29 +99,75 @@ static void starts_each(const struct starts_sending *sending, const char *ending
     (void)closedir(directory);
 }
 
+// sentry_mark ends the names of what waits for one Sentry. Where sessions come from is
+// not among what Sentry takes once, so each has files of its own.
+static void sentry_mark(const struct target *target, char *out, size_t size)
+{
+    (void)snprintf(out, size, "-%08x" SENTRY_SUFFIX,
+                   crc32c(target->shown, strlen(target->shown)));
+}
+
+static bool has_target(const struct starts_sending *sending, enum target_kind kind)
+{
+    for (size_t i = 0; i < sending->target_count; i++) {
+        if (sending->targets[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+// link_for_sentries gives a file a name for each Sentry; stem is the name of the batch
+// without its ending.
+static void link_for_sentries(const struct starts_sending *sending, const char *name,
+                              const char *stem)
+{
+    char mark[MARK_SIZE];
+    char linked[2 * NAME_MAX_SIZE];
+    int folder = sending->spool->folder_fd;
+    for (size_t i = 0; i < sending->target_count; i++) {
+        if (sending->targets[i].kind != TARGET_KIND_SENTRY)
+            continue;
+        sentry_mark(&sending->targets[i], mark, sizeof(mark));
+        (void)snprintf(linked, sizeof(linked), "%s%s", stem, mark);
+        (void)linkat(folder, name, folder, linked, 0);
+    }
+}
+
 // make_batch renames a file, which nobody appends to from then on but those who have
 // just opened it.
 static void make_batch(const struct starts_sending *sending, const char *name,
                        size_t *waiting)
 {
     const struct timespec pause = { .tv_nsec = WRITER_NS };
-    char batch[NAME_MAX_SIZE + REPORT_ID_SIZE + sizeof(BATCH_SUFFIX)];
+    char stem[NAME_MAX_SIZE + REPORT_ID_SIZE + 1];
+    char batch[sizeof(stem) + sizeof(BATCH_SUFFIX)];
     char release[NAME_MAX_SIZE];
     char id[REPORT_ID_SIZE];
     int64_t day;
     if (!starts_read_name(name, &day, release, sizeof(release)))
         return;
     report_id_make((uint64_t)time(NULL) * 1000, id);
-    (void)snprintf(batch, sizeof(batch), "%.*s-%s%s",
-                   (int)(strlen(name) - strlen(START_SUFFIX)), name, id, BATCH_SUFFIX);
+    (void)snprintf(stem, sizeof(stem), "%.*s-%s",
+                   (int)(strlen(name) - strlen(START_SUFFIX)), name, id);
+    (void)snprintf(batch, sizeof(batch), "%s%s", stem, BATCH_SUFFIX);
     int folder = sending->spool->folder_fd;
-    if (renameat(folder, name, folder, batch) == 0 && (*waiting)++ == 0)
+    if (release[0] != 0)
+        link_for_sentries(sending, name, stem);
+    int ended = has_target(sending, TARGET_KIND_COLLECTOR)
+                    ? renameat(folder, name, folder, batch)
+                    : unlinkat(folder, name, 0);
+    if (ended == 0 && (*waiting)++ == 0)
         (void)nanosleep(&pause, NULL);
 }
 
-// count_records counts the starts and the ends of a batch.
+// batch_counts is what a batch says: its starts by the hour of the day, and its ends.
+struct batch_counts {
+    int64_t starts[SENTRY_SESSION_HOURS];
+    int64_t ends;
+};
+
 static bool count_records(const struct starts_sending *sending, const char *name,
-                          json_int_t *starts, json_int_t *ends)
+                          struct batch_counts *out)
 {
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     struct start_record record;
@@ -125,8 +177,8 @@ static bool count_records(const struct starts_sending *sending, const char *name
         return false;
     for (size_t at = 0; at + sizeof(record) <= bytes.size; at += sizeof(record)) {
         memcpy(&record, bytes.bytes + at, sizeof(record));
-        *starts += record.kind == START_BEGUN;
-        *ends += record.kind == START_ENDED;
+        out->starts[record.time_s % DAY_S / HOUR_S] += record.kind == START_BEGUN;
+        out->ends += record.kind == START_ENDED;
     }
     return true;
 }
@@ -135,17 +187,19 @@ static json_t *describe_batch(const struct starts_sending *sending, const char *
 {
     const char *id = strrchr(name, '.') - (REPORT_ID_SIZE - 1);
     char release[NAME_MAX_SIZE];
+    struct batch_counts counts = { 0 };
     json_int_t starts = 0;
-    json_int_t ends = 0;
     struct utsname host;
     int64_t day;
     if (!starts_read_name(name, &day, release, sizeof(release)) || uname(&host) != 0 ||
-        !count_records(sending, name, &starts, &ends))
+        !count_records(sending, name, &counts))
         return NULL;
+    for (int hour = 0; hour < SENTRY_SESSION_HOURS; hour++)
+        starts += counts.starts[hour];
     return json_pack("{s:s%, s:s, s:s, s:I, s:I, s:I}", "id", id,
                      (size_t)REPORT_ID_SIZE - 1, "release", release, "host",
                      host.nodename, "day", (json_int_t)day, "starts", starts, "ends",
-                     ends);
+                     (json_int_t)counts.ends);
 }
 
 static bool send_batch_to(const struct starts_sending *sending,
@@ -164,6 +218,11 @@ static bool send_batch_to(const struct starts_sending *sending,
            (reply.status == 200 || reply.status == 201);
 }
 
+static bool is_over(int64_t day)
+{
+    return day + KEPT_DAYS < time(NULL) / DAY_S;
+}
+
 // send_batch sends one batch to every collector, and removes it once all have it.
 static void send_batch(const struct starts_sending *sending, const char *name,
                        size_t *waiting)
@@ -177,8 +236,7 @@ static void send_batch(const struct starts_sending *sending, const char *name,
         if (sending->targets[i].kind == TARGET_KIND_COLLECTOR)
             all &= send_batch_to(sending, &sending->targets[i], body);
     }
-    bool over = starts_read_name(name, &day, release, sizeof(release)) &&
-                day + KEPT_DAYS < time(NULL) / DAY_S;
+    bool over = starts_read_name(name, &day, release, sizeof(release)) && is_over(day);
     if ((body != NULL && all) || over)
         (void)unlinkat(sending->spool->folder_fd, name, 0);
     else
@@ -186,26 +244,58 @@ static void send_batch(const struct starts_sending *sending, const char *name,
     free(body);
 }
 
-static bool has_collector(const struct starts_sending *sending)
+// sentry_of_mark is the Sentry that a file waits for, or NULL.
+static const struct target *sentry_of_mark(const struct starts_sending *sending,
+                                           const char *name)
 {
+    char mark[MARK_SIZE];
     for (size_t i = 0; i < sending->target_count; i++) {
-        if (sending->targets[i].kind == TARGET_KIND_COLLECTOR)
-            return true;
+        sentry_mark(&sending->targets[i], mark, sizeof(mark));
+        if (sending->targets[i].kind == TARGET_KIND_SENTRY && has_ending(name, mark))
+            return &sending->targets[i];
     }
-    return false;
+    return NULL;
+}
+
+// send_sessions sends the starts of a file to the Sentry that it waits for.
+static void send_sessions(const struct starts_sending *sending, const char *name,
+                          size_t *waiting)
+{
+    char release[NAME_MAX_SIZE];
+    struct batch_counts counts = { 0 };
+    struct sentry_sessions sessions = { .release = release };
+    const struct target *target = sentry_of_mark(sending, name);
+    if (!starts_read_name(name, &sessions.day, release, sizeof(release)))
+        return;
+    bool sent = false;
+    if (target != NULL && count_records(sending, name, &counts)) {
+        int64_t starts = 0;
+        for (int hour = 0; hour < SENTRY_SESSION_HOURS; hour++)
+            starts += sessions.starts[hour] = counts.starts[hour];
+        // Ends alone say nothing to Sentry.
+        sent =
+            starts == 0 || sentry_send_sessions(target, &sessions, sending->timeout_ms);
+    }
+    if (sent || is_over(sessions.day))
+        (void)unlinkat(sending->spool->folder_fd, name, 0);
+    else
+        (*waiting)++;
 }
 
 size_t starts_send(const struct starts_sending *sending)
 {
     size_t renamed = 0;
     size_t waiting = 0;
-    if (!has_collector(sending))
+    if (!has_target(sending, TARGET_KIND_COLLECTOR) &&
+        !has_target(sending, TARGET_KIND_SENTRY))
         return 0;
     int CH_CLEANUP(file_close) lock =
         openat(sending->spool->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)
         return 0; // another process sends them
     starts_each(sending, START_SUFFIX, make_batch, &renamed);
-    starts_each(sending, BATCH_SUFFIX, send_batch, &waiting);
+    if (has_target(sending, TARGET_KIND_COLLECTOR))
+        starts_each(sending, BATCH_SUFFIX, send_batch, &waiting);
+    starts_each(sending, SENTRY_SUFFIX, send_sessions, &waiting);
     return waiting;
 }

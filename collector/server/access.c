@@ -140,8 +140,8 @@ static const char *take_project_line(struct reading *reading,
                                                 .per_group = STORE_KEEP_AS_OTHERS },
                                       .index = reading->project_count };
     for (size_t i = 0; i < line->count; i++) {
-        const char *wrong = take_project_setting(&project, line->pairs[i].key,
-                                                 line->pairs[i].value);
+        const char *wrong =
+            take_project_setting(&project, line->pairs[i].key, line->pairs[i].value);
         if (wrong != NULL)
             return wrong;
     }

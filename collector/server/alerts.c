@@ -127,8 +127,8 @@ static enum ch_status look_for_bursts(struct alerts *alerts,
     growth->count = 0;
     snprintf(error, STORE_ERROR_SIZE, "cannot count reports for the rule %s",
              receiver->rule);
-    enum ch_status status = store_list_bursts(alerts->options.store, since_ms,
-                                              receiver->limit.count, take_burst, growth);
+    enum ch_status status = store_list_bursts(
+        alerts->options.store, since_ms, receiver->limit.count, take_burst, growth);
     return status == CH_OK
                ? tell_growth(alerts, growth, "count", receiver->rule, since_ms, error)
                : status;

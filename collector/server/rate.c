@@ -39,8 +39,8 @@ enum ch_status rate_parse(const char *text, struct rate_limit *out)
         end++;
     if (periods < 1 || periods > PERIODS_MAX || unit_ms(end[0]) == 0 || end[1] != 0)
         return CH_ERR_MALFORMED;
-    *out = (struct rate_limit){ .count = count,
-                                .period_ms = periods * unit_ms(end[0]) };
+    *out =
+        (struct rate_limit){ .count = count, .period_ms = periods * unit_ms(end[0]) };
     return CH_OK;
 }
 

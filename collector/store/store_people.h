@@ -70,8 +70,8 @@ CH_CHECKED enum ch_status store_sweep_words(struct store *store, int64_t *from,
                                             char error[STORE_ERROR_SIZE]);
 
 // store_erase removes at most STORE_TRIM_STEP reports that the filter accepts, with all
-// that was counted of them, and says how many: 0 when none is left. Then searches are to
-// be swept.
+// that was counted of them, and says how many: 0 when none is left. Then searches are
+// to be swept.
 CH_CHECKED enum ch_status store_erase(struct store *store,
                                       const struct store_filter *filter,
                                       size_t *out_removed,

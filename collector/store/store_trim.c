@@ -140,8 +140,7 @@ static enum ch_status find_past_limits_of(struct sql *sql, struct trimming *trim
         if (strcmp(own->project, project) != 0)
             continue;
         age_ms = own->age_ms != STORE_KEEP_AS_OTHERS ? own->age_ms : age_ms;
-        per_group =
-            own->per_group != STORE_KEEP_AS_OTHERS ? own->per_group : per_group;
+        per_group = own->per_group != STORE_KEEP_AS_OTHERS ? own->per_group : per_group;
     }
     return find_past_limits(sql, trimming, age_ms, per_group, project);
 }
@@ -162,8 +161,8 @@ static enum ch_status find_removable(struct sql *sql, struct trimming *trimming)
     enum ch_status status = sql_flush(sql);
     if (status == CH_OK && !text_ok(&trimming->projects))
         status = CH_ERR_NO_MEMORY;
-    for (size_t at = 0; at < trimming->projects.size && status == CH_OK &&
-                        trimming->removed == 0;) {
+    for (size_t at = 0;
+         at < trimming->projects.size && status == CH_OK && trimming->removed == 0;) {
         const char *project = trimming->projects.bytes + at;
         at += strlen(project) + 1;
         status = find_past_limits_of(sql, trimming, project);

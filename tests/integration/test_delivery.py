@@ -172,6 +172,12 @@ class Telemetry(unittest.TestCase):
                          {"trace_id": self.TRACE, "span_id": self.SPAN})
         thrown = event["exception"]["values"][-1]
         self.assertEqual(thrown["type"], "null-dereference")
+        self.assertIn("null pointer", thrown["value"])
+        self.assertNotIn("SIGSEGV", thrown["value"])
+        self.assertEqual(found["exception.message"], thrown["value"])
+        own = {frame.get("package", "").rsplit("/", 1)[-1] for frame in
+               thrown["stacktrace"]["frames"] if frame["in_app"]}
+        self.assertEqual(own, {"null_write"})
         self.assertRegex(event["user"]["id"], r"^\d+@\S+$")
 
     def test_what_is_wrong_there_is_left_out_and_tags_say_the_trace_of_the_moment(self):

@@ -10,7 +10,7 @@ import unittest
 
 import harness
 from harness import Scene, example, program
-from test_delivery import Collector
+from test_delivery import Collector, bodies, fault_server
 
 LIVES = program("lives")
 
@@ -93,6 +93,69 @@ class Starts(unittest.TestCase):
             self.addCleanup(collector.kill)
             scene.command("upload", "--url", collector.url)
             self.assertEqual(collector.get("/api/v1/starts")["starts"][0]["starts"], 1)
+
+
+    def sessions_of(self, server):
+        """The sessions that began and those that crashed, as a Sentry was told."""
+        begun, crashed = [], []
+        for request in server.requests:
+            if b'"type":"sessions"' in request.plain():
+                begun.append(bodies.read_sessions(request.plain()))
+            else:
+                bodies.read_event(request.plain())
+                crashed.append(bodies.read_crashed_session(request.plain()))
+        return begun, crashed
+
+    def sentry(self, server):
+        return "sentry+" + server.url.replace("//", "//k@") + "/7"
+
+    def test_sentry_is_told_of_each_session_once_and_of_the_one_that_crashed(self):
+        taken = fault_server.answer(200, b"{}")
+        with Scene() as scene, fault_server.FaultServer(taken) as server:
+            collector = Collector(scene.folder)
+            self.addCleanup(collector.kill)
+            scene.run([example("divide")], CRASHHOOK_RELEASE="1.2/b")
+            for how in ("exits", "leaves", "crashes"):
+                end(self.live(scene, how))
+            days = {name.split("-")[1] for name in os.listdir(scene.spool)
+                    if name.startswith("starts-")}
+            for _ in range(2):
+                done = scene.command("upload", "--url",
+                                     f"{collector.url} {self.sentry(server)}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+            begun, crashed = self.sessions_of(server)
+            # Midnight may have come in between, or an hour have ended.
+            self.assertEqual(len(begun), len(days))
+            self.assertEqual({release for release, _ in begun}, {"1.2/b"})
+            self.assertEqual(sum(count for _, sums in begun for _, count in sums), 3)
+            self.assertEqual(len(crashed), 2)
+            ended, = [session for session in crashed if session is not None]
+            report, = [r for r in scene.reports() if "session" in r]
+            digits = ended["sid"].replace("-", "")
+            self.assertEqual(digits, 2 * report["session"])
+            self.assertEqual((ended["attrs"], ended["timestamp"]),
+                             ({"release": "1.2/b"}, report["time"]))
+            self.assertEqual(ended["started"], report["process"]["started"])
+            rows = collector.get("/api/v1/starts")["starts"]
+            self.assertEqual(sum(row["starts"] for row in rows), 3)
+            self.assertEqual([name for name in os.listdir(scene.spool)
+                              if name.startswith("starts-")], [])
+
+    def test_sessions_wait_for_a_sentry_that_refuses_and_for_no_other_target(self):
+        behaviours = fault_server.answer(503), fault_server.answer(200, b"{}")
+        with Scene() as scene, fault_server.FaultServer(behaviours[0]) as server:
+            scene.run([example("divide")])
+            scene.command("upload", "--url", "http://127.0.0.1:1", CRASHHOOK_TIMEOUT="1s")
+            end(self.live(scene, "exits"))
+            scene.command("upload", "--url", self.sentry(server), CRASHHOOK_TIMEOUT="1s")
+            self.assertEqual(len(counted(scene)), 2)
+            server.behaviours[:] = behaviours[1:]
+            server.requests.clear()
+            for _ in range(2):
+                scene.command("upload", "--url", self.sentry(server))
+            begun, _ = self.sessions_of(server)
+            self.assertEqual([sum(count for _, count in sums) for _, sums in begun], [1])
+            self.assertEqual(counted(scene), [])
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ def read_envelope(data):
     """The envelope's header and its items as (header, payload)."""
     line, _, rest = data.partition(b"\n")
     header = json.loads(line)
-    members(header, "envelope", {"event_id", "sent_at", "sdk"}, {"dsn"})
-    matches(header["event_id"], EVENT_ID, "envelope.event_id")
+    members(header, "envelope", {"sent_at", "sdk"}, {"dsn", "event_id"})
+    matches(header.get("event_id", "0" * 32), EVENT_ID, "envelope.event_id")
     matches(header["sent_at"], TIME, "envelope.sent_at")
     items = []
     while rest:
@@ -82,7 +82,7 @@ def read_envelope(data):
     need([item.headers for item in taken.items] == [item for item, _ in items],
          "Sentry's reader finds other items")
     for item, (_, payload) in zip(taken.items, items):
-        same = (item.payload.json == json.loads(payload) if item.type == "event"
+        same = (item.payload.json == json.loads(payload) if item.payload.json
                 else item.get_bytes() == payload)
         need(same, f"Sentry's reader finds another {item.type}")
     return header, items
@@ -91,7 +91,13 @@ def read_envelope(data):
 def check_frame(frame, where):
     members(frame, where, {"in_app"},
             {"instruction_addr", "symbol_addr", "image_addr", "package", "function",
-             "symbol", "filename", "abs_path", "lineno", "colno", "trust", "vars"})
+             "symbol", "filename", "abs_path", "lineno", "colno", "trust", "vars",
+             "context_line", "pre_context", "post_context"})
+    sources = {"context_line", "pre_context", "post_context"} & frame.keys()
+    need(len(sources) in (0, 3), f"{where} has {sources} alone")
+    for line in [*frame.get("pre_context", []), *frame.get("post_context", [])]:
+        text(line, f"{where} context")
+    text(frame.get("context_line", ""), f"{where}.context_line")
     need({"instruction_addr", "function", "filename"} & frame.keys(), f"{where} is empty")
     for name in ("instruction_addr", "symbol_addr", "image_addr"):
         if name in frame:
@@ -217,6 +223,7 @@ def check_event(event):
 def read_event(data):
     """The event of an envelope that holds one, checked, and its attachments."""
     header, items = read_envelope(data)
+    need("event_id" in header, "an envelope without an event")
     events = [payload for item, payload in items if item["type"] == "event"]
     need(len(events) == 1, f"{len(events)} events")
     need(len(events[0]) <= 1_000_000, "the event is too large for Sentry")
@@ -226,6 +233,40 @@ def read_event(data):
     files = {item["filename"]: payload for item, payload in items
              if item["type"] == "attachment"}
     return event, files
+
+
+def read_crashed_session(data):
+    """The session that an event's envelope ends, checked; None: it ends none."""
+    header, items = read_envelope(data)
+    ended = [json.loads(payload) for item, payload in items if item["type"] == "session"]
+    need(len(ended) <= 1, "several sessions crashed")
+    if not ended:
+        return None
+    session, = ended
+    members(session, "session", {"sid", "init", "started", "timestamp", "status", "errors",
+                                 "attrs"})
+    matches(session["sid"], re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"), "sid")
+    need(session["init"] is False and session["status"] == "crashed", "session")
+    members(session["attrs"], "attrs", {"release"})
+    for name in ("started", "timestamp"):
+        matches(session[name], TIME, name)
+    return session
+
+
+def read_sessions(data):
+    """The sessions of an envelope of sums: its release, and (start, count) pairs."""
+    header, items = read_envelope(data)
+    need("event_id" not in header, "an event")
+    need([item["type"] for item, _ in items] == ["sessions"], "one item of sessions")
+    sums = json.loads(items[0][1])
+    members(sums, "sessions", {"aggregates", "attrs"})
+    members(sums["attrs"], "attrs", {"release"})
+    for one in sums["aggregates"]:
+        members(one, "aggregate", {"started", "exited"})
+        matches(one["started"], TIME, "started")
+        whole(one["exited"], "exited")
+    return sums["attrs"]["release"], [(one["started"], one["exited"])
+                                      for one in sums["aggregates"]]
 
 
 # OpenTelemetry: proto3 JSON

@@ -4,7 +4,7 @@
 // file that is not a source by its name is not opened, and one that is not a regular
 // file is not read.
 //
-// Users: the lines beside a frame (render_source.h), `symbols upload --sources`.
+// Users: the lines beside a frame (frame_source.h), `symbols upload --sources`.
 #pragma once
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/source_file.h"
+#include "report/source_file.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

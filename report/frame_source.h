@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The source lines around a frame, if the file is on this machine: they often explain a
+// crash at a glance.
+//
+// Lines of a file that changed since the build are others than those that ran. DWARF 5
+// can have an MD5 of the file; else it must not be newer than the program, if that is
+// here and of the same build, and not newer than the crash. Users: the report in a
+// terminal, events of Sentry.
+#pragma once
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { FRAME_SOURCE_LINES = 11 };
+
+// frame_source_state is whether a file here is the one that was built.
+enum frame_source_state {
+    FRAME_SOURCE_BUILT,
+    FRAME_SOURCE_CHANGED,
+    FRAME_SOURCE_UNCHECKED
+};
+
+struct frame_source {
+    enum frame_source_state state;
+    int64_t first;                   // the number of the first line
+    char *lines[FRAME_SOURCE_LINES]; // without their ends; in any encoding
+    size_t count;
+};
+
+// frame_source_read reads up to `around` lines before and after the line of a frame of
+// report, at most FRAME_SOURCE_LINES in all. CH_ERR_NOT_FOUND: the frame names no file,
+// or it is not here, no source by its name, or too large.
+CH_CHECKED enum ch_status frame_source_read(const json_t *report, const json_t *frame,
+                                            int64_t around, struct frame_source *out);
+void frame_source_deinit(struct frame_source *source);
