@@ -177,7 +177,7 @@ class Telemetry(unittest.TestCase):
         self.assertEqual(found["exception.message"], thrown["value"])
         own = {frame.get("package", "").rsplit("/", 1)[-1] for frame in
                thrown["stacktrace"]["frames"] if frame["in_app"]}
-        self.assertEqual(own, {"null_write"})
+        self.assertEqual(own, {"null_write", "libshop_cart.so", "libshop_pricing.so"})
         self.assertRegex(event["user"]["id"], r"^\d+@\S+$")
 
     def test_what_is_wrong_there_is_left_out_and_tags_say_the_trace_of_the_moment(self):
