@@ -303,6 +303,7 @@ static int open_and_serve(const struct options *options,
     collector->access = access;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     pthread_mutex_init(&collector->large, NULL);
+    pthread_mutex_init(&collector->releases.lock, NULL);
 
     int code = EXIT_FAILED;
     // No thread runs yet. Until the store is open, a signal simply ends the program:
@@ -331,6 +332,7 @@ static int open_and_serve(const struct options *options,
     ingest_destroy(collector->ingest);
     store_close(collector->store);
     pthread_mutex_destroy(&collector->large);
+    pthread_mutex_destroy(&collector->releases.lock);
     rate_deinit(&collector->rate);
     rate_deinit(&collector->sign_ins);
     rate_deinit(&collector->project_rates);

@@ -96,13 +96,16 @@ static void write_card(struct overview *overview, const struct card *card)
     struct page_group_rows rows = { .out = out, .now_ms = overview->now_ms };
     if (!overview_filter(overview, card->key, card->value, &filter))
         return;
-    filter.store.sort = card->sort;
+    // Counting the reports of every group that two terms hold for would take long.
+    bool narrowed = overview->environment != NULL && overview->since != NULL;
+    bool by_count = card->sort == STORE_SORT_COUNT && narrowed;
+    filter.store.sort = by_count ? STORE_SORT_LAST_SEEN : card->sort;
     filter_open_only(&filter);
     if (card->counted)
         keep_failure(overview,
                      store_count_groups(overview->store, &filter.store, &found));
     html_write(out, "<section class=\"card\"><h2>");
-    write_filter_link(out, &filter, card->sort_parameter);
+    write_filter_link(out, &filter, by_count ? "" : card->sort_parameter);
     html_write(out, "%s", card->heading);
     if (card->counted) {
         html_write(out, " <b>");
@@ -262,7 +265,8 @@ static bool overview_open(struct http_request *request, struct overview *overvie
         return false;
     enum ch_status status = store_count(overview->store, overview->project, totals);
     if (status == CH_OK)
-        status = releases_read(overview->store, overview->project, &overview->releases);
+        status = releases_read(&collector_of(request)->releases, overview->store,
+                               overview->project, &overview->releases);
     if (status != CH_OK) {
         api_fail_store(request, status, "store");
         return false;

@@ -14,6 +14,7 @@
 #include "collector/server/metrics.h"
 #include "collector/server/rate.h"
 #include "collector/server/receivers.h"
+#include "collector/server/releases.h"
 #include "collector/store/store.h"
 
 enum {
@@ -40,6 +41,7 @@ struct collector {
     struct rate sign_ins;              // limit of attempts per address
     const struct receivers *receivers; // of alerts
     struct page_templates templates;
+    struct release_cache releases;
     bool log_requests;
     unsigned workers;      // processes that name reports at the same time
     pthread_mutex_t large; // held while a large report is open

@@ -149,7 +149,8 @@ static bool name_release(struct http_request *request, struct filter *out)
         if (term->key != STORE_KEY_FIRST_RELEASE || term->value[0] != 0)
             continue;
         if (release == NULL) {
-            enum ch_status status = releases_newest(collector_of(request)->store,
+            enum ch_status status = releases_newest(&collector_of(request)->releases,
+                                                    collector_of(request)->store,
                                                     request->who.project, out->release);
             if (status != CH_OK) {
                 api_fail_store(request, status, "release");

@@ -54,8 +54,7 @@ static void take_common_value(void *context, const struct store_value *value)
                            ? (double)value->elsewhere / (double)comparing->others
                            : 1;
     size_t at = facts->count;
-    if (value->count * 100 < comparing->group->count * NEARLY_ALL_PERCENT ||
-        elsewhere > ELSEWHERE_MOST)
+    if (elsewhere > ELSEWHERE_MOST)
         return;
     while (at > 0 && facts->list[at - 1].elsewhere > elsewhere)
         at--;
@@ -77,6 +76,7 @@ enum ch_status group_facts_read(struct store *store, const struct store_group *g
                                 struct group_facts *out)
 {
     struct store_totals totals = { 0 };
+    int64_t least = (group->count * NEARLY_ALL_PERCENT + 99) / 100;
     out->count = 0;
     out->hardware = false;
     enum ch_status status = store_count(store, group->project, &totals);
@@ -89,6 +89,7 @@ enum ch_status group_facts_read(struct store *store, const struct store_group *g
         struct store_values asked = { .kind = (int)kinds[i].facet,
                                       .limit = VALUES_OF_A_KIND,
                                       .elsewhere = true,
+                                      .least = least,
                                       .project = group->project };
         comparing.kind = &kinds[i];
         status =

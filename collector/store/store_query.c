@@ -254,10 +254,16 @@ static void add_report_condition(struct store_query *query,
                      "r.title || '\n' || r.summary || '\n' || r.executable || '\n' ||"
                      " r.release || '\n' || r.hostname",
                      term->value);
-        // As for groups, marks are searched for what their index can find.
-        store_query_add(query, is_indexed(term->value) ? " OR " : "");
-        if (is_indexed(term->value))
+        // As for groups, marks are searched for what their index can find, and only
+        // those of groups that have it: taking marks apart is slow.
+        if (is_indexed(term->value)) {
+            store_query_add(query, " OR (r.group_number IN (SELECT f.group_number FROM"
+                                   " facets f WHERE ");
+            add_words(query, "BETWEEN 11 AND 14", term->value);
+            store_query_add(query, ") AND ");
             add_mark_condition(query, term);
+            store_query_add(query, ")");
+        }
     } else if (column != NULL) {
         add_equal(query, column, term->value);
     } else {
@@ -410,17 +416,19 @@ void store_query_narrow_reports(struct store_query *query,
     narrow_to_filter(query, filter);
 }
 
-// add_group_search keeps the groups that may have a report for which the term holds.
-static void add_group_search(struct store_query *query, const struct store_term *term)
+// add_group_search keeps the groups that may have a report for which the term holds;
+// number is that of a group in SQL.
+static void add_group_search(struct store_query *query, const struct store_term *term,
+                             const char *number)
 {
     if (term->key == STORE_KEY_SINCE)
         store_query_add_number(query, " AND g.last_seen >= ?", term->number);
     else if (term->key == STORE_KEY_UNTIL)
         store_query_add_number(query, " AND g.first_seen < ?", term->number);
     else if (term->key != STORE_KEY_WORD)
-        add_facet_search(query, "g.number", term);
+        add_facet_search(query, number, term);
     else if (is_indexed(term->value))
-        add_word_search(query, "g.number", term->value);
+        add_word_search(query, number, term->value);
     else {
         store_query_add(query, " AND ");
         add_contains(query, "g.title || '\n' || g.summary", term->value);
@@ -442,6 +450,9 @@ static size_t count_conditions(const struct store_filter *filter, bool *out_nega
 void store_query_narrow_groups(struct store_query *query,
                                const struct store_filter *filter)
 {
+    // With the plus SQLite goes through the groups in their order, up to the end of the
+    // page, and not through all that one term finds.
+    const char *number = query->dialect == SQL_POSTGRES ? "g.number" : "+g.number";
     bool negated = false;
     size_t conditions = count_conditions(filter, &negated);
     if (filter->group != NULL)
@@ -450,7 +461,7 @@ void store_query_narrow_groups(struct store_query *query,
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
         if (is_of_reports(term) && !term->negated)
-            add_group_search(query, term);
+            add_group_search(query, term, number);
     }
     // One condition is decided by the facets, several have to hold for one report.
     if (conditions < 2 && !negated)
@@ -468,7 +479,7 @@ bool store_query_counts(const struct store_filter *filter)
 }
 
 // counted_term is the filter's only term on reports if the count of one facet is the
-// number of its reports, or NULL.
+// number of its reports, or of one of several facets that a part may match; or NULL.
 static const struct store_term *counted_term(const struct store_filter *filter)
 {
     bool negated = false;
@@ -478,9 +489,26 @@ static const struct store_term *counted_term(const struct store_filter *filter)
     while (!is_of_reports(&filter->terms[i]))
         i++;
     const struct store_term *term = &filter->terms[i];
-    bool whole = term->key != STORE_KEY_WORD && term->key < STORE_KEY_SINCE &&
-                 !carried[term->key].part;
-    return whole ? term : NULL;
+    return term->key != STORE_KEY_WORD && term->key < STORE_KEY_SINCE ? term : NULL;
+}
+
+static void add_facet_value(struct store_query *query, const char *what,
+                            const struct store_term *term)
+{
+    store_query_add(query, "(SELECT ");
+    store_query_add(query, what);
+    store_query_add(query, " FROM facets f WHERE f.group_number = g.number AND ");
+    add_facet_condition(query, term);
+    store_query_add(query, ")");
+}
+
+static void add_reports_count(struct store_query *query,
+                              const struct store_filter *filter)
+{
+    store_query_add(query, "(SELECT count(*) FROM reports r WHERE r.group_number ="
+                           " g.number");
+    narrow_to_filter(query, filter);
+    store_query_add(query, ")");
 }
 
 void store_query_add_count(struct store_query *query, const struct store_filter *filter)
@@ -488,16 +516,19 @@ void store_query_add_count(struct store_query *query, const struct store_filter 
     const struct store_term *term = counted_term(filter);
     if (!store_query_counts(filter)) {
         store_query_add(query, "g.count");
+    } else if (term != NULL && carried[term->key].part) {
+        // A report may have several values that contain the searched one.
+        store_query_add(query, "CASE WHEN ");
+        add_facet_value(query, "count(*)", term);
+        store_query_add(query, " = 1 THEN ");
+        add_facet_value(query, "max(f.count)", term);
+        store_query_add(query, " ELSE ");
+        add_reports_count(query, filter);
+        store_query_add(query, " END");
     } else if (term != NULL) {
-        store_query_add(query, "(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM"
-                               " facets f WHERE f.group_number = g.number AND ");
-        add_facet_condition(query, term);
-        store_query_add(query, ")");
+        add_facet_value(query, "CAST(coalesce(sum(f.count), 0) AS bigint)", term);
     } else {
-        store_query_add(query, "(SELECT count(*) FROM reports r WHERE r.group_number ="
-                               " g.number");
-        narrow_to_filter(query, filter);
-        store_query_add(query, ")");
+        add_reports_count(query, filter);
     }
 }
 

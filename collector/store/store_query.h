@@ -9,7 +9,7 @@
 #include "collector/store/store_internal.h"
 
 // STORE_QUERY_PATTERNS is enough for two searches in each place where a filter is used.
-enum { STORE_QUERY_PATTERNS = 4 * STORE_TERMS };
+enum { STORE_QUERY_PATTERNS = 8 * STORE_TERMS };
 
 struct store_query {
     struct text sql;

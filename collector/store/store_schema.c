@@ -274,11 +274,14 @@ static const char starts_layout[] =
     " release text NOT NULL, hostname text NOT NULL, day bigint NOT NULL,"
     " PRIMARY KEY(project, session));";
 
-// A word that is deleted leaves its index.
-static const char sqlite_word_removed[] =
+// A word that is deleted leaves its index. Releases are summed over all groups by every
+// page that has to know the newest one.
+static const char sqlite_sums[] =
     "CREATE TRIGGER word_removed AFTER DELETE ON words BEGIN INSERT INTO"
     " word_search(word_search, rowid, value) VALUES('delete', old.number, old.value);"
-    " END;";
+    " END;"
+    "CREATE INDEX facets_of_releases ON facets(value, count, last_seen) WHERE kind = "
+    "5;";
 
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
@@ -288,7 +291,7 @@ static const char sqlite_word_removed[] =
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
-                     sqlite_people, sweeping, starts_layout, sqlite_word_removed },
+                     sqlite_people, sweeping, starts_layout, sqlite_sums },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
                        postgres_people, sweeping, starts_layout, NULL },

@@ -41,6 +41,7 @@ enum ch_status store_list_values(struct store *store, const char *id,
     bool bound = asked->project != NULL && asked->project[0] != 0;
     struct sql_value values[] = { sql_text(id), sql_number(asked->kind),
                                   sql_number((int64_t)asked->limit),
+                                  sql_number(asked->least),
                                   sql_text(bound ? asked->project : "") };
     // The sum over all groups includes this one, whose count is taken off.
     return run_value_query(
@@ -48,20 +49,26 @@ enum ch_status store_list_values(struct store *store, const char *id,
         asked->elsewhere && bound
             ? "SELECT f.value, f.count, (SELECT CAST(sum(o.count) AS bigint) FROM"
               " facets o JOIN groups og ON og.number = o.group_number AND og.project ="
-              " ?4 WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
+              " ?5 WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
               " - f.count, f.last_seen FROM (SELECT kind, value, count, last_seen FROM"
               " facets WHERE group_number = " GROUP_OF_1 " AND kind = ?2"
-              " ORDER BY count DESC, value LIMIT ?3) f ORDER BY f.count DESC, f.value"
+              " AND count >= ?4 ORDER BY count DESC, value LIMIT ?3) f ORDER BY "
+              "f.count DESC, f.value"
         : asked->elsewhere
             ? "SELECT f.value, f.count, (SELECT CAST(sum(o.count) AS bigint) FROM"
               " facets o WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
               " - f.count, f.last_seen FROM (SELECT kind, value, count, last_seen FROM"
               " facets WHERE group_number = " GROUP_OF_1 " AND kind = ?2"
-              " ORDER BY count DESC, value LIMIT ?3) f ORDER BY f.count DESC, f.value"
+              " AND count >= ?4 ORDER BY count DESC, value LIMIT ?3) f ORDER BY "
+              "f.count DESC, f.value"
             : "SELECT value, count, 0, last_seen FROM facets WHERE"
               " group_number = " GROUP_OF_1 " AND kind = ?2"
               " ORDER BY count DESC, value LIMIT ?3",
-        values, bound && asked->elsewhere ? 4 : 3, &listing);
+        values,
+        !asked->elsewhere ? 3
+        : bound           ? 5
+                          : 4,
+        &listing);
 }
 
 enum ch_status store_list_releases(struct store *store, const char *project,
@@ -78,7 +85,7 @@ enum ch_status store_list_releases(struct store *store, const char *project,
             values, 2, &listing);
     return run_value_query(store,
                            "SELECT value, CAST(sum(count) AS bigint), 0, max(last_seen)"
-                           " FROM facets WHERE kind >= 3 AND kind = 5 GROUP BY value"
+                           " FROM facets WHERE kind = 5 GROUP BY value"
                            " ORDER BY 4 DESC, 1 DESC LIMIT ?1",
                            values, 1, &listing);
 }
@@ -93,8 +100,9 @@ enum ch_status store_list_lone_hosts(struct store *store, const char *project,
     return run_value_query(
         store,
         "SELECT f.value, count(*), CAST(sum(f.count) AS bigint), max(f.last_seen)"
-        " FROM groups g JOIN facets f ON f.group_number = g.number AND f.kind = 4"
-        " WHERE g.machines = 1 AND g.status IN ('open', 'regressed') AND (?3 = '' OR"
+        // From groups to facets: few groups are of one machine.
+        " FROM groups g CROSS JOIN facets f WHERE f.group_number = g.number AND f.kind"
+        " = 4 AND g.machines = 1 AND g.status IN ('open', 'regressed') AND (?3 = '' OR"
         " g.project = ?3) AND EXISTS(SELECT 1 FROM groups WHERE machines > 1 AND (?3 ="
         " '' OR project = ?3)) GROUP BY f.value"
         " HAVING count(*) >= ?1 ORDER BY 2 DESC, 1 LIMIT ?2",

@@ -11,7 +11,8 @@
 struct store_values {
     int kind; // enum store_facet
     size_t limit;
-    bool elsewhere;      // count them in all other groups too, which takes longer
+    bool elsewhere;      // count them in all other groups too, which takes longer:
+    int64_t least;       // only those that so many reports carry
     const char *project; // of these groups; NULL or empty: of all
 };
 
