@@ -2,6 +2,7 @@
 #include "handler/starts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -22,34 +23,48 @@ static char *put_hex(char *to, uint64_t value, int digits)
     return to;
 }
 
+// open_start opens the file at path: by its whole path, because opening the folder
+// first takes longer than all the rest. Negative: it cannot.
+static int open_start(const char *path)
+{
+    enum {
+        FLAGS = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    };
+    return (int)machine_call4(SYS_openat, AT_FDCWD, (long)path, FLAGS, 0600);
+}
+
 // put_start appends a record to the file of its day. A release whose name does not fit
 // is not counted.
 static void put_start(enum start_kind kind)
 {
     static const char variable[] = "CRASHHOOK_RELEASE=";
-    char name[START_NAME] = START_PREFIX;
+    char path[PATH_MAX + START_NAME];
+    struct stat file;
     const char *release = "";
     for (size_t i = 0; i < CRASH_KEPT_VARIABLES && crash_plan->kept[i] != NULL; i++) {
         if (strncmp(crash_plan->kept[i], variable, sizeof(variable) - 1) == 0)
             release = crash_plan->kept[i] + sizeof(variable) - 1;
     }
-    if (strlen(release) > START_RELEASE)
+    if (strlen(release) > START_RELEASE || crash_plan->spool == NULL)
         return;
     uint64_t now_s = sys_clock_ns(CLOCK_REALTIME) / 1000000000;
-    char *at = put_hex(name + sizeof(START_PREFIX) - 1, now_s / DAY_S, 8);
+    char *at = stpcpy(stpcpy(path, crash_plan->spool), "/" START_PREFIX);
+    at = put_hex(at, now_s / DAY_S, 8);
     *at++ = '-';
     while (*release != 0)
         at = put_hex(at, (unsigned char)*release++, 2);
     memcpy(at, START_SUFFIX, sizeof(START_SUFFIX));
     const struct start_record record = { context_map()->session, (uint32_t)now_s,
                                          kind };
-    int folder = crash_open_spool();
-    int fd = (int)machine_call4(SYS_openat, folder, (long)name,
-                                O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                                0600);
-    sys_write(fd, &record, sizeof(record));
+    int fd = open_start(path);
+    if (fd == -ENOENT) {
+        sys_close(crash_open_spool()); // makes it
+        fd = open_start(path);
+    }
+    // Where others may write to the folder, it may be a link to a file of ours.
+    if (sys_status(fd, &file) == 0 && file.st_nlink == 1)
+        sys_write(fd, &record, sizeof(record));
     sys_close(fd);
-    sys_close(folder);
 }
 
 void starts_begin(void)
