@@ -48,7 +48,10 @@ static void put_start(enum start_kind kind)
     if (strlen(release) > START_RELEASE || crash_plan->spool == NULL)
         return;
     uint64_t now_s = sys_clock_ns(CLOCK_REALTIME) / 1000000000;
-    char *at = stpcpy(stpcpy(path, crash_plan->spool), "/" START_PREFIX);
+    size_t folder = strlen(crash_plan->spool);
+    memcpy(path, crash_plan->spool, folder);
+    memcpy(path + folder, "/" START_PREFIX, sizeof(START_PREFIX));
+    char *at = path + folder + sizeof(START_PREFIX);
     at = put_hex(at, now_s / DAY_S, 8);
     *at++ = '-';
     while (*release != 0)

@@ -11,11 +11,6 @@
 #include "base/status.h"
 #include "base/text.h"
 
-enum { SENTRY_TIME_SIZE = 40 };
-
-// sentry_envelope_time writes a time as Sentry reads it: 2026-11-22T09:17:00.000Z.
-void sentry_envelope_time(int64_t unix_ms, char out[static SENTRY_TIME_SIZE]);
-
 // sentry_envelope_write appends the envelope as it would be sent at unix_ms; json is
 // the report as it is stored, size bytes of it, or NULL to attach none.
 CH_CHECKED enum ch_status sentry_envelope_write(const json_t *report, const char *json,

@@ -3,7 +3,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hex.h"
 #include "report/json_tree.h"
@@ -28,6 +30,18 @@ struct extent {
     size_t frames; // of each other thread
     bool bare;     // without watches, breadcrumbs and problems
 };
+
+void sentry_event_time(int64_t unix_ms, char out[static SENTRY_TIME_SIZE])
+{
+    char seconds[SENTRY_TIME_SIZE];
+    time_t at = (time_t)(unix_ms / 1000);
+    struct tm parts = { 0 };
+    if (gmtime_r(&at, &parts) == NULL ||
+        strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+        seconds[0] = 0;
+    (void)snprintf(out, SENTRY_TIME_SIZE, "%.30s.%03dZ", seconds,
+                   (int)(unix_ms % 1000));
+}
 
 void sentry_event_id(const char *report_id, char out[static SENTRY_EVENT_ID_SIZE])
 {

@@ -8,12 +8,16 @@
 // machine. It relies only on what report_parse checks of the report's members.
 #pragma once
 #include <jansson.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "base/text.h"
 #include "report/report_id.h"
 
-enum { SENTRY_EVENT_ID_SIZE = 33, SENTRY_DEBUG_ID_SIZE = 37 };
+enum { SENTRY_EVENT_ID_SIZE = 33, SENTRY_DEBUG_ID_SIZE = 37, SENTRY_TIME_SIZE = 40 };
+
+// sentry_event_time writes a time as Sentry reads it: 2026-11-22T09:17:00.000Z.
+void sentry_event_time(int64_t unix_ms, char out[static SENTRY_TIME_SIZE]);
 
 // sentry_event_id is the report's id as Sentry writes it, without dashes.
 void sentry_event_id(const char *report_id, char out[static SENTRY_EVENT_ID_SIZE]);

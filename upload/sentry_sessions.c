@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/report.h"
-#include "upload/sentry_envelope.h"
+#include "upload/sentry_event.h"
 
 enum { SESSION_DIGITS = 16, SESSION_ID_SIZE = 37, DAY_MS = 86400000 };
 
@@ -35,14 +35,14 @@ enum ch_status sentry_sessions_write(const struct sentry_sessions *sessions,
     for (int hour = 0; hour < SENTRY_SESSION_HOURS; hour++) {
         if (sessions->starts[hour] == 0)
             continue;
-        sentry_envelope_time(sessions->day * DAY_MS + hour * (int64_t)3600000, when);
+        sentry_event_time(sessions->day * DAY_MS + hour * (int64_t)3600000, when);
         // What has crashed is taken off by the report's update. `exited` alone says no
         // more than that there was a session.
         (void)json_array_append_new(aggregates,
                                     json_pack("{s:s, s:I}", "started", when, "exited",
                                               (json_int_t)sessions->starts[hour]));
     }
-    sentry_envelope_time(unix_ms, when);
+    sentry_event_time(unix_ms, when);
     text_appendf(out,
                  "{\"sent_at\":\"%s\",\"sdk\":{\"name\":\"crashhook\",\"version\":"
                  "\"" CRASHHOOK_VERSION "\"}}\n",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The lines of source around a frame, as Sentry shows them.
+//
+// Limits: five lines before and after, 256 bytes of each. Users: stacks of events.
 #pragma once
 #include <jansson.h>
 

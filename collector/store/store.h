@@ -19,6 +19,7 @@
 #include "collector/store/decode.h"
 #include "collector/store/entry.h"
 #include "collector/store/store_filter.h"
+#include "collector/store/store_retention.h"
 
 enum {
     STORE_TREND_DAYS = 30,  // days of a group's trend that are returned
@@ -137,24 +138,6 @@ struct store_decision {
 struct store_merged {
     const char *fingerprint;
     int64_t kept;
-};
-
-enum { STORE_KEEP_AS_OTHERS = -1 };
-
-// store_project_retention says what is kept of one project: 0 keeps everything,
-// STORE_KEEP_AS_OTHERS what is kept of projects without a word of their own.
-struct store_project_retention {
-    char project[ENTRY_PROJECT_SIZE];
-    int64_t age_ms;
-    int64_t per_group;
-};
-
-// store_retention says what is kept; 0 keeps everything.
-struct store_retention {
-    int64_t age_ms;    // since a report was received
-    int64_t per_group; // how many of the latest crashes
-    const struct store_project_retention *projects;
-    size_t project_count;
 };
 
 typedef void store_report_fn(void *context, const struct store_report *report);

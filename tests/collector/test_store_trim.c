@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Retention: what it removes, of all projects and of single ones.
+#include "collector/store/store_values.h"
+#include "collector/store_fixture.h"
+
+// trim_all gives how many reports retention removed, or -1.
+static int trim_all(struct fixture *fixture, struct store_retention retention)
+{
+    char error[STORE_ERROR_SIZE];
+    size_t removed = 1;
+    int sum = 0;
+    while (removed != 0) {
+        if (store_trim(fixture->store, &retention, &removed, error) != CH_OK)
+            return -1;
+        sum += (int)removed;
+    }
+    return sum;
+}
+
+static void retention_by_age_removes_reports_and_groups_left_empty(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_totals totals = { 0 };
+    for (unsigned i = 0; i < 6; i++) {
+        struct entry entry = make_entry(fixture, i, i < 4 ? "aaaaaaaa" : "bbbbbbbb", 0);
+        entry.received_ms -= i < 3 || i == 4 ? 10 * (int64_t)MOMENT_DAY_MS : 0;
+        entry.received_ms -= i == 5 ? 11 * (int64_t)MOMENT_DAY_MS : 0;
+        entry.tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
+        entry.tag_count = 1;
+        assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    }
+    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    assert_int_equal(trim_all(fixture, week), 5);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "3");
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.group.count, 4); // that came
+    assert_int_equal(seen.group.kept, 1);
+    assert_string_equal(find_group(fixture, "bbbbbbbb").ids, "failed");
+    assert_int_equal(store_count(fixture->store, "", &totals), CH_OK);
+    assert_int_equal(totals.reports, 1);
+    assert_int_equal(totals.groups, 1);
+    assert_int_equal(trim_all(fixture, week), 0);
+}
+
+static void retention_per_group_leaves_the_latest_crashes(void **state)
+{
+    struct fixture *fixture = *state;
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(add_new(fixture, i, "aaaaaaaa", (int)i), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 9, "bbbbbbbb", 200), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, (struct store_retention){ .per_group = 3 }), 5);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "0129");
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 8);
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_RELEASE, "1.0")).ids,
+                        "ab");
+}
+
+// add_to_project adds a crash of a project; what was received days ago.
+static void add_to_project(struct fixture *fixture, unsigned number,
+                           const char *project, const char *group, int days)
+{
+    struct entry entry = make_entry(fixture, number, group, (int)number);
+    entry.time_ms -= days * (int64_t)MOMENT_DAY_MS;
+    entry.received_ms -= days * (int64_t)MOMENT_DAY_MS;
+    (void)snprintf(entry.project, sizeof(entry.project), "%s", project);
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+}
+
+static void retention_of_a_project_is_what_is_set_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct store_project_retention projects[] = {
+        { "shop", 30 * (int64_t)MOMENT_DAY_MS, STORE_KEEP_AS_OTHERS },
+        { "bank", 0, 1 },
+        { "gone", 1, 1 },
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        add_to_project(fixture, i, "", "aaaaaaaa", i == 0 ? 20 : 0);
+        add_to_project(fixture, 3 + i, "shop", "bbbbbbbb", i == 0 ? 40 : 20);
+        add_to_project(fixture, 6 + i, "bank", "cccccccc", 90);
+    }
+    struct store_retention retention = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS,
+                                         .projects = projects,
+                                         .project_count = 3 };
+    // One of no project is over 7 days old, one of the shop over 30; the bank keeps
+    // the latest of a group for ever.
+    assert_int_equal(trim_all(fixture, retention), 4);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "12456");
+    assert_int_equal(find_group(fixture, "cccccccc").group.kept, 1);
+    assert_int_equal(trim_all(fixture, retention), 0);
+    retention.per_group = 1; // the shop has no number of its own
+    assert_int_equal(trim_all(fixture, retention), 2);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "146");
+}
+
+// add_of_host adds a crash of a machine, hours ago.
+static int add_of_host(struct fixture *fixture, unsigned number, const char *host,
+                       int hours)
+{
+    struct entry entry = make_entry(fixture, number, "aaaaaaaa", 60 * hours);
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "%s", host);
+    return add(fixture, &entry, "body");
+}
+
+static void values_of_removed_reports_are_swept_once_a_day(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_retention two = { .per_group = 2 };
+    static const struct {
+        const char *host;
+        int hours;
+    } crashes[] = { { "one", 100 }, { "two", 99 }, { "three", 98 }, { "four", 40 } };
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(add_of_host(fixture, i, crashes[i].host, crashes[i].hours),
+                         STORE_ADDED);
+        // The third crash removes the first one's value. When the second report goes,
+        // the oldest is an hour younger: its value stays until that is a day.
+        assert_int_equal(trim_all(fixture, two), i < 2 ? 0 : 1);
+        const char *host = crashes[i < 2 ? 0 : i - 2].host;
+        assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, host)).ids,
+                            i == 2 ? "" : "a");
+    }
+    assert_int_equal(add_of_host(fixture, 5, "five", 1), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, two), 1);
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, "two")).ids, "");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, "five")).ids, "a");
+}
+
+static void retention_of_nothing_removes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 90), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, (struct store_retention){ 0 }), 0);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(retention_by_age_removes_reports_and_groups_left_empty),
+        STORE_TEST(retention_per_group_leaves_the_latest_crashes),
+        STORE_TEST(retention_of_a_project_is_what_is_set_of_it),
+        STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
+        STORE_TEST(retention_of_nothing_removes_nothing),
+    };
+    return cmocka_run_group_tests_name("collector/store_trim", tests, NULL, NULL);
+}
