@@ -273,6 +273,16 @@ static enum ch_status start_alerts(struct collector *collector,
     return alerts_create(&alerts, out);
 }
 
+static void free_collector(struct collector *collector)
+{
+    pthread_mutex_destroy(&collector->large);
+    pthread_mutex_destroy(&collector->releases.lock);
+    rate_deinit(&collector->rate);
+    rate_deinit(&collector->sign_ins);
+    rate_deinit(&collector->project_rates);
+    free(collector);
+}
+
 static int open_and_serve(const struct options *options,
                           const struct listener *listener, struct access *access,
                           const sigset_t *stops)
@@ -331,13 +341,8 @@ static int open_and_serve(const struct options *options,
     retention_destroy(retention);
     ingest_destroy(collector->ingest);
     store_close(collector->store);
-    pthread_mutex_destroy(&collector->large);
-    pthread_mutex_destroy(&collector->releases.lock);
-    rate_deinit(&collector->rate);
-    rate_deinit(&collector->sign_ins);
-    rate_deinit(&collector->project_rates);
     receivers_deinit(&receivers);
-    free(collector);
+    free_collector(collector);
     return code;
 }
 
