@@ -155,12 +155,19 @@ static void own_facts_fill(struct own_facts *facts, const struct own_frame *fram
     facts->subjects[OWN_INTERPRETER] = own_subject_of(own_interpreter(frame));
 }
 
+// own_may_match is false for most rules: the text begins with another byte.
+static inline bool own_may_match(const struct own_rule *rule,
+                                 const struct own_subject *subject)
+{
+    char first = rule->pattern[0];
+    return subject->bytes != NULL && (first == '*' || first == subject->bytes[0]);
+}
+
 static bool own_rule_matches(const struct own_rule *rule, const struct own_facts *facts)
 {
     const struct own_subject *subject = &facts->subjects[rule->kind];
-    char first = rule->pattern[0];
-    if (subject->bytes == NULL || (first != '*' && first != subject->bytes[0]))
-        return false; // as it is with most rules
+    if (!own_may_match(rule, subject))
+        return false;
     // A namespace matches itself and all within it.
     if (rule->kind == OWN_NAMESPACE || rule->kind == OWN_RUST)
         return strncmp(subject->bytes, rule->pattern, strlen(rule->pattern)) == 0 &&
@@ -251,6 +258,8 @@ static const struct own_rule *own_find_rule(const struct own_facts *facts,
     const bool home = facts->frame->executable || own_same_package(facts->frame);
     for (size_t i = 0; i < own_rules_count; i++) {
         const struct own_rule *rule = &own_rules[i];
+        if (!own_may_match(rule, &facts->subjects[rule->kind]))
+            continue;
         bool skipped = rule->kind == OWN_IMAGE && home;
         if (!skipped && (best == NULL || own_rank[rule->kind] < own_rank[best->kind]) &&
             own_rule_matches(rule, facts))
