@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json_arena.h"
 
-#include <jansson.h>
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,6 +63,12 @@ void json_arena_install(void)
 void json_arena_begin(struct json_arena *arena)
 {
     arena_of_thread = arena;
+}
+
+void json_arena_drop(const struct json_arena *arena, json_t *value)
+{
+    if (arena->last == NULL) // or none was installed
+        json_decref(value);
 }
 
 void json_arena_end(struct json_arena *arena)

@@ -9,6 +9,7 @@
 // it must not be used after its end, and one that was made before must not be freed
 // until then.
 #pragma once
+#include <jansson.h>
 #include <stddef.h>
 
 struct json_arena_block;
@@ -26,6 +27,10 @@ void json_arena_install(void);
 // json_arena_begin has the calling thread make its values in arena, the only one of the
 // thread.
 void json_arena_begin(struct json_arena *arena);
+
+// json_arena_drop is json_decref for a value that is made in arena: it goes at the end
+// anyway.
+void json_arena_drop(const struct json_arena *arena, json_t *value);
 
 // json_arena_end ends that, and frees the memory; it may be called twice.
 void json_arena_end(struct json_arena *arena);

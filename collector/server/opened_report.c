@@ -120,7 +120,7 @@ unsigned opened_report_open_brief(struct opened_report *out,
 
 void opened_report_close(struct opened_report *report)
 {
-    json_decref(report->json);
+    json_arena_drop(&report->arena, report->json);
     report->json = NULL;
     if (report->brief)
         json_arena_end(&report->arena);

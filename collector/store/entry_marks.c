@@ -44,7 +44,7 @@ static bool marks_add(struct entry *entry, enum store_facet kind, const char *va
     entry_copy(mark + ENTRY_MARK_VALUE, MARK_VALUE_SIZE, value);
     for (const char *had = entry_next_mark(entry, NULL); had != NULL;
          had = entry_next_mark(entry, had)) {
-        if (strcmp(had, mark) == 0)
+        if (had[0] == mark[0] && had[1] == mark[1] && strcmp(had, mark) == 0)
             return true;
     }
     size_t size = strlen(mark) + 1;
@@ -107,31 +107,47 @@ static bool is_nothing(const json_t *value)
                             strcmp(text, "0x0") == 0 || strcmp(text, "nullptr") == 0);
 }
 
+// is_nothing_passed is true for an argument with a name that is null or zero.
+static bool is_nothing_passed(const json_t *argument)
+{
+    return is_nothing(json_object_get(argument, "value")) &&
+           report_string(argument, "name") != NULL;
+}
+
 static void mark_nothings(const char *function, const json_t *arguments,
                           struct entry *entry)
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     for (size_t i = 0; i < json_array_size(arguments); i++) {
         const json_t *argument = json_array_get(arguments, i);
-        const char *called = report_string(argument, "name");
         char value[MARK_VALUE_SIZE];
-        if (called == NULL || !is_nothing(json_object_get(argument, "value")))
+        if (!is_nothing_passed(argument))
             continue;
         if (name.size == 0)
             short_function(function, &name);
         if (!text_ok(&name) || name.size == 0)
             return;
-        snprintf(value, sizeof(value), "%.40s = 0 in %.100s", called, name.bytes);
+        snprintf(value, sizeof(value), "%.40s = 0 in %.100s",
+                 report_string(argument, "name"), name.bytes);
         marks_add(entry, FACET_ARGUMENT, value);
     }
 }
 
-// count_argued is the number of frames up to the last one that has arguments.
-static size_t count_argued(const json_t *frames)
+static bool has_nothings(const json_t *frame)
+{
+    const json_t *arguments = json_object_get(frame, "arguments");
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        if (is_nothing_passed(json_array_get(arguments, i)))
+            return true;
+    }
+    return false;
+}
+
+// count_to_nothings is the number of frames up to the last one that was passed nothing.
+static size_t count_to_nothings(const json_t *frames)
 {
     size_t count = json_array_size(frames);
-    while (count > 0 &&
-           json_object_get(json_array_get(frames, count - 1), "arguments") == NULL)
+    while (count > 0 && !has_nothings(json_array_get(frames, count - 1)))
         count--;
     return count;
 }
@@ -141,7 +157,7 @@ static size_t count_argued(const json_t *frames)
 static void mark_arguments(const json_t *report, const json_t *frames,
                            struct entry *entry)
 {
-    size_t count = count_argued(frames);
+    size_t count = count_to_nothings(frames);
     size_t own = 0;
     for (size_t i = 0; i < count && own < ARGUMENTS_FROM; i++) {
         const json_t *frame = json_array_get(frames, i);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json_arena.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -43,9 +42,9 @@ static void arena_holds_values_of_any_size_and_number(void **state)
     for (size_t i = 0; i < MANY; i++)
         kept = kept && json_integer_value(json_array_get(list, i)) == (json_int_t)i;
     kept = kept && strcmp(json_string_value(after), "after") == 0;
-    json_decref(list);
+    json_arena_drop(&arena, list);
     json_decref(string);
-    json_decref(after);
+    json_arena_drop(&arena, after);
     json_arena_end(&arena);
     assert_true(kept);
     assert_true(aligned);
