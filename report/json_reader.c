@@ -25,16 +25,24 @@ struct span {
     size_t size;
 };
 
-// peek_token is the first byte that is no white space, or 0 at the end.
-static char peek_token(struct reading *reading)
+static void skip_white_space(struct reading *reading)
 {
     while (reading->at < reading->end && (*reading->at == ' ' || *reading->at == '\n' ||
                                           *reading->at == '\r' || *reading->at == '\t'))
         reading->at++;
+}
+
+// peek_token is the first byte that is no white space, or 0 at the end. Reports have
+// next to none.
+static inline char peek_token(struct reading *reading)
+{
+    if (reading->at < reading->end && (unsigned char)*reading->at > ' ')
+        return *reading->at;
+    skip_white_space(reading);
     return reading->at < reading->end ? *reading->at : 0;
 }
 
-static bool skip_token(struct reading *reading, char token)
+static inline bool skip_token(struct reading *reading, char token)
 {
     bool found = peek_token(reading) == token;
     reading->at += found;
