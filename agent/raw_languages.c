@@ -146,6 +146,17 @@ void raw_languages_frame(struct raw_languages *languages,
     languages->next_frame++;
 }
 
+void raw_languages_creator(struct raw_languages *languages)
+{
+    size_t first = languages->table.frame_count;
+    const struct interpreted_frame none = { .offset = INTERPRETED_NO_OFFSET };
+    if (interpreted_add(&languages->table, none) == CH_OK)
+        note_group(
+            languages, languages->next_frame,
+            interpreted_end_group(&languages->table, first, INTERPRETED_CREATOR));
+    languages->next_frame++;
+}
+
 void raw_languages_end(struct raw_languages *languages)
 {
     if (languages->any && !python_counts_calls(&languages->python))
@@ -259,6 +270,11 @@ void raw_languages_write_name(const struct raw_languages *languages,
     char name[RUNTIME_NAME_BYTES];
     if (run->owner == INTERPRETED_JAVA) {
         write_java(languages, w, frame);
+        return;
+    }
+    if (run->owner == INTERPRETED_CREATOR) {
+        json_write_key(w, "creator");
+        json_write_bool(w, true);
         return;
     }
     enum ch_status status = memory_read_string(&languages->capture->reader, frame->code,

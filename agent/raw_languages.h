@@ -60,6 +60,10 @@ void raw_languages_frame(struct raw_languages *languages,
                          const struct unwind_frame *frame,
                          const struct unwind_state *state);
 
+// raw_languages_creator says that the next frame is no caller, but created what was
+// walked: its place has the member `creator`.
+void raw_languages_creator(struct raw_languages *languages);
+
 // raw_languages_end ends the walk: frames further out than it came belong to its last
 // frame.
 void raw_languages_end(struct raw_languages *languages);

@@ -8,8 +8,8 @@
 #include "agent/held_pointers.h"
 #include "agent/held_vectors.h"
 #include "agent/images/image_frames.h"
-#include "agent/languages/goroutines.h"
 #include "agent/narrow_registers.h"
+#include "agent/raw_write.h"
 #include "base/hex.h"
 #include "base/register_name.h"
 #include "report/held_file.h"
@@ -166,7 +166,10 @@ static bool keep_goroutine_frame(void *context, const struct unwind_frame *frame
     t->changed = false;
     t->change.goroutine = 0; // it is left once
     called.kind = UNWIND_KIND_RA;
-    return t->change.placeholder || backtrace_limit_add(&t->backtrace, &called);
+    if (t->change.placeholder)
+        return true;
+    raw_languages_frame(&t->languages, &called, state);
+    return backtrace_limit_add(&t->backtrace, &called);
 }
 
 // unwind_goroutine goes on in the goroutine that the thread left for the scheduler's
@@ -193,13 +196,58 @@ static void find_go_switch(struct raw_threads *t, uint64_t thread_pointer)
     const struct capture *capture = t->capture;
     t->change = (struct go_switch){ 0 };
     t->changed = false;
+    t->goroutine = 0;
     if (capture->arch->id != UNWIND_ARCH_AMD64 || capture->narrow ||
         t->not_go >= THREADS_SEARCHED)
         return;
-    if (!go_switch_find(&capture->reader, thread_pointer, &t->change))
+    t->goroutine = go_runtime_goroutine(&capture->reader, thread_pointer);
+    if (t->goroutine == 0)
         t->not_go += t->go_pc == 0;
-    else
+    else if (go_switch_find(&capture->reader, thread_pointer, &t->change))
         t->go_pc = t->change.pc;
+    else if (t->go_pc == 0)
+        t->go_pc = go_runtime_program(&capture->reader, t->goroutine);
+}
+
+// open_goroutines opens the list of the program in Go once.
+static enum ch_status open_goroutines(struct raw_threads *t)
+{
+    struct capture *capture = t->capture;
+    struct elf_view file;
+    if (t->opened)
+        return t->opened_status;
+    const struct target_image *found = images_find(&capture->images, t->go_pc);
+    t->opened = true;
+    t->opened_status = CH_ERR_NOT_FOUND;
+    if (t->go_pc == 0 || found == NULL)
+        return CH_ERR_NOT_FOUND;
+    struct target_image *image =
+        &capture->images.images[found - capture->images.images];
+    t->opened_status = image_frames_open(image, &file);
+    if (t->opened_status == CH_OK)
+        t->opened_status =
+            goroutines_open(&t->goroutines, &capture->reader, &file, image->bias);
+    return t->opened_status;
+}
+
+// append_creator appends the call that created a goroutine to its frames.
+static void append_creator(struct raw_threads *t, uint64_t creator)
+{
+    const struct unwind_frame frame = { .address = creator,
+                                        .kind = UNWIND_KIND_RA,
+                                        .trust = UNWIND_TRUST_CONTEXT };
+    if (creator == 0 || !images_is_code(&t->capture->images, creator))
+        return;
+    raw_languages_creator(&t->languages);
+    t->created = backtrace_limit_add(&t->backtrace, &frame);
+}
+
+// read_origin reads which goroutine the walked thread runs. False: none, or nothing is
+// known of it.
+static bool read_origin(struct raw_threads *t, struct goroutine *out)
+{
+    return t->goroutine != 0 && open_goroutines(t) == CH_OK &&
+           goroutines_read_origin(&t->goroutines, t->goroutine, out);
 }
 
 // unwind_thread walks one stack into t->backtrace.
@@ -224,6 +272,9 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
         end = unwind_goroutine(t);
     raw_languages_end(&t->languages);
     capture->timings.unwind_us += capture_clock_us() - begin;
+    struct goroutine origin;
+    if (read_origin(t, &origin))
+        append_creator(t, origin.creator);
     return end;
 }
 
@@ -275,7 +326,7 @@ static void write_raw_registers(struct json_writer *w, const struct capture *cap
 // note_raw_fingerprint adds the frames of the crashed thread to the fingerprint.
 static void note_raw_fingerprint(struct raw_threads *t)
 {
-    size_t count = backtrace_limit_count(&t->backtrace);
+    size_t count = backtrace_limit_count(&t->backtrace) - t->created;
     for (size_t i = 0; i < count; i++) {
         struct backtrace_entry entry = backtrace_limit_entry(&t->backtrace, i);
         const struct target_image *image =
@@ -412,6 +463,8 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     json_write_key(w, "crashed");
     json_write_bool(w, crashed);
     bound_backtrace(t);
+    t->created = false;
+    t->goroutine = 0;
     uint64_t pointer = crashed ? crash->thread_pointer : thread->thread_pointer;
     raw_languages_begin(&t->languages, pointer);
     if (readable) {
@@ -423,6 +476,9 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);
+    struct goroutine origin;
+    if (read_origin(t, &origin))
+        raw_write_count(w, "goroutine", origin.id);
     raw_languages_write_exception(&t->languages, w);
     json_write_end(w, '}');
     if (crashed)
@@ -443,6 +499,8 @@ static void write_goroutine(struct raw_threads *t, struct json_writer *w,
         json_write_key(w, "reason");
         json_write_string(w, goroutine->reason);
     }
+    if (goroutine->parent != 0)
+        raw_write_count(w, "parent", goroutine->parent);
     if (!goroutine->runs) {
         bound_backtrace(t);
         raw_languages_begin(&t->languages, 0);
@@ -453,7 +511,9 @@ static void write_goroutine(struct raw_threads *t, struct json_writer *w,
             .placeholder = go_switch_is_placeholder(&t->capture->reader, goroutine->pc),
         };
         t->changed = goroutine->called;
-        write_thread_stack(t, w, unwind_goroutine(t));
+        enum unwind_end end = unwind_goroutine(t);
+        append_creator(t, goroutine->creator);
+        write_thread_stack(t, w, end);
     }
     json_write_end(w, '}');
 }
@@ -462,27 +522,22 @@ static void write_goroutine(struct raw_threads *t, struct json_writer *w,
 static void write_goroutines(struct raw_threads *t, struct json_writer *w)
 {
     struct capture *capture = t->capture;
-    struct goroutines list;
     struct goroutine one;
-    struct elf_view file;
-    const struct target_image *found = images_find(&capture->images, t->go_pc);
-    if (t->go_pc == 0 || found == NULL || capture->settings->threads != THREADS_ALL)
+    if (images_find(&capture->images, t->go_pc) == NULL ||
+        capture->settings->threads != THREADS_ALL)
         return;
-    struct target_image *image =
-        &capture->images.images[found - capture->images.images];
-    enum ch_status status = image_frames_open(image, &file);
-    if (status == CH_OK)
-        status = goroutines_open(&list, &capture->reader, &file, image->bias);
+    enum ch_status status = open_goroutines(t);
     if (status != CH_OK) {
         capture_problem(capture, "goroutines",
-                        status == CH_ERR_UNSUPPORTED ? "an unknown version of Go"
-                                                     : "the program has no symbols",
+                        status == CH_ERR_UNSUPPORTED
+                            ? "an unknown version of Go, without debug information"
+                            : "the program has no symbols",
                         0);
         return;
     }
     json_write_key(w, "goroutines");
     json_write_array(w);
-    for (size_t i = 0; goroutines_next(&list, &one); i++) {
+    for (size_t i = 0; goroutines_next(&t->goroutines, &one); i++) {
         if (i == GOROUTINES_MAX || json_writer_size(w) > RAW_THREADS_BYTES) {
             capture_problem(capture, "goroutines", "too many: the rest is left out", 0);
             break;

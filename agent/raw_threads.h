@@ -6,6 +6,7 @@
 #include "agent/capture.h"
 #include "agent/held_pointers.h"
 #include "agent/languages/go_runtime.h"
+#include "agent/languages/goroutines.h"
 #include "agent/raw_jitted.h"
 #include "agent/raw_languages.h"
 #include "agent/raw_stacks.h"
@@ -42,6 +43,11 @@ struct raw_threads {
     bool changed;            // the walk has come to it
     unsigned not_go;         // threads so far that run no goroutine
     uint64_t go_pc;          // an address in the program in Go; 0: there is none
+    uint64_t goroutine;      // that the walked thread runs; 0: none
+    bool created;            // the last frame of the backtrace created it
+    bool opened;             // goroutines was opened, with this status
+    enum ch_status opened_status;
+    struct goroutines goroutines;
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.

@@ -168,6 +168,8 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
                               frames->addresses ? NAME_WHOLE : NAME_READABLE, &name);
     if (mark != NULL)
         text_appendf(&name, " [%s]", mark);
+    if (report_flag(frame, "creator"))
+        text_append_string(&name, " [created it]");
     if (report_flag(frame, "tail_call"))
         text_append_string(&name, " [by a tail call]");
     append_place(frames, frame, &place);

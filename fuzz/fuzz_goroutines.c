@@ -13,9 +13,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const struct fake_region region = { MEMORY, bytes, size };
     struct fake_memory memory = { .regions = &region, .region_count = 1 };
     const struct memory_reader reader = fake_memory_reader(&memory);
-    struct goroutines list = {
-        .reader = &reader, .list = MEMORY, .count = 64, .reasons = MEMORY + size / 2
-    };
+    bool whole;
+    struct go_layout layout;
+    if (!go_layout_of_version("go1.19", &layout, &whole))
+        return -1;
+    struct goroutines list = { .layout = layout,
+                               .reader = &reader,
+                               .list = MEMORY,
+                               .count = 64,
+                               .reasons = MEMORY + size / 2 };
     struct goroutine one;
     struct go_switch change;
     while (goroutines_next(&list, &one))

@@ -144,7 +144,8 @@ static void read_key_frames(struct keying *keying)
         const json_t *frame = json_array_get(frames, i);
         if (!report_frame_is_code(frame) && keying->inner == 0)
             keying->inner = keying->count;
-        if (report_frame_is_code(frame) && key_frame_has_place(keying, frame))
+        if (report_frame_is_code(frame) && !report_flag(frame, "creator") &&
+            key_frame_has_place(keying, frame))
             take_key_frame(keying, frame);
     }
     if (keying->inner == 0)

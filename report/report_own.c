@@ -79,6 +79,17 @@ static void mark_frame(const json_t *report, json_t *frame)
         (void)json_object_del(frame, "rule");
 }
 
+// returns_from_signal is whether the frame at index is code without a name that a
+// signal's handler returns to: the one after it was interrupted, not left by a call. Go
+// has such code of its own, and no debug information of it.
+static bool returns_from_signal(const json_t *frames, size_t index)
+{
+    const json_t *frame = json_array_get(frames, index);
+    const char *next = report_string(json_array_get(frames, index + 1), "kind");
+    return report_frame_is_code(frame) && report_string(frame, "function") == NULL &&
+           next != NULL && strcmp(next, "pc") == 0;
+}
+
 // mark_stacks marks the frames of threads, or of what has a stack as they have.
 static void mark_stacks(json_t *report, const char *list, struct seen_frames *marked)
 {
@@ -91,6 +102,11 @@ static void mark_stacks(json_t *report, const char *list, struct seen_frames *ma
             if (*slot == frame)
                 continue;
             mark_frame(report, frame);
+            if (returns_from_signal(frames, k)) {
+                (void)json_object_set_new(frame, "system", json_true());
+                (void)json_object_set_new(frame, "rule",
+                                          json_string("returns from a signal"));
+            }
             *slot = frame;
         }
     }

@@ -205,6 +205,29 @@ static json_t *threads_value(const json_t *report)
     return NULL;
 }
 
+// goroutines_value is the goroutines that do not run on a thread; NULL: there are none.
+static json_t *goroutines_value(const json_t *report)
+{
+    const json_t *goroutines = json_object_get(report, "goroutines");
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(goroutines); i++) {
+        const json_t *one = json_array_get(goroutines, i);
+        if (report_frames(one) == NULL)
+            continue;
+        json_t *members = json_array();
+        otlp_value_add_member(members, "goroutine.id", one, "id");
+        otlp_value_add_member(members, "state", one, "state");
+        otlp_value_add_member(members, "reason", one, "reason");
+        otlp_value_add(members, "stacktrace",
+                       stack_value(report, one, OTHER_STACK_MAX_BYTES));
+        (void)json_array_append_new(values, otlp_value_map(members));
+    }
+    if (json_array_size(values) != 0)
+        return otlp_value_array(values);
+    json_decref(values);
+    return NULL;
+}
+
 static void add_tags(json_t *to, const json_t *report)
 {
     const char *key;
@@ -370,6 +393,8 @@ static json_t *attributes_json(const json_t *report, bool all_threads)
         otlp_value_add(to, "crashhook.waits", objects_value(report_waits(report)));
     if (all_threads)
         otlp_value_add(to, "crashhook.threads", threads_value(report));
+    if (all_threads)
+        otlp_value_add(to, "crashhook.goroutines", goroutines_value(report));
     add_tags(to, report);
     return to;
 }

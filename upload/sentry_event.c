@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/sentry_event.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -209,6 +210,25 @@ static json_t *thread_json(const json_t *report, const json_t *thread, bool cras
                      report_string(thread, "state"), "stacktrace", stack);
 }
 
+// goroutine_json is a goroutine that does not run on a thread, as a thread. Its number
+// is a string, because a thread may have the same.
+static json_t *goroutine_json(const json_t *report, const json_t *goroutine,
+                              size_t frames)
+{
+    struct text CH_CLEANUP(text_deinit) id = { 0 };
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    const char *reason = report_string(goroutine, "reason");
+    text_appendf(&id, "goroutine %" PRId64, report_integer(goroutine, "id", 0));
+    text_appendf(&name, "%s%s%s%s", id.bytes, reason != NULL ? " [" : "",
+                 reason != NULL ? reason : "", reason != NULL ? "]" : "");
+    json_t *stack = sentry_stack_make(report, goroutine, frames, 0);
+    if (stack != NULL)
+        (void)json_object_set_new(stack, "snapshot", json_true());
+    return json_pack("{s:s, s:b, s:b, s:b, s:s, s:s*, s:o*}", "id", id.bytes, "crashed",
+                     0, "current", 0, "main", 0, "name", name.bytes, "state",
+                     report_string(goroutine, "state"), "stacktrace", stack);
+}
+
 // threads_json lists the crashed thread and as many others as extent allows.
 static json_t *threads_json(const json_t *report, const struct extent *extent)
 {
@@ -222,6 +242,13 @@ static json_t *threads_json(const json_t *report, const struct extent *extent)
             (void)json_array_append_new(
                 threads,
                 thread_json(report, thread, thread == crashed, extent->frames));
+    }
+    const json_t *goroutines = json_object_get(report, "goroutines");
+    for (size_t i = 0; i < json_array_size(goroutines); i++) {
+        const json_t *one = json_array_get(goroutines, i);
+        if (report_frames(one) != NULL && others++ < extent->threads)
+            (void)json_array_append_new(threads,
+                                        goroutine_json(report, one, extent->frames));
     }
     // Sentry groups by the one crashed thread, so there must be one even if we could
     // not read it.

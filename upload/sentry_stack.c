@@ -107,12 +107,27 @@ static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
     set_copy(to, "package", json_object_get(image, path != NULL ? "path" : "name"));
 }
 
-// sentry_platform is what Sentry calls the language of a frame that no image has; NULL:
-// the event's own, which is native.
+// is_go is whether a native frame is of Go: its functions have their package before a
+// dot, which the C of a file with cgo has not.
+static bool is_go(const json_t *frame)
+{
+    const char *function = report_string(frame, "function");
+    const char *file = report_string(frame, "file");
+    size_t size = file != NULL ? strlen(file) : 0;
+    return function != NULL && strchr(function, '.') != NULL && size > 3 &&
+           (strcmp(file + size - 3, ".go") == 0 ||
+            (strcmp(file + size - 2, ".s") == 0 &&
+             strncmp(function, "runtime.", 8) == 0));
+}
+
+// sentry_platform is what Sentry calls the language of a frame; NULL: the event's own,
+// which is native.
 static const char *sentry_platform(const json_t *frame)
 {
     static const char *const platforms[] = { "python", "javascript", "java", "go" };
     const char *language = report_string(frame, "language");
+    if (language == NULL && is_go(frame))
+        language = "go";
     for (size_t i = 0; language != NULL && i < sizeof(platforms) / sizeof(platforms[0]);
          i++)
         if (strcmp(language, platforms[i]) == 0)

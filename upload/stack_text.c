@@ -45,6 +45,8 @@ static void add_code(struct text *out, const json_t *report, const json_t *frame
     append_place_text(out, frame);
     if (report_string(frame, "language") != NULL)
         text_appendf(out, " [%s]", report_frame_mark(frame));
+    if (report_flag(frame, "creator"))
+        text_append_string(out, " [created it]");
     if (path != NULL && !report_frame_is_interpreted(frame)) {
         text_append_string(out, " from ");
         add_plain(out, path);

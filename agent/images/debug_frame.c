@@ -18,7 +18,8 @@ enum ch_status debug_frame_find(const struct elf_view *file, struct elf_section 
 
 // read_size reads the header of a compressed section: Elf64_Chdr, or "ZLIB" and the
 // size in big-endian order.
-static enum ch_status read_size(struct cursor *bytes, bool is_old, uint64_t *out)
+static enum ch_status read_size(struct cursor *bytes, bool is_old, uint64_t limit,
+                                uint64_t *out)
 {
     enum { ZLIB = 1 };
     bool is_zlib;
@@ -37,15 +38,15 @@ static enum ch_status read_size(struct cursor *bytes, bool is_old, uint64_t *out
         return CH_ERR_TRUNCATED;
     if (!is_zlib)
         return CH_ERR_UNSUPPORTED;
-    return *out <= DEBUG_FRAME_MAX_BYTES ? CH_OK : CH_ERR_LIMIT;
+    return *out <= limit ? CH_OK : CH_ERR_LIMIT;
 }
 
 enum ch_status debug_frame_copy(const struct elf_view *file,
-                                const struct elf_section *section, uint8_t **out,
-                                size_t *out_size)
+                                const struct elf_section *section, size_t limit,
+                                uint8_t **out, size_t *out_size)
 {
     struct cursor bytes = elf_section_cursor(file, section);
-    bool is_old = strcmp(section->name, old_name) == 0;
+    bool is_old = strncmp(section->name, ".zdebug", 7) == 0;
     bool is_compressed = is_old || section->flags & ELF_SHF_COMPRESSED;
     uint64_t size = cursor_left(&bytes);
     enum ch_status status = CH_OK;
@@ -54,7 +55,7 @@ enum ch_status debug_frame_copy(const struct elf_view *file,
     if (!file->header.is_64)
         return CH_ERR_UNSUPPORTED;
     if (is_compressed)
-        status = read_size(&bytes, is_old, &size);
+        status = read_size(&bytes, is_old, limit, &size);
     if (status != CH_OK)
         return status;
     uint8_t *copy = malloc(size != 0 ? (size_t)size : 1);

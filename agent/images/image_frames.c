@@ -123,7 +123,8 @@ static void load_debug_frame(int fd, struct target_image *image,
         sparse_file_view(&sparse, &file) != CH_OK || !same_build(&file, image) ||
         debug_frame_find(&file, &section) != CH_OK ||
         sparse_file_load(&sparse, section.offset, section.size) != CH_OK ||
-        debug_frame_copy(&file, &section, &image->debug_frame, &size) != CH_OK)
+        debug_frame_copy(&file, &section, DEBUG_FRAME_MAX_BYTES, &image->debug_frame,
+                         &size) != CH_OK)
         return;
     unwind->debug_frame = image->debug_frame;
     unwind->debug_frame_size = size;

@@ -59,6 +59,12 @@ uint64_t go_runtime_goroutine(const struct memory_reader *reader,
     return 0;
 }
 
+uint64_t go_runtime_program(const struct memory_reader *reader, uint64_t g)
+{
+    uint64_t pc;
+    return memory_read_word(reader, g + SAVED_PC, &pc) == CH_OK ? pc : 0;
+}
+
 bool go_switch_is_placeholder(const struct memory_reader *reader, uint64_t pc)
 {
     // The function that the runtime notes, and never calls, is a return alone.

@@ -18,6 +18,10 @@
 uint64_t go_runtime_goroutine(const struct memory_reader *reader,
                               uint64_t thread_pointer);
 
+// go_runtime_program is an address in the code of the program whose goroutine is g; 0:
+// it cannot be read.
+uint64_t go_runtime_program(const struct memory_reader *reader, uint64_t g);
+
 // A go_switch is the place where a thread left a goroutine's stack.
 struct go_switch {
     uint64_t goroutine;

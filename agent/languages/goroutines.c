@@ -6,43 +6,27 @@
 
 #include "agent/images/image_symbol.h"
 
-// Offsets in runtime.g of Go 1.17 to 1.22.
-enum {
-    STACK_LOW = 0,
-    STACK_HIGH = 8,
-    SAVED_SP = 56,
-    SAVED_PC = 64,
-    SAVED_FP = 104,
-    STATUS = 144,
-    NUMBER = 152,
-    REASON = 176,
-};
-
 // States of a goroutine (runtime2.go), and the bit that a garbage collector adds.
 enum { RUNNABLE = 1, RUNNING = 2, SYSCALL = 3, WAITING = 4, SCAN = 0x1000 };
 
 enum {
     VERSION_BYTES = 16,
-    MINOR_LEAST = 17,
-    MINOR_MOST = 22,
     REASONS = 64,
     PASSED_OVER_MAX = 100000, // goroutines that have ended
 };
 
-// is_known_version is true for "go1.19.8" and the like.
-static bool is_known_version(const struct memory_reader *reader, uint64_t version)
+// read_version reads a string of Go's: "go1.19.8" and the like.
+static bool read_version(const struct memory_reader *reader, uint64_t version,
+                         char out[static VERSION_BYTES])
 {
-    char text[VERSION_BYTES] = "";
     uint64_t at;
     uint64_t size;
     if (memory_read_word(reader, version, &at) != CH_OK ||
         memory_read_word(reader, version + 8, &size) != CH_OK)
         return false;
-    size_t kept = size < sizeof(text) - 1 ? (size_t)size : sizeof(text) - 1;
-    if (memory_read(reader, at, text, kept) != CH_OK || strncmp(text, "go1.", 4) != 0)
-        return false;
-    long minor = strtol(text + 4, NULL, 10);
-    return minor >= MINOR_LEAST && minor <= MINOR_MOST;
+    size_t kept = size < VERSION_BYTES - 1 ? (size_t)size : VERSION_BYTES - 1;
+    out[kept] = 0;
+    return memory_read(reader, at, out, kept) == CH_OK;
 }
 
 enum ch_status goroutines_open(struct goroutines *goroutines,
@@ -55,9 +39,12 @@ enum ch_status goroutines_open(struct goroutines *goroutines,
     struct goroutines found = { .reader = reader };
     if (list == 0 || version == 0)
         return CH_ERR_NOT_FOUND;
-    if (!is_known_version(reader, bias + version))
+    char text[VERSION_BYTES];
+    if (!read_version(reader, bias + version, text))
         return CH_ERR_UNSUPPORTED;
-    enum ch_status status = memory_read_word(reader, bias + list, &found.list);
+    enum ch_status status = go_layout_find(view, text, &found.layout);
+    if (status == CH_OK)
+        status = memory_read_word(reader, bias + list, &found.list);
     if (status == CH_OK)
         status = memory_read_word(reader, bias + list + 8, &found.count);
     if (status != CH_OK)
@@ -93,7 +80,8 @@ static void read_reason(const struct goroutines *goroutines, uint64_t g,
     uint64_t size;
     out[0] = 0;
     if (goroutines->reasons == 0 ||
-        memory_read(reader, g + REASON, &number, 1) != CH_OK || number >= REASONS ||
+        memory_read(reader, g + goroutines->layout.reason, &number, 1) != CH_OK ||
+        number >= REASONS ||
         memory_read_word(reader, goroutines->reasons + 16 * (uint64_t)number, &at) !=
             CH_OK ||
         memory_read_word(reader, goroutines->reasons + 16 * (uint64_t)number + 8,
@@ -107,29 +95,49 @@ static void read_reason(const struct goroutines *goroutines, uint64_t g,
             *c = '?';
 }
 
+bool goroutines_read_origin(const struct goroutines *goroutines, uint64_t g,
+                            struct goroutine *out)
+{
+    const struct memory_reader *reader = goroutines->reader;
+    const struct go_layout *layout = &goroutines->layout;
+    struct goroutine found = { 0 };
+    if (memory_read_word(reader, g + layout->number, &found.id) != CH_OK ||
+        found.id == 0 ||
+        (layout->creator != 0 &&
+         memory_read_word(reader, g + layout->creator, &found.creator) != CH_OK) ||
+        (layout->parent != 0 &&
+         memory_read_word(reader, g + layout->parent, &found.parent) != CH_OK))
+        return false;
+    // The runtime's own first steps created the first one.
+    if (found.id == 1)
+        found.creator = 0;
+    *out = found;
+    return true;
+}
+
 // read_goroutine reads one. False: it has ended, or its members contradict each other.
 static bool read_goroutine(const struct goroutines *goroutines, uint64_t g,
                            struct goroutine *out)
 {
     const struct memory_reader *reader = goroutines->reader;
-    struct goroutine found = { 0 };
+    const struct go_layout *layout = &goroutines->layout;
+    struct goroutine found;
     uint64_t low;
     uint64_t high;
     uint64_t words;
-    if (memory_read_word(reader, g + STATUS, &words) != CH_OK ||
-        memory_read_word(reader, g + NUMBER, &found.id) != CH_OK ||
-        memory_read_word(reader, g + STACK_LOW, &low) != CH_OK ||
-        memory_read_word(reader, g + STACK_HIGH, &high) != CH_OK ||
-        memory_read_word(reader, g + SAVED_SP, &found.sp) != CH_OK ||
-        memory_read_word(reader, g + SAVED_PC, &found.pc) != CH_OK ||
-        memory_read_word(reader, g + SAVED_FP, &found.fp) != CH_OK)
+    if (!goroutines_read_origin(goroutines, g, &found) ||
+        memory_read_word(reader, g + layout->status, &words) != CH_OK ||
+        memory_read_word(reader, g + layout->stack_low, &low) != CH_OK ||
+        memory_read_word(reader, g + layout->stack_high, &high) != CH_OK ||
+        memory_read_word(reader, g + layout->sp, &found.sp) != CH_OK ||
+        memory_read_word(reader, g + layout->pc, &found.pc) != CH_OK ||
+        memory_read_word(reader, g + layout->fp, &found.fp) != CH_OK)
         return false;
     uint32_t status = (uint32_t)words & ~(uint32_t)SCAN;
     found.state = state_name(status);
     found.runs = status == RUNNING;
     found.called = status == WAITING || status == SYSCALL;
-    if (found.state == NULL || found.id == 0 ||
-        (!found.runs && (found.sp < low || found.sp >= high)))
+    if (found.state == NULL || (!found.runs && (found.sp < low || found.sp >= high)))
         return false;
     if (status == WAITING)
         read_reason(goroutines, g, found.reason);

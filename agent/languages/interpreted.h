@@ -25,8 +25,14 @@ struct interpreted_frame {
 #define INTERPRETED_NO_OFFSET INT32_MIN
 
 // interpreted_owner is whose frames are in a run: Python's, Java's, or those of other
-// code of a language's runtime, which have a name alone.
-enum interpreted_owner { INTERPRETED_PYTHON, INTERPRETED_JAVA, INTERPRETED_RUNTIME };
+// code of a language's runtime, which have a name alone. INTERPRETED_CREATOR marks the
+// place where a goroutine was created.
+enum interpreted_owner {
+    INTERPRETED_PYTHON,
+    INTERPRETED_JAVA,
+    INTERPRETED_RUNTIME,
+    INTERPRETED_CREATOR,
+};
 
 struct interpreted_run {
     enum interpreted_owner owner;

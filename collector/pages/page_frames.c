@@ -329,6 +329,9 @@ static void write_frame_row(const struct frame_list *list, size_t index,
     else if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");
+    if (report_flag(frame, "creator"))
+        html_write(out, "<span class=\"mark\" title=\"Not a caller: it started the"
+                        " goroutine above\">created it</span>");
     if (report_flag(frame, "tail_call"))
         html_write(out, "<span class=\"mark\" title=\"The function below called another"
                         " one, which is gone\">tail call</span>");

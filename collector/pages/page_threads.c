@@ -17,7 +17,21 @@ struct stack {
     struct text names; // of the first NAMES_SHOWN threads, escaped
 };
 
+// thread_words is what the members of a list are called.
+struct thread_words {
+    const char *key; // of the list in a report
+    const char *one; // of them
+    const char *many;
+    const char *number;
+};
+
+static const struct thread_words thread_words = { "threads", "thread", "threads",
+                                                  "tid" };
+static const struct thread_words goroutine_words = { "goroutines", "goroutine",
+                                                     "goroutines", "id" };
+
 struct stacks {
+    const struct thread_words *words;
     struct stack stacks[STACKS_SHOWN];
     size_t count;
     size_t left_out; // threads whose stacks did not fit
@@ -66,15 +80,20 @@ static uint64_t hash_thread_frames(const json_t *frames)
     return hash;
 }
 
-static void add_thread_name(struct stack *stack, const json_t *thread)
+static void add_thread_name(const struct stacks *stacks, struct stack *stack,
+                            const json_t *thread)
 {
     const char *name = report_string(thread, "name");
+    const char *reason = report_string(thread, "reason");
+    const struct thread_words *words = stacks->words;
     if (stack->count > NAMES_SHOWN)
         return;
     if (stack->count > 1)
         text_append_string(&stack->names, ", ");
-    html_write(&stack->names, "%.*s <i>%lld</i>", 40, name != NULL ? name : "thread",
-               (long long)report_integer(thread, "tid", 0));
+    html_write(&stack->names, "%.*s <i>%lld</i>", 40, name != NULL ? name : words->one,
+               (long long)report_integer(thread, words->number, 0));
+    if (reason != NULL)
+        html_write(&stack->names, " %.*s", 48, reason);
 }
 
 static void add_listed_thread(struct stacks *stacks, const json_t *thread)
@@ -87,7 +106,7 @@ static void add_listed_thread(struct stacks *stacks, const json_t *thread)
             !thread_frames_alike(report_frames(stack->thread), frames))
             continue;
         stack->count++;
-        add_thread_name(stack, thread);
+        add_thread_name(stacks, stack, thread);
         return;
     }
     if (stacks->count == STACKS_SHOWN) {
@@ -96,7 +115,7 @@ static void add_listed_thread(struct stacks *stacks, const json_t *thread)
     }
     struct stack *stack = &stacks->stacks[stacks->count++];
     *stack = (struct stack){ .thread = thread, .hash = hash, .count = 1 };
-    add_thread_name(stack, thread);
+    add_thread_name(stacks, stack, thread);
 }
 
 static void stacks_deinit(struct stacks *stacks)
@@ -106,14 +125,15 @@ static void stacks_deinit(struct stacks *stacks)
 }
 
 static void write_page_stack(struct text *out, const json_t *report,
+                             const struct thread_words *words,
                              const struct stack *stack)
 {
     const char *state = report_string(stack->thread, "state");
     html_write(out, "<li><details class=\"stack\"><summary><span class=\"threads\">");
     if (stack->count > 1)
-        html_write(out, "%zu threads like this", stack->count);
+        html_write(out, "%zu %s like this", stack->count, words->many);
     else
-        html_write(out, "1 thread");
+        html_write(out, "1 %s", words->one);
     html_write(out, "</span><code>%.*s</code><span class=\"who\">", PAGE_SHORT,
                page_frames_headline(stack->thread));
     text_append(out, stack->names.bytes, stack->names.size);
@@ -121,34 +141,38 @@ static void write_page_stack(struct text *out, const json_t *report,
         html_write(out, " and %zu more", stack->count - NAMES_SHOWN);
     html_write(out, "%s%.*s</span></summary>\n",
                state != NULL && stack->count == 1 ? " \u00b7 state " : "",
-               stack->count == 1 ? 8 : 0, state);
+               stack->count == 1 ? 10 : 0, state);
     page_frames_write(out, report, stack->thread, NULL);
     if (stack->count > 1)
-        html_write(out,
-                   "<p class=\"cut\">Lines and addresses are those of thread %lld.</p>",
-                   (long long)report_integer(stack->thread, "tid", 0));
+        html_write(
+            out, "<p class=\"cut\">Lines and addresses are those of %s %lld.</p>",
+            words->one, (long long)report_integer(stack->thread, words->number, 0));
     html_write(out, "</details></li>\n");
 }
 
-void page_threads_write_others(struct text *out, const json_t *report)
+// write_list writes the stacks of a list; without those that have none, which are of
+// goroutines that run on a thread.
+static void write_list(struct text *out, const json_t *report,
+                       const struct thread_words *words, const char *title)
 {
     const json_t *crashed = report_crashed_thread(report);
-    const json_t *threads = json_object_get(report, "threads");
-    CH_CLEANUP(stacks_deinit) struct stacks stacks = { .count = 0 };
+    const json_t *threads = json_object_get(report, words->key);
+    CH_CLEANUP(stacks_deinit) struct stacks stacks = { .words = words };
     size_t others = 0;
     size_t i;
     json_t *thread;
     json_array_foreach(threads, i, thread)
     {
-        if (thread == crashed)
+        if (thread == crashed ||
+            (words == &goroutine_words && report_frames(thread) == NULL))
             continue;
         others++;
         add_listed_thread(&stacks, thread);
     }
     if (others == 0)
         return;
-    html_write(out, "<section class=\"card\" id=\"threads\"><h2>%s <small>%zu",
-               crashed != NULL ? "Other threads" : "Threads", others);
+    html_write(out, "<section class=\"card\" id=\"%s\"><h2>%s <small>%zu", words->key,
+               title, others);
     if (others > 1)
         html_write(out, " in %zu%s %s", stacks.count,
                    stacks.left_out != 0 ? " or more" : "",
@@ -156,7 +180,7 @@ void page_threads_write_others(struct text *out, const json_t *report)
     html_write(out, "</small></h2><ol class=\"stacks\">\n");
     size_t shown = 0;
     while (shown < stacks.count && !page_is_full(out))
-        write_page_stack(out, report, &stacks.stacks[shown++]);
+        write_page_stack(out, report, words, &stacks.stacks[shown++]);
     html_write(out, "</ol>");
     if (shown < stacks.count || stacks.left_out != 0)
         html_write(out,
@@ -164,6 +188,13 @@ void page_threads_write_others(struct text *out, const json_t *report)
                    " JSON.</p>",
                    shown);
     html_write(out, "</section>\n");
+}
+
+void page_threads_write_others(struct text *out, const json_t *report)
+{
+    write_list(out, report, &thread_words,
+               report_crashed_thread(report) != NULL ? "Other threads" : "Threads");
+    write_list(out, report, &goroutine_words, "Goroutines");
 }
 
 static void write_register_table(struct text *out, const json_t *thread)

@@ -44,7 +44,13 @@ static int build(void **state)
     put(AT_GOROUTINE + 144, 0x1004); // waits, and is being scanned
     put(AT_GOROUTINE + 152, 7);
     put(AT_GOROUTINE + 176, 1);
+    put(AT_GOROUTINE + 296, 0x5555);
+    bool whole;
+    struct go_layout layout;
+    assert_true(go_layout_of_version("go1.19.8", &layout, &whole));
+    assert_true(whole);
     list = (struct goroutines){ .reader = &reader,
+                                .layout = layout,
                                 .list = BASE + AT_LIST,
                                 .count = 2,
                                 .reasons = BASE + AT_REASONS };
@@ -60,6 +66,8 @@ static void a_goroutine_that_waits_says_why_and_where(void **state)
     assert_string_equal(one.state, "waiting");
     assert_string_equal(one.reason, "IO wait");
     assert_int_equal(one.pc, 0x4444);
+    assert_int_equal(one.creator, 0x5555);
+    assert_int_equal(one.parent, 0);
     assert_int_equal(one.sp, BASE + AT_STACK + 0x10);
     assert_true(one.called);
     assert_false(one.runs);

@@ -2,6 +2,8 @@
 #include "report/group_key.h"
 
 #include "report/near.h"
+#include "report/report.h"
+#include "report/report_own.h"
 #include "report/title.h"
 #include "support/test.h"
 
@@ -106,6 +108,30 @@ static void a_key_is_the_innermost_own_function(void **state)
         base, of(11, "unknown", "std::copy<int*>(int*)|put_item.constprop.0|main@x.c"));
     expect_other(base, of(11, "unknown", "get_item|add_item|main@shop.c"));
     expect_other(base, of(8, "unknown", "put_item|add_item|main@shop.c"));
+}
+
+static void code_that_returns_from_a_signal_is_no_place(void **state)
+{
+    (void)state;
+    json_t *report = make_report(6, "abort", "lib:raise|+0x5eb20|main.leaf|main.main");
+    json_t *frames = report_frames(report_crashed_thread(report));
+    (void)json_object_set_new(json_array_get(frames, 2), "kind", json_string("pc"));
+    report_own_mark(report);
+    assert_true(report_flag(json_array_get(frames, 1), "system"));
+    struct made made = make(report);
+    assert_string_equal(made.title, "abort in main.leaf \u00b7 shop-1.2");
+}
+
+static void what_created_a_goroutine_is_part_of_no_key(void **state)
+{
+    (void)state;
+    json_t *report = make_report(11, "unknown", "main.serve|lib:goexit|main.main");
+    json_t *frames = report_frames(report_crashed_thread(report));
+    (void)json_object_set_new(json_array_get(frames, 2), "creator", json_true());
+    struct made with = make(report);
+    struct made without = of(11, "unknown", "main.serve|lib:goexit");
+    expect_same(with, without);
+    assert_string_equal(with.stack, without.stack);
 }
 
 static void a_helper_that_only_reports_takes_its_caller_along(void **state)
@@ -271,6 +297,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_panic_is_known_by_what_it_says_and_not_where_its_source_was),
         cmocka_unit_test(a_key_is_the_innermost_own_function),
+        cmocka_unit_test(code_that_returns_from_a_signal_is_no_place),
+        cmocka_unit_test(what_created_a_goroutine_is_part_of_no_key),
         cmocka_unit_test(a_helper_that_only_reports_takes_its_caller_along),
         cmocka_unit_test(the_phase_of_a_recursion_does_not_count),
         cmocka_unit_test(a_name_of_one_word_has_its_file_as_scope),
