@@ -60,6 +60,8 @@ void raw_languages_end_all(struct raw_languages *languages)
 {
     if (languages->hotspot.problem != NULL)
         capture_problem(languages->capture, "java", languages->hotspot.problem, 0);
+    if (languages->v8.problem != NULL)
+        capture_problem(languages->capture, "javascript", languages->v8.problem, 0);
 }
 
 void raw_languages_deinit(struct raw_languages *languages)
@@ -133,6 +135,44 @@ static void note_python(struct raw_languages *languages,
     languages->low = sp;
 }
 
+// open_v8 finds V8, once a walk comes to what may be its code, because that takes
+// longer than all else. It is asked for frames one by one.
+static void open_v8(struct raw_languages *languages)
+{
+    struct capture *capture = languages->capture;
+    languages->sought_v8 = true;
+    enum ch_status status = v8_open(&languages->v8, &capture->reader, &capture->images);
+    if (status == CH_ERR_UNSUPPORTED)
+        capture_problem(capture, "javascript", "an unknown version", 0);
+    else if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        capture_problem(capture, "javascript", ch_status_name(status), 0);
+}
+
+// note_v8 notes which functions of JavaScript the frame before this one is of. V8's
+// code has frame pointers, and no other rules: where this frame was found by one, that
+// one had its frame pointer.
+static void note_v8(struct raw_languages *languages, const struct unwind_frame *frame,
+                    const struct unwind_state *state)
+{
+    const struct capture *capture = languages->capture;
+    const struct unwind_frame *before = &languages->before;
+    uint64_t pc = before->address - (before->kind == UNWIND_KIND_RA);
+    if (frame->trust != UNWIND_TRUST_FP || languages->next_frame == 0)
+        return;
+    if (!languages->sought_v8)
+        open_v8(languages);
+    const struct target_image *image = images_find(&capture->images, pc);
+    if (languages->v8.image == NULL || (image != NULL && image != languages->v8.image))
+        return;
+    const struct v8_frame one = {
+        .fp = state->registers.value[capture->arch->sp] - capture->arch->frame_record,
+        .pc = pc,
+        .compiled = image == NULL,
+    };
+    note_group(languages, languages->next_frame - 1,
+               v8_collect(&languages->v8, &one, &languages->table));
+}
+
 void raw_languages_frame(struct raw_languages *languages,
                          const struct unwind_frame *frame,
                          const struct unwind_state *state)
@@ -143,6 +183,8 @@ void raw_languages_frame(struct raw_languages *languages,
         note_group(
             languages, languages->next_frame,
             hotspot_collect(&languages->hotspot, frame, state, &languages->table));
+    note_v8(languages, frame, state);
+    languages->before = *frame;
     languages->next_frame++;
 }
 
@@ -223,16 +265,64 @@ static void write_java(const struct raw_languages *languages, struct json_writer
     raw_write_string(w, "source", "vmstructs");
 }
 
+static void write_javascript(const struct raw_languages *languages,
+                             struct json_writer *w,
+                             const struct interpreted_frame *frame)
+{
+    struct v8_place place;
+    v8_describe(&languages->v8, frame, &place);
+    write_function(languages, w, &place.function, &place.file, place.line);
+    v8_place_deinit(&place);
+    raw_write_string(w, "language", "javascript");
+    raw_write_string(w, "source", "v8dbg");
+}
+
+// write_runtime writes the name of other code of the virtual machine of Java.
+static void write_runtime(const struct raw_languages *languages, struct json_writer *w,
+                          const struct interpreted_frame *frame)
+{
+    enum { RUNTIME_NAME_BYTES = 128 };
+    char name[RUNTIME_NAME_BYTES];
+    enum ch_status status = memory_read_string(&languages->capture->reader, frame->code,
+                                               name, sizeof(name));
+    if ((status == CH_OK || status == CH_ERR_TRUNCATED) && name[0] != 0) {
+        raw_write_string(w, "function", name);
+        raw_write_string(w, "source", "vmstructs");
+    }
+}
+
+static void write_frame(const struct raw_languages *languages, struct json_writer *w,
+                        enum interpreted_owner owner,
+                        const struct interpreted_frame *frame)
+{
+    switch (owner) {
+    case INTERPRETED_PYTHON:
+        write_python(languages, w, frame);
+        break;
+    case INTERPRETED_JAVA:
+        write_java(languages, w, frame);
+        break;
+    case INTERPRETED_RUNTIME:
+        write_runtime(languages, w, frame);
+        break;
+    case INTERPRETED_CREATOR:
+        json_write_key(w, "creator");
+        json_write_bool(w, true);
+        break;
+    case INTERPRETED_JAVASCRIPT:
+    case INTERPRETED_JAVASCRIPT_CODE:
+        write_javascript(languages, w, frame);
+        break;
+    }
+}
+
 static void write_inlined(const struct raw_languages *languages, struct json_writer *w,
                           const struct interpreted_run *run, uint32_t number)
 {
     const struct interpreted_frame *frame =
         &languages->table.frames[run->first + number];
     json_write_object(w);
-    if (run->owner == INTERPRETED_JAVA)
-        write_java(languages, w, frame);
-    else
-        write_python(languages, w, frame);
+    write_frame(languages, w, run->owner, frame);
     json_write_key(w, "inline");
     json_write_bool(w, true);
     if (run->omitted != 0 && number + 1 == run->gap)
@@ -256,33 +346,18 @@ void raw_languages_write(const struct raw_languages *languages, struct json_writ
 
 bool raw_languages_names(const struct raw_languages *languages, uint32_t group)
 {
-    return group != INTERPRETED_NONE &&
-           languages->table.groups[group].run.owner != INTERPRETED_PYTHON;
+    if (group == INTERPRETED_NONE)
+        return false;
+    enum interpreted_owner owner = languages->table.groups[group].run.owner;
+    return owner != INTERPRETED_PYTHON && owner != INTERPRETED_JAVASCRIPT;
 }
 
 void raw_languages_write_name(const struct raw_languages *languages,
                               struct json_writer *w, uint32_t group)
 {
-    enum { RUNTIME_NAME_BYTES = 128 };
     const struct interpreted *table = &languages->table;
     const struct interpreted_run *run = &table->groups[group].run;
-    const struct interpreted_frame *frame = &table->frames[run->first + run->count - 1];
-    char name[RUNTIME_NAME_BYTES];
-    if (run->owner == INTERPRETED_JAVA) {
-        write_java(languages, w, frame);
-        return;
-    }
-    if (run->owner == INTERPRETED_CREATOR) {
-        json_write_key(w, "creator");
-        json_write_bool(w, true);
-        return;
-    }
-    enum ch_status status = memory_read_string(&languages->capture->reader, frame->code,
-                                               name, sizeof(name));
-    if ((status == CH_OK || status == CH_ERR_TRUNCATED) && name[0] != 0) {
-        raw_write_string(w, "function", name);
-        raw_write_string(w, "source", "vmstructs");
-    }
+    write_frame(languages, w, run->owner, &table->frames[run->first + run->count - 1]);
 }
 
 void raw_languages_write_exception(const struct raw_languages *languages,

@@ -11,6 +11,7 @@
 #include "agent/languages/hotspot.h"
 #include "agent/languages/interpreted.h"
 #include "agent/languages/python.h"
+#include "agent/languages/v8.h"
 #include "report/json_writer.h"
 #include "unwind/backtrace_limit.h"
 #include "unwind/unwind_state.h"
@@ -25,6 +26,9 @@ struct raw_languages {
     struct capture *capture;
     struct python python;
     struct hotspot hotspot;
+    struct v8 v8;
+    bool sought_v8;             // v8 was opened, or is not there
+    struct unwind_frame before; // the walk's last frame
     struct interpreted table;
     bool any;            // there are frames of Python
     uint64_t thread;     // the language's state of the walked thread; 0: none so far

@@ -41,3 +41,16 @@ size_t utf8_cut(const char *text, size_t size, size_t limit)
         limit--;
     return limit;
 }
+
+size_t utf8_encode(uint32_t character, char out[static UTF8_MAX_BYTES])
+{
+    static const uint8_t leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    uint32_t c = character;
+    if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+        c = '?';
+    size_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = size - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 63));
+    out[0] = (char)(leads[size] | c);
+    return size;
+}

@@ -13,3 +13,9 @@ size_t utf8_decode(const void *bytes, size_t left, uint32_t *out_character);
 // utf8_cut gives the greatest length up to limit at which the size bytes at text can be
 // truncated without splitting a character.
 size_t utf8_cut(const char *text, size_t size, size_t limit);
+
+enum { UTF8_MAX_BYTES = 4 }; // of a character
+
+// utf8_encode writes a character and returns its size. A control, and what is no
+// character, is written as '?'.
+size_t utf8_encode(uint32_t character, char out[static UTF8_MAX_BYTES]);

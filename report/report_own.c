@@ -31,6 +31,16 @@ static const char *program_package(const json_t *report)
     return NULL;
 }
 
+// may_be_runtime is whether a frame that a source of its own has named may be a part of
+// the runtime, as it has no file. Functions that are built into V8 have none.
+static bool may_be_runtime(const json_t *frame)
+{
+    const char *language = report_string(frame, "language");
+    return report_string(frame, "source") != NULL &&
+           report_string(frame, "file") == NULL &&
+           (language == NULL || strcmp(language, "javascript") == 0);
+}
+
 void report_own_judge(const json_t *report, const json_t *frame,
                       struct own_verdict *out)
 {
@@ -52,10 +62,7 @@ void report_own_judge(const json_t *report, const json_t *frame,
     const struct own_frame interpreted = { .file = facts.file };
     bool runs = report_frame_is_interpreted(frame);
     own_judge(runs ? &interpreted : &facts, out);
-    // Without a name or a file it may be a part of the runtime.
-    if ((runs && facts.function == NULL) ||
-        (report_string(frame, "source") != NULL && facts.file == NULL &&
-         report_string(frame, "language") == NULL))
+    if ((runs && facts.function == NULL) || may_be_runtime(frame))
         out->own = false;
     if (rule == NULL || out->by_user)
         return;

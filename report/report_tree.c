@@ -88,7 +88,8 @@ bool report_frame_is_code(const json_t *frame)
 bool report_frame_is_interpreted(const json_t *frame)
 {
     const char *source = report_string(frame, "source");
-    return source != NULL && strcmp(source, "interpreter") == 0 &&
+    return source != NULL &&
+           (strcmp(source, "interpreter") == 0 || strcmp(source, "v8dbg") == 0) &&
            report_flag(frame, "inline");
 }
 

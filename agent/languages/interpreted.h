@@ -24,14 +24,17 @@ struct interpreted_frame {
 };
 #define INTERPRETED_NO_OFFSET INT32_MIN
 
-// interpreted_owner is whose frames are in a run: Python's, Java's, or those of other
-// code of a language's runtime, which have a name alone. INTERPRETED_CREATOR marks the
-// place where a goroutine was created.
+// interpreted_owner is whose frames are in a run: Python's, Java's, those of other code
+// of a language's runtime, which have a name alone, or JavaScript's, that V8's own
+// functions run or that was compiled. INTERPRETED_CREATOR marks the place where a
+// goroutine was created.
 enum interpreted_owner {
     INTERPRETED_PYTHON,
     INTERPRETED_JAVA,
     INTERPRETED_RUNTIME,
     INTERPRETED_CREATOR,
+    INTERPRETED_JAVASCRIPT,
+    INTERPRETED_JAVASCRIPT_CODE,
 };
 
 struct interpreted_run {

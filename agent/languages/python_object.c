@@ -6,6 +6,7 @@
 
 #include "agent/languages/python.h"
 #include "base/cursor.h"
+#include "base/utf8.h"
 
 // Offsets that are the same in every version: of a type's name, of a tuple's size and
 // of an exception's arguments.
@@ -17,33 +18,6 @@ enum {
     HANDLED_MAX = 16, // nested handlers that are looked at
     ARGUMENTS_MAX = 2,
 };
-
-static void append_character(struct text *out, uint32_t c)
-{
-    char bytes[4];
-    size_t size = 1;
-    if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
-        c = '?';
-    if (c < 0x80) {
-        bytes[0] = (char)c;
-    } else if (c < 0x800) {
-        bytes[0] = (char)(0xc0 | c >> 6);
-        bytes[1] = (char)(0x80 | (c & 63));
-        size = 2;
-    } else if (c < 0x10000) {
-        bytes[0] = (char)(0xe0 | c >> 12);
-        bytes[1] = (char)(0x80 | (c >> 6 & 63));
-        bytes[2] = (char)(0x80 | (c & 63));
-        size = 3;
-    } else {
-        bytes[0] = (char)(0xf0 | c >> 18);
-        bytes[1] = (char)(0x80 | (c >> 12 & 63));
-        bytes[2] = (char)(0x80 | (c >> 6 & 63));
-        bytes[3] = (char)(0x80 | (c & 63));
-        size = 4;
-    }
-    text_append(out, bytes, size);
-}
 
 // read_python_text appends a str as UTF-8, at most PYTHON_NAME_MAX characters of it.
 static enum ch_status read_python_text(const struct python *python, uint64_t object,
@@ -69,8 +43,11 @@ static enum ch_status read_python_text(const struct python *python, uint64_t obj
     if (status != CH_OK)
         return status;
     struct cursor c = cursor_over(bytes, count * width);
-    for (size_t i = 0; i < count; i++)
-        append_character(out, (uint32_t)cursor_uint(&c, width));
+    for (size_t i = 0; i < count; i++) {
+        char character[UTF8_MAX_BYTES];
+        text_append(out, character,
+                    utf8_encode((uint32_t)cursor_uint(&c, width), character));
+    }
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 

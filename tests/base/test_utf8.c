@@ -72,6 +72,25 @@ static void utf8_cuts_between_characters(void **state)
     assert_int_equal(utf8_cut(text, 4, 0), 0);
 }
 
+static void utf8_encodes_what_it_decodes(void **state)
+{
+    (void)state;
+    static const uint32_t characters[] = { 0x20,  0x7e,   0x80,    0x7ff,
+                                           0x800, 0xffff, 0x10000, 0x10ffff };
+    static const uint32_t others[] = { 0, '\n', 0x7f, 0xd800, 0xdfff, 0x110000 };
+    char bytes[UTF8_MAX_BYTES];
+    for (size_t i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
+        uint32_t back;
+        size_t size = utf8_encode(characters[i], bytes);
+        assert_int_equal(utf8_decode(bytes, size, &back), size);
+        assert_int_equal(back, characters[i]);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_int_equal(utf8_encode(others[i], bytes), 1);
+        assert_int_equal(bytes[0], '?');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +98,7 @@ int main(void)
         cmocka_unit_test(utf8_refuses_what_is_no_character),
         cmocka_unit_test(utf8_reads_no_further_than_there_is),
         cmocka_unit_test(utf8_cuts_between_characters),
+        cmocka_unit_test(utf8_encodes_what_it_decodes),
     };
     return cmocka_run_group_tests_name("base/utf8", tests, NULL, NULL);
 }

@@ -3,27 +3,16 @@
 # Code that a program compiled while it ran is named by what it tells profilers and
 # debuggers: a perf map, a jitdump, GDB's JIT interface; and each frame says by which. Files
 # that are not the program's own are not read, and a report without any names is the same.
-#
-# With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page.
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import unittest
 
 import harness
-import python_versions
 from harness import Scene
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-FOUND = python_versions.Found()
-
-
-def tearDownModule():
-    FOUND.write("JavaScript", "node with")
 
 
 def map_of(pid):
@@ -166,69 +155,6 @@ class JitFrames(unittest.TestCase):
             done = scene.command("core", core, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.walked(json.loads(done.stdout)), self.WALKED)
-
-
-@unittest.skipIf(shutil.which("node") is None, "node is not installed")
-class Node(unittest.TestCase):
-    TRACED = re.compile(r"^ +at (?:\w+\.)?([\w.]+|<anonymous>) ?\(?.*stack\.js:", re.MULTILINE)
-
-    def crash(self, *options):
-        """The functions of stack.js that the trace has, and those that the report has."""
-        with Scene() as scene:
-            ended = scene.run(["node", *options, os.path.join(HERE, "languages", "stack.js")])
-            reports = scene.reports()
-            if os.path.exists(map_of(ended.pid)):
-                os.unlink(map_of(ended.pid))
-        self.assertEqual(ended.signal, signal.SIGABRT, ended.stderr)
-        self.assertEqual(len(reports), 1, ended.stderr)
-        traced = [name.split(".")[-1] for name in self.TRACED.findall(ended.stdout)]
-        frames = harness.frames_of(harness.crashed_thread(reports[0]))
-        named = [frame["function"].split(".")[-1] for frame in frames
-                 if frame.get("language") == "javascript"
-                 and frame.get("file", "").endswith("stack.js")]
-        sources = {frame["source"] for frame in frames if "source" in frame}
-        return traced, named, sources, reports[0]
-
-    def note(self, options, traced, named):
-        row = " ".join(options) or "no options"
-        FOUND.note(row, "functions with a name in node's own trace",
-                   sum(name != "<anonymous>" for name in traced))
-        FOUND.note(row, "of them named in the report",
-                   sum(name != "(anonymous)" for name in named))
-
-    def test_every_function_is_named_where_all_are_compiled(self):
-        for option, source in (("--perf-basic-prof", "perf-map"), ("--perf-prof", "jitdump")):
-            # The optimizing compiler would inline them into each other.
-            options = (option, "--always-sparkplug", "--no-opt")
-            with self.subTest(options=options):
-                traced, named, sources, report = self.crash(*options)
-                self.note(options, traced, named)
-                self.assertIn("price", traced)
-                self.assertEqual(sources, {source})
-                self.assertEqual([name for name in named if name != "(anonymous)"],
-                                 [name for name in traced if name != "<anonymous>"])
-                self.assertRegex(report["title"], r"^abort in price \(stack.js\)")
-
-    def test_optimized_functions_are_named_but_not_those_inlined_into_them(self):
-        # Compiling on another thread, how much is inlined at the crash is a matter of time.
-        options = ("--perf-basic-prof", "--no-concurrent-recompilation")
-        traced, named, _, _ = self.crash(*options)
-        self.note(options, traced, named)
-        self.assertLess(len(named), len(traced))
-        self.assertIn("main", traced)
-
-    def test_interpreted_functions_are_named_where_each_has_its_own_entry(self):
-        options = ("--perf-basic-prof", "--interpreted-frames-native-stack")
-        traced, named, _, _ = self.crash(*options)
-        self.note(options, traced, named)
-        self.assertIn("price", named)
-
-    def test_what_is_named_without_options_is_nothing_and_nothing_false(self):
-        traced, named, sources, _ = self.crash()
-        self.note((), traced, named)
-        self.assertGreater(len(traced), 3)
-        self.assertEqual(named, [])
-        self.assertEqual(sources, set())
 
 
 if __name__ == "__main__":
