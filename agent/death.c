@@ -308,7 +308,7 @@ void death_write(struct json_writer *w, const struct capture *capture)
         raw_write_count(w, "cpu_limit_s", life->cpu_limit_s);
         raw_write_count(w, "cpu_used_ms", life->cpu_used_ms);
     }
-    if (death->exits)
+    if (death->exits && death->exit_status >= 0)
         raw_write_count(w, "exit_status", (uint64_t)death->exit_status);
     raw_write_words(w, capture, "stderr", death->said.bytes);
     write_asked(w, death);

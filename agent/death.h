@@ -22,7 +22,7 @@ struct death {
     uint64_t started_ns;  // of CLOCK_BOOTTIME; 0: not known
     // An exit that is a failure: what the program said of it. kind is set then.
     bool exits;
-    int exit_status;
+    int exit_status;     // -1: of a thread, which has none
     struct text message; // its last words
     struct text said;    // the end of its standard error
     struct context_life life;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cli/attachments.h"
 #include "cli/command.h"
+#include "cli/exit_words.h"
 #include "report/report.h"
 #include "report/spool_records.h"
 
@@ -195,10 +196,128 @@ static enum ch_status take_life(const struct taking *taking,
     return store_record_report(taking, record);
 }
 
+static bool take_record(void *context, const char *name, int fd);
+
+// is_taken is whether the file of a record is done with; a failure is said.
+static bool is_taken(const char *name, enum ch_status status)
+{
+    if (status == CH_OK || status == CH_ERR_NOT_FOUND)
+        return status == CH_OK;
+    (void)command_fail("cannot make a report of record '%s': %s", name,
+                       status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
+    return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
+}
+
+// is_reported_end is whether the report is of the end of process pid.
+static bool is_reported_end(const struct taking *taking, const char *id, pid_t pid)
+{
+    struct report_error error;
+    json_auto_t *report = NULL;
+    int fd = -1;
+    if (spool_read(taking->spool, id, &fd) != CH_OK)
+        return false;
+    enum ch_status status = report_read(fd, &report, &error);
+    (void)close(fd);
+    return status == CH_OK && json_is_object(json_object_get(report, "crash")) &&
+           report_integer(json_object_get(report, "process"), "pid", 0) == pid;
+}
+
+// store_bare stores the report of a process that has left no life.
+static enum ch_status store_bare(const struct taking *taking,
+                                 const struct settings *settings, const char *home)
+{
+    struct record_capture record;
+    record_capture_bare(&record, taking->death->pid, settings);
+    record.capture.home = home;
+    record_capture_bury(&record, taking->death, taking->process);
+    enum ch_status status = store_record_report(taking, &record);
+    record_capture_close(&record);
+    return status;
+}
+
+// is_told_of_words is whether a report of the process's end is there already: of a
+// fault that its runtime has handled, by its tracer or by the handler.
+static bool is_told_of_words(const struct taking *taking, const struct death *death)
+{
+    enum { NEAR_MS = 10000 };
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    uint64_t at_ms = death->realtime_ns / 1000000;
+    if (spool_list(taking->spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        uint64_t ms = report_id_time_ms(listing.entries[i].id);
+        if (ms + NEAR_MS >= at_ms && ms <= at_ms + NEAR_MS &&
+            is_reported_end(taking, listing.entries[i].id, death->pid))
+            return true;
+    }
+    return false;
+}
+
+// store_words makes the report of last words: with the process's life, if it is gone
+// too and has left one.
+static enum ch_status store_words(const struct taking *taking,
+                                  const struct exit_words *words, struct death *death,
+                                  uint64_t start_ticks)
+{
+    char life[SPOOL_LIFE_NAME_SIZE];
+    struct settings settings = taking->session->settings;
+    struct process_facts facts = { .pid = death->pid, .start_ticks = start_ticks };
+    struct taking with_death = { taking->session, taking->spool, death, NULL };
+    spool_life_name(start_ticks, death->pid, life);
+    if (words->status >= 0 &&
+        spool_take_record(taking->spool, life, take_record, &with_death))
+        return CH_OK;
+    settings.release = words->release;
+    settings.environment = words->environment;
+    settings.tags = words->tags;
+    facts.uid = getuid();
+    if (words->executable != NULL)
+        text_append_string(&facts.executable, words->executable);
+    with_death.process = &facts;
+    enum ch_status status = store_bare(&with_death, &settings, words->home);
+    facts_deinit_process(&facts);
+    return status;
+}
+
+// take_words makes the report of last words once their process, or thread, is gone.
+static enum ch_status take_words(const struct taking *taking, const char *name, int fd)
+{
+    struct exit_words CH_CLEANUP(exit_words_deinit) words = { 0 };
+    struct process_facts facts;
+    struct stat file;
+    uint64_t start;
+    int32_t pid;
+    if (!spool_words_process(name, &start, &pid) || fstat(fd, &file) != 0)
+        return CH_ERR_MALFORMED;
+    facts_read_process(&facts, pid, pid);
+    bool lives = !facts.dead && facts.start_ticks == start;
+    facts_deinit_process(&facts);
+    if (lives)
+        return CH_ERR_NOT_FOUND;
+    enum ch_status status = exit_words_read(fd, &words);
+    if (status != CH_OK || words.said[0] == 0)
+        return status;
+    struct death death = {
+        .pid = words.pid != 0 ? (pid_t)words.pid : pid,
+        .realtime_ns =
+            (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec,
+        .exits = true,
+        .exit_status = (int)words.status,
+        .kind = words.kind,
+    };
+    if (is_told_of_words(taking, &death))
+        return CH_OK;
+    text_append_string(&death.message, words.message != NULL ? words.message : "");
+    text_append_string(&death.said, words.said);
+    return store_words(taking, &words, &death, start); // its capture takes the texts
+}
+
 static bool take_record(void *context, const char *name, int fd)
 {
     const struct taking *taking = context;
     struct record_capture record;
+    if (spool_is_words(name))
+        return is_taken(name, take_words(taking, name, fd));
     enum ch_status status =
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
@@ -208,11 +327,7 @@ static bool take_record(void *context, const char *name, int fd)
             status = store_record_report(taking, &record);
         record_capture_close(&record);
     }
-    if (status == CH_OK || status == CH_ERR_NOT_FOUND)
-        return status == CH_OK;
-    (void)command_fail("cannot make a report of record '%s': %s", name,
-                       status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
-    return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
+    return is_taken(name, status);
 }
 
 enum ch_status crash_record_make(const struct session *session, int fd, const char *id,
@@ -244,20 +359,31 @@ void crash_records_bury(const struct session *session, const struct death *death
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
     struct taking taking = { session, &spool, death, process };
-    struct record_capture record;
     char name[SPOOL_LIFE_NAME_SIZE];
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
         return;
     spool_life_name(process->start_ticks, death->pid, name);
+    if (death->exits && is_told_of_words(&taking, death)) { // a sanitizer's, say
+        crash_records_forget(session, death->pid, process->start_ticks);
+        return;
+    }
     if (spool_take_record(&spool, name, take_record, &taking))
         return;
     (void)unlinkat(spool.folder_fd, name, 0); // a process without a handler shares it
-    record_capture_bare(&record, death->pid, &session->settings);
-    record_capture_bury(&record, death, process);
-    if (store_record_report(&taking, &record) != CH_OK)
+    if (store_bare(&taking, &session->settings, NULL) != CH_OK)
         (void)command_fail("cannot report how process %d was killed: %s", death->pid,
                            strerror(errno));
-    record_capture_close(&record);
+}
+
+bool crash_records_take_words(const struct session *session, pid_t pid,
+                              uint64_t start_ticks)
+{
+    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
+    struct taking taking = { .session = session, .spool = &spool };
+    char name[SPOOL_LIFE_NAME_SIZE];
+    spool_words_name(start_ticks, pid, name);
+    return spool_open(session->spool_path, SPOOL_WRITE, &spool) == CH_OK &&
+           !spool.drop && spool_take_record(&spool, name, take_record, &taking);
 }
 
 void crash_records_forget(const struct session *session, pid_t pid,

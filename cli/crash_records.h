@@ -18,6 +18,11 @@ void crash_records_take(const struct session *session);
 void crash_records_bury(const struct session *session, const struct death *death,
                         struct process_facts *process);
 
+// crash_records_take_words makes the report of the last words that the process has left
+// (exit_words.h). False: it has left none.
+bool crash_records_take_words(const struct session *session, pid_t pid,
+                              uint64_t start_ticks);
+
 // crash_records_forget removes the life of a process that ended in another way.
 void crash_records_forget(const struct session *session, pid_t pid,
                           uint64_t start_ticks);

@@ -175,7 +175,10 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
     bool killed = WIFSIGNALED(status) &&
                   (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU);
     file_close(&keeper->life_fd);
-    if (keep_last_words(death, status, said)) {
+    if (crash_records_take_words(keeper->session, death->pid,
+                                 keeper->process.start_ticks)) {
+        send_report(keeper->session);
+    } else if (keep_last_words(death, status, said)) {
         death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
         death->life = *life;
         // It said that it ended, and is reported all the same.

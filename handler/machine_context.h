@@ -44,16 +44,23 @@ static inline bool machine_is_context(const ucontext_t *context)
            context->uc_mcontext.gregs[REG_RIP] != 0;
 }
 
-// machine_context_here makes the context of the call itself.
+// machine_context_here makes the context of the call itself; machine_context_call does
+// in one that is clear.
 static inline __attribute__((always_inline)) void
-machine_context_here(ucontext_t *context)
+machine_context_call(ucontext_t *context)
 {
     uint64_t *frame = __builtin_frame_address(0);
-    *context = (ucontext_t){ .uc_flags = 0 };
     context->uc_mcontext.gregs[REG_RIP] =
         (greg_t)(uintptr_t)__builtin_return_address(0);
     context->uc_mcontext.gregs[REG_RBP] = (greg_t)frame[0];
     context->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)(frame + 2);
+}
+
+static inline __attribute__((always_inline)) void
+machine_context_here(ucontext_t *context)
+{
+    *context = (ucontext_t){ .uc_flags = 0 };
+    machine_context_call(context);
 }
 
 // machine_fault_info derives the siginfo of a page fault from its context.
@@ -98,13 +105,19 @@ static inline bool machine_is_context(const ucontext_t *context)
 }
 
 static inline __attribute__((always_inline)) void
-machine_context_here(ucontext_t *context)
+machine_context_call(ucontext_t *context)
 {
     uint64_t *frame = __builtin_frame_address(0);
-    *context = (ucontext_t){ .uc_flags = 0 };
     context->uc_mcontext.pc = (uintptr_t)__builtin_return_address(0);
     context->uc_mcontext.regs[29] = frame[0];
     context->uc_mcontext.sp = (uintptr_t)(frame + 2);
+}
+
+static inline __attribute__((always_inline)) void
+machine_context_here(ucontext_t *context)
+{
+    *context = (ucontext_t){ .uc_flags = 0 };
+    machine_context_call(context);
 }
 
 static inline void machine_fault_info(int signal, const ucontext_t *context,

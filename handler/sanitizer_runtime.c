@@ -4,7 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "handler/actions.h"
 #include "handler/crash.h"
+#include "handler/machine_context.h"
+#include "handler/syscalls.h"
 
 extern void __sanitizer_set_death_callback(void (*)(void)) __attribute__((weak));
 
@@ -19,9 +22,26 @@ void sanitizer_start(void)
         __msan_init();
 }
 
+// before_end reports the fault that the runtime handles or, if it has found a mistake
+// itself, the call by which it ends the program; an abort that follows is no other
+// crash. ThreadSanitizer ends the program as it exits, far from the races that it
+// found.
 static void before_end(void)
 {
-    crash_report_exit(-1, (uintptr_t)__builtin_frame_address(0));
+    static siginfo_t info;
+    static ucontext_t context;
+    static bool told;
+    struct crash_fault first;
+    if (!crash_first_fault((uintptr_t)__builtin_frame_address(0), &first)) {
+        if (__tsan_init != NULL)
+            return;
+        info.si_signo = SIGABRT;
+        info.si_pid = sys_getpid();
+        machine_context_call(&context);
+        first = (struct crash_fault){ SIGABRT, &info, &context, &told };
+        actions_give_back(SIGABRT);
+    }
+    crash_tell_end(&first, -1, NULL); // unless it is told
 }
 
 void sanitizer_end_note(void)

@@ -41,6 +41,32 @@ void spool_life_name(uint64_t start_ticks, int32_t pid,
                    (uint32_t)pid);
 }
 
+bool spool_is_words(const char *name)
+{
+    return is_named(name, "last-");
+}
+
+bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *out_pid)
+{
+    uint64_t start;
+    uint32_t pid;
+    if (!spool_is_words(name) ||
+        sscanf(name, "last-%16" SCNx64 "-%8" SCNx32 ".record", &start, &pid) != 2 ||
+        pid == 0 || pid > INT32_MAX)
+        return false;
+    *out_start_ticks = start;
+    *out_pid = (int32_t)pid;
+    return true;
+}
+
+void spool_words_name(uint64_t start_ticks, int32_t pid,
+                      char out[static SPOOL_LIFE_NAME_SIZE])
+{
+    (void)snprintf(out, SPOOL_LIFE_NAME_SIZE,
+                   "last-%016" PRIx64 "-%08" PRIx32 ".record", start_ticks,
+                   (uint32_t)pid);
+}
+
 // life_is_deserted is whether the process of a life is gone, though the kernel has not
 // yet closed what it had mapped: that comes a moment after its parent has reaped it.
 static bool life_is_deserted(const char *name)
@@ -113,5 +139,7 @@ enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *ta
                                   void *context)
 {
     enum ch_status status = take_named(spool, spool_is_record, take, context);
+    if (status == CH_OK)
+        status = take_named(spool, spool_is_words, take, context);
     return status == CH_OK ? take_named(spool, spool_is_life, take, context) : status;
 }

@@ -7,7 +7,8 @@
 // on the record, so that two processes never make two reports of one record.
 //
 // `life-*.record` is what a program left that was killed; while it lives, it holds that
-// lock itself.
+// lock itself. `last-*.record` are the last words of a program that exits by a panic or
+// an exception (cli/exit_words.h).
 #pragma once
 #include <stdbool.h>
 
@@ -29,12 +30,19 @@ bool spool_is_life(const char *name);
 void spool_life_name(uint64_t start_ticks, int32_t pid,
                      char out[static SPOOL_LIFE_NAME_SIZE]);
 
+// spool_is_words says whether name is that of last words, and spool_words_process gives
+// the process, or thread, that it names. spool_words_name writes the name.
+bool spool_is_words(const char *name);
+bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *out_pid);
+void spool_words_name(uint64_t start_ticks, int32_t pid,
+                      char out[static SPOOL_LIFE_NAME_SIZE]);
+
 // spool_take_record passes one record on like this; false: it does not exist, or
 // another process works on it.
 bool spool_take_record(const struct spool *spool, const char *name,
                        spool_record_fn *take, void *context);
 
 // spool_take_records passes every record that no other process works on to take, lives
-// last. It fails only if the folder cannot be read.
+// last, after words. It fails only if the folder cannot be read.
 CH_CHECKED enum ch_status spool_take_records(const struct spool *spool,
                                              spool_record_fn *take, void *context);

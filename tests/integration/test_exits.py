@@ -1,21 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Exits that are crashes: what runtimes write before they exit is reported by
-# `crashhook run --stderr-tail`, which passes everything on.
+# `crashhook run --stderr-tail`, which passes everything on; and what the hooks of
+# bindings/ leave in the spool, by whoever opens that next.
 
 import hashlib
 import os
 import pty
+import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import harness
-from harness import FULL, SOURCE, Scene
+from harness import FULL, HANDLER, SOURCE, Scene
 from place import rust_compiler
 
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
+BINDINGS = os.path.join(SOURCE, "bindings")
 MEGABYTES = 1024 if FULL else 128
+THROWS = """
+import sys, threading, crashhook
+%s
+crashhook.report_exceptions(threads=True)
+def find_page(pages):
+    return pages[7]
+if sys.argv[1] == "thread":
+    reader = threading.Thread(target=find_page, args=([],))
+    reader.start()
+    reader.join()
+elif sys.argv[1] == "exit":
+    sys.exit(3)
+else:
+    find_page([])
+"""
 WRITES = """
 import os
 piece = bytes(range(256)) * 256
@@ -62,6 +81,23 @@ class Exits(unittest.TestCase):
                     self.assertIn(said, crash["message"])
                     self.assertEqual(crash["death"]["exit_status"], 101)
                     self.assertIn("panicked at", crash["death"]["stderr"])
+
+    def test_a_sanitizer_that_exits_is_reported_once_with_its_stack(self):
+        source = os.path.join(PROGRAMS, "sanitized.c")
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "program")
+            subprocess.run(["gcc", "-g", "-fsanitize=address", "-o", path, source], check=True)
+            for tail in ([], ["--stderr-tail"]):
+                with self.subTest(tail=tail):
+                    shutil.rmtree(scene.spool, ignore_errors=True)
+                    ended = scene.run([harness.CRASHHOOK, "run", *tail, "--", path, "overrun"],
+                                      LD_PRELOAD="")
+                    self.assertEqual(ended.status, 1)
+                    self.assertIn("ERROR: AddressSanitizer: heap-buffer-overflow", ended.stderr)
+                    report, = scene.reports()
+                    self.assertEqual(report["crash"]["kind"], "sanitizer")
+                    self.assertIn("heap-buffer-overflow", report["crash"]["message"])
+                    self.assertIn("overrun", harness.names_of(harness.crashed_thread(report)))
 
     def test_different_panics_of_a_program_are_different_groups(self):
         with Scene() as scene:
@@ -122,6 +158,188 @@ class Exits(unittest.TestCase):
             os.close(theirs)
             self.assertEqual(os.read(ours, 100), b"seen\r\n")
             os.close(ours)
+
+
+class Hooks(unittest.TestCase):
+    """Programs whose language tells them of their end; nobody keeps them."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_alone(self, scene, *command, **variables):
+        scene.preload = None
+        return scene.run([*command], **{"LIBCRASHHOOK": "/nonexistent.so", **variables})
+
+    def only_report(self, scene):
+        """The report of the program's end, which the next one who looks makes."""
+        self.assertEqual(scene.command("list").stderr, "")
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1)
+        self.assertEqual([name for name in os.listdir(scene.spool) if "record" in name], [])
+        return reports[0]
+
+    def nothing(self, scene):
+        os.makedirs(scene.spool, mode=0o700, exist_ok=True)
+        self.assertEqual(scene.command("list").stdout, "")
+        self.assertEqual(scene.report_paths(), [])
+
+    def check(self, report, kind, status, message):
+        crash = report["crash"]
+        self.assertEqual(crash["kind"], kind)
+        self.assertIn(message, crash["message"])
+        self.assertEqual(crash["death"].get("exit_status"), status)
+        return crash["death"]["stderr"]
+
+    def rust(self):
+        rustc = rust_compiler()
+        if shutil.which(rustc) is None:
+            self.skipTest(f"there is no {rustc}")
+        version = subprocess.run([rustc, "--version"], check=True, stdout=subprocess.PIPE, text=True)
+        minor = int(re.match(r"rustc 1\.(\d+)", version.stdout).group(1))
+        self.stacks = minor >= 65
+        stack = ["--cfg", "has_backtrace"] if self.stacks else []
+        program = os.path.join(self.folder, "exits")
+        for more in (["--crate-type", "rlib", "--crate-name", "crashhook", *stack, "--out-dir",
+                      self.folder, os.path.join(BINDINGS, "rust", "src", "lib.rs")],
+                     ["-o", program, "--extern",
+                      "crashhook=" + os.path.join(self.folder, "libcrashhook.rlib"),
+                      os.path.join(BINDINGS, "rust", "examples", "exits.rs")]):
+            subprocess.run([rustc, "--edition", "2021", "-g", "-D", "warnings", *more], check=True)
+        return program
+
+    def test_rust_panics_that_end_the_program_are_reported_and_others_are_not(self):
+        program = self.rust()
+        for how, said in (("text", "the len is 0 but the index is 7"),
+                          ("drop", "cannot close the ledger"),
+                          ("thread", "called `Result::unwrap()` on an `Err` value")):
+            with self.subTest(how=how), Scene() as scene:
+                ended = self.run_alone(scene, program, how)
+                self.assertEqual(ended.status, 101)
+                self.assertIn("panicked at", ended.stderr)
+                report = self.only_report(scene)
+                self.assertEqual(report["release"], "1.4.2")
+                text = self.check(report, "panic", 101, said)
+                self.assertIn("the len is 0" if how == "thread" else said, text)
+                if self.stacks:
+                    self.assertIn("close_ledger" if how == "drop" else "find_page", text)
+        with Scene() as scene:
+            self.assertEqual(self.run_alone(scene, program, "caught").status, 0)
+            self.nothing(scene)
+
+    def test_a_panic_has_what_the_program_told_of_itself(self):
+        program = self.rust()
+        with Scene() as scene:
+            self.run_alone(scene, program, "text", LIBCRASHHOOK=HANDLER, CRASHHOOK_KILLS="yes",
+                           CRASHHOOK_TAGS="shard=8")
+            report = self.only_report(scene)
+            self.check(report, "panic", 101, "the len is 0")
+            self.assertEqual(report["tags"], {"shard": "8"})
+            self.assertIn("exits", [image["name"] for image in report["images"]])
+
+    def test_a_panic_under_run_is_reported_once(self):
+        program = self.rust()
+        with Scene() as scene:
+            ended = scene.run([harness.CRASHHOOK, "run", "--stderr-tail", "--", program, "drop"],
+                              LD_PRELOAD="")
+            self.assertEqual(ended.status, 101)
+            reports = scene.reports()
+            self.assertEqual(len(reports), 1)
+            self.check(reports[0], "panic", 101, "cannot close the ledger")
+
+    def python(self, scene, how, install=""):
+        return self.run_alone(scene, "/usr/bin/python3", "-c", THROWS % install, how,
+                              PYTHONPATH=os.path.join(BINDINGS, "python"), LIBCRASHHOOK=HANDLER,
+                              PYTHONDONTWRITEBYTECODE="1")
+
+    def test_a_python_exception_that_ends_the_program_or_a_thread_is_reported(self):
+        for how, status in (("text", 1), ("thread", 0)):
+            with self.subTest(how=how), Scene() as scene:
+                ended = self.python(scene, how, "crashhook.install(release='7', kills='yes')")
+                self.assertEqual(ended.status, status)
+                self.assertIn("IndexError: list index out of range", ended.stderr)
+                report = self.only_report(scene)
+                text = self.check(report, "uncaught-exception", 1 if status else None,
+                                  "IndexError: list index out of range")
+                self.assertIn("in find_page", text)
+                self.assertEqual(report["release"], "7")
+        with Scene() as scene:
+            self.assertEqual(self.python(scene, "exit").status, 3)
+            self.nothing(scene)
+
+    @unittest.skipUnless(shutil.which("node"), "there is no node")
+    def test_a_node_exception_and_a_rejected_promise_are_reported(self):
+        program = os.path.join(BINDINGS, "node", "example", "exits.js")
+        for how in ("text", "promise"):
+            with self.subTest(how=how), Scene() as scene:
+                ended = self.run_alone(scene, "node", program, how)
+                self.assertEqual(ended.status, 1)
+                self.assertIn("TypeError", ended.stderr)
+                report = self.only_report(scene)
+                text = self.check(report, "uncaught-exception", 1, "TypeError: Cannot read")
+                self.assertIn("at findPage", text)
+                self.assertEqual(report["release"], "1.4.2")
+        with Scene() as scene:
+            self.assertEqual(self.run_alone(scene, "node", program, "handled").status, 0)
+            self.nothing(scene)
+
+    def go(self):
+        go = shutil.which("go")
+        if go is None:
+            self.skipTest("there is no go")
+        program = os.path.join(self.folder, "program")
+        environment = {**os.environ, "GOCACHE": self.folder, "GOPROXY": "off", "CGO_ENABLED": "0",
+                       "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
+        subprocess.run([go, "build", "-o", program, "./words/example"], check=True, env=environment,
+                       cwd=os.path.join(BINDINGS, "go"))
+        version = subprocess.run([go, "env", "GOVERSION"], check=True, stdout=subprocess.PIPE,
+                                 text=True).stdout
+        return program, int(re.match(r"go1\.(\d+)", version).group(1))
+
+    def test_a_go_panic_and_a_fatal_error_end_the_program_as_ever(self):
+        program, minor = self.go()
+        for how, kind, said in (("text", "panic", "index out of range [7]"),
+                                ("deadlock", "fatal-exit", "all goroutines are asleep")):
+            with self.subTest(how=how), Scene() as scene:
+                ended = self.run_alone(scene, program, how)
+                self.assertEqual(ended.status, 2)
+                self.assertIn(said, ended.stderr)
+                if minor < 23:  # and that is all that such a Go can do
+                    self.assertIn("panics are not reported: crashhook: Go before 1.23", ended.stderr)
+                    self.nothing(scene)
+                    continue
+                report = self.only_report(scene)
+                # A fatal error's first line goes to standard error alone.
+                kept = said if how == "text" else "goroutine 1 [chan receive]:"
+                self.assertIn("main." + ("main" if how == "deadlock" else "findPage"),
+                              self.check(report, kind, 2, kept))
+                self.assertEqual(report["release"], "1.4.2")
+
+    def test_words_wait_until_their_program_has_ended_and_what_is_damaged_is_no_crash(self):
+        with Scene() as scene:
+            os.mkdir(scene.spool, 0o700)
+            sleeper = subprocess.Popen(["/bin/sleep", "60"])
+            with open(f"/proc/{sleeper.pid}/stat", encoding="ascii") as file:
+                start = int(file.read().rpartition(")")[2].split()[19])
+            head = "crashhook words 1\nkind: panic\nstatus: 101\n\n"
+            files = {f"last-{start:016x}-{sleeper.pid:08x}.record": head + "panicked\n",
+                     "last-0000000000000001-7ffffff0.record": head,
+                     "last-0000000000000001-7ffffff1.record": "not that\n",
+                     "last-0000000000000001-7ffffff2.record": "crashhook words 1\nkind: x\n"
+                                                              "status: -9\npid: 99999999999\n\n\0\1",
+                     "last-zz-1.record": head}
+            for name, text in files.items():
+                with open(os.path.join(scene.spool, name), "w", encoding="latin-1") as file:
+                    file.write(text)
+            listed = scene.command("list", "--json")
+            self.assertEqual(len(scene.reports()), 1)
+            self.assertEqual(scene.reports()[0]["crash"]["kind"], "fatal-exit")
+            self.assertEqual(listed.stderr.count("malformed"), 2)
+            self.assertEqual(os.listdir(scene.spool).count(list(files)[0]), 1)
+            sleeper.kill()
+            sleeper.wait()
+            scene.command("list")
+            self.assertEqual(len(scene.reports()), 2)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,12 @@ import contextlib
 import contextvars
 import ctypes
 import os
+import sys
+import threading
+import traceback
 
-__all__ = ["install", "set_tag", "set_data", "breadcrumb", "attach_file", "report_now", "tag",
-           "version"]
+__all__ = ["install", "set_tag", "set_data", "breadcrumb", "attach_file", "report_exceptions",
+           "report_now", "tag", "version"]
 
 # The members of struct crashhook_options after its size. The first version had nine.
 _MEMBERS = ("url", "token_file", "spool", "agent", "timeout", "print", "release", "environment",
@@ -29,6 +32,7 @@ class _Options(ctypes.Structure):
 
 
 _library = None
+_given = {}  # the options of install()
 _tags = contextvars.ContextVar("crashhook_tags", default={})
 
 
@@ -64,6 +68,7 @@ def install(**options):
     unknown = sorted(set(options) - set(_MEMBERS))
     if unknown:
         raise TypeError(f"install() has no option {', '.join(unknown)}")
+    _given.update(options)
     library = _load()
     values = _Options(ctypes.sizeof(_Options), *(_bytes(options.get(name)) for name in _MEMBERS))
     error = library.crashhook_install(ctypes.byref(values))
@@ -101,6 +106,84 @@ def attach_file(path, tail_bytes=0):
 def report_now(why=None):
     """Writes a report of the running process, which goes on."""
     _check(_load().crashhook_report_now(_bytes(why)), "no report was written")
+
+
+def report_exceptions(threads=False):
+    """Has the exception that ends the program reported when it has ended, with its traceback;
+    the exit status stays 1. threads: also exceptions that end a thread. Nothing else is asked
+    of the library, which need not be there."""
+    if os.getuid() != os.geteuid() or os.environ.get("CRASHHOOK_ENABLE") == "no":
+        return
+    previous = sys.excepthook
+
+    def end_of_program(kind, value, trace):
+        if issubclass(kind, Exception):
+            _leave_words(kind, value, trace, threading.get_native_id(), 1)
+        previous(kind, value, trace)
+
+    sys.excepthook = end_of_program
+    if threads:
+        _report_threads()
+
+
+def _report_threads():
+    previous = threading.excepthook
+
+    def end_of_thread(args):
+        if issubclass(args.exc_type, Exception):
+            _leave_words(args.exc_type, args.exc_value, args.exc_traceback,
+                         threading.get_native_id(), None)
+        previous(args)
+
+    threading.excepthook = end_of_thread
+
+
+def _setting(name):
+    return os.environ.get("CRASHHOOK_" + name.upper()) or _given.get(name)
+
+
+def _spool():
+    """The spool, as the library finds it."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    home = os.environ.get("HOME", "")
+    if _setting("spool"):
+        return os.fsdecode(_setting("spool"))
+    if os.geteuid() == 0:
+        return "/var/lib/crashhook"
+    if state.startswith("/"):
+        return os.path.join(state, "crashhook")
+    return os.path.join(home, ".local/state/crashhook")
+
+
+def _words(kind, value, trace, status):
+    """The file of docs/formats/exit_words.md."""
+    head = {"kind": "uncaught-exception", "pid": os.getpid(), "status": status,
+            "executable": os.readlink("/proc/self/exe"), "home": os.environ.get("HOME"),
+            "release": _setting("release"), "environment": _setting("environment"),
+            "tags": _setting("tags"),
+            "message": "".join(traceback.format_exception_only(kind, value)).strip()}
+    lines = [f"{name}: {each}".replace("\n", " ") for name, each in head.items()
+             if each is not None]
+    text = "".join(traceback.format_exception(kind, value, trace))
+    return "\n".join(["crashhook words 1", *lines, "", text])
+
+
+def _leave_words(kind, value, trace, tid, status):
+    """Leaves the words of a thread, or of the program, in the spool. It never raises: the
+    exception is what matters."""
+    try:
+        with open(f"/proc/self/task/{tid}/stat", encoding="utf-8", errors="replace") as file:
+            start = int(file.read().rpartition(")")[2].split()[19])
+        folder = _spool()
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        name = f"last-{start:016x}-{tid:08x}.record"
+        unfinished = os.path.join(folder, f".{name}.tmp")
+        text = _words(kind, value, trace, status).encode("utf-8", "replace")
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(text)
+        os.rename(unfinished, os.path.join(folder, name))
+    except Exception:  # pylint: disable=broad-except
+        pass
 
 
 @contextlib.contextmanager

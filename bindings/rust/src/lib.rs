@@ -18,6 +18,7 @@ use std::panic;
 use std::sync::Once;
 
 mod library;
+mod words;
 use library::Library;
 
 /// The number of members of struct crashhook_options after its size.
@@ -52,6 +53,11 @@ impl Options {
         let text = value.split('\0').next().unwrap_or("");
         self.members.push((position, CString::new(text).unwrap_or_default()));
         self
+    }
+
+    fn value(&self, position: usize) -> Option<String> {
+        let found = self.members.iter().rev().find(|(at, _)| *at == position)?;
+        Some(found.1.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
     }
 
     options! {
@@ -98,6 +104,12 @@ impl Options {
 
     /// Installs the handler, or applies these settings to it.
     pub fn install(&self) -> io::Result<()> {
+        words::note(words::Settings {
+            spool: self.value(2),
+            release: self.value(6),
+            environment: self.value(7),
+            tags: self.value(8),
+        });
         let library = Library::get().ok_or_else(library_missing)?;
         let mut raw = RawOptions {
             size: std::mem::size_of::<RawOptions>(),
@@ -217,6 +229,14 @@ fn message_of(info: &panic::PanicInfo<'_>) -> String {
 pub fn set_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(put_panic_hook);
+}
+
+/// Has a panic that ends the program reported when it has ended, with its message and the
+/// stack at the panic; its exit status stays 101. Panics that are caught, or end a thread
+/// alone, are not. It needs no library. The settings are those of `Options::install` and
+/// the variables. False: it cannot be done here, because the C library has no on_exit.
+pub fn report_fatal_panics() -> bool {
+    words::report(message_of)
 }
 
 fn put_panic_hook() {

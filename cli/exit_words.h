@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The last words of a program whose language ends it by an exit, as a hook of that
+// language left them in the spool (bindings/): a panic, a fatal error, an exception
+// that nobody caught. docs/formats/exit_words.md has the file.
+//
+// The file is whatever the program wrote: it is read up to a limit, every value is
+// optional, and a kind that is none of these becomes one. Users: crash_records.
+#pragma once
+#include "base/text.h"
+
+struct exit_words {
+    struct text bytes; // of the file; the strings below are in it
+    struct text found; // the message, where the head has none
+    const char *kind;  // of crash_kind
+    const char *message;
+    const char *said; // what the program or its runtime wrote; empty: nothing yet
+    int64_t pid;
+    int64_t status; // of the exit; -1: a thread ended, and not the program
+    const char *executable;
+    const char *home;
+    const char *release;
+    const char *environment;
+    const char *tags;
+};
+
+// exit_words_read reads the file open as fd. CH_ERR_MALFORMED: it is something else.
+CH_CHECKED enum ch_status exit_words_read(int fd, struct exit_words *out);
+void exit_words_deinit(struct exit_words *words);
