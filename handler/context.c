@@ -78,32 +78,38 @@ static void close_slot(uint32_t *sequence, bool gone)
 
 // A table is the tags or the data: the same shape with values of different sizes.
 struct table {
-    char *slots;
-    size_t count;
-    size_t slot_bytes;
-    size_t name_at;
-    size_t value_at;
-    size_t value_bytes;
+    uint16_t at; // in the page
+    uint16_t count;
+    uint16_t slot_bytes;
+    uint16_t value_bytes;
 };
 
-static uint32_t *sequence_of(const struct table *table, size_t i)
+enum {
+    NAME_AT = offsetof(struct context_tag, name),
+    VALUE_AT = offsetof(struct context_tag, value),
+};
+_Static_assert((size_t)NAME_AT == offsetof(struct context_datum, name) &&
+                   (size_t)VALUE_AT == offsetof(struct context_datum, value),
+               "the same shape");
+
+static char *slot_of(struct context_page *in, const struct table *table, size_t i)
 {
-    return (uint32_t *)(void *)(table->slots + i * table->slot_bytes);
+    return (char *)in + table->at + i * table->slot_bytes;
 }
 
-// find_context_slot is the slot called name, else a free one, else table->count.
-static size_t find_context_slot(const struct table *table, const char *name,
-                                uint32_t *out_seen)
+// find_context_slot is the slot called name, else a free one, else NULL.
+static char *find_context_slot(struct context_page *in, const struct table *table,
+                               const char *name, uint32_t *out_seen)
 {
-    size_t free_slot = table->count;
+    char *free_slot = NULL;
     for (size_t i = 0; i < table->count; i++) {
-        uint32_t seen = __atomic_load_n(sequence_of(table, i), __ATOMIC_ACQUIRE);
-        const char *its = table->slots + i * table->slot_bytes + table->name_at;
-        if (seen == 0 && free_slot == table->count)
-            free_slot = i;
-        if (seen != 0 && strncmp(its, name, CONTEXT_NAME_BYTES) == 0) {
+        char *slot = slot_of(in, table, i);
+        uint32_t seen = __atomic_load_n((uint32_t *)(void *)slot, __ATOMIC_ACQUIRE);
+        if (seen == 0 && free_slot == NULL)
+            free_slot = slot;
+        if (seen != 0 && strncmp(slot + NAME_AT, name, CONTEXT_NAME_BYTES) == 0) {
             *out_seen = seen;
-            return i;
+            return slot;
         }
     }
     *out_seen = 0;
@@ -113,52 +119,43 @@ static size_t find_context_slot(const struct table *table, const char *name,
 static int set_context_slot(const struct table *table, const char *name,
                             const char *value)
 {
+    struct context_page *in = current_context();
     uint32_t seen = 0;
+    if (in == NULL)
+        return ECANCELED;
     if (name == NULL || *name == 0 ||
         strnlen(name, CONTEXT_NAME_BYTES) == CONTEXT_NAME_BYTES)
         return EINVAL;
-    size_t i = find_context_slot(table, name, &seen);
+    char *slot = find_context_slot(in, table, name, &seen);
+    uint32_t *sequence = (uint32_t *)(void *)slot;
     if (value == NULL && seen == 0)
         return 0;
-    if (i == table->count)
+    if (slot == NULL)
         return ENOSPC;
-    if (!open_slot(sequence_of(table, i), seen))
+    if (!open_slot(sequence, seen))
         return EBUSY;
-    char *slot = table->slots + i * table->slot_bytes;
     if (value != NULL) {
-        copy_text(slot + table->name_at, CONTEXT_NAME_BYTES, name);
-        copy_text(slot + table->value_at, table->value_bytes, value);
+        copy_text(slot + NAME_AT, CONTEXT_NAME_BYTES, name);
+        copy_text(slot + VALUE_AT, table->value_bytes, value);
     }
-    close_slot(sequence_of(table, i), value == NULL);
+    close_slot(sequence, value == NULL);
     return 0;
 }
 
 int crashhook_set_tag(const char *name, const char *value)
 {
-    struct context_page *to = current_context();
-    if (to == NULL)
-        return ECANCELED;
-    const struct table table = { (char *)to->tags,
-                                 CONTEXT_TAGS,
-                                 sizeof(struct context_tag),
-                                 offsetof(struct context_tag, name),
-                                 offsetof(struct context_tag, value),
-                                 sizeof(to->tags[0].value) };
-    return set_context_slot(&table, name, value);
+    static const struct table tags = { offsetof(struct context_page, tags),
+                                       CONTEXT_TAGS, sizeof(struct context_tag),
+                                       sizeof(((struct context_tag *)0)->value) };
+    return set_context_slot(&tags, name, value);
 }
 
 int crashhook_set_data(const char *name, const char *value)
 {
-    struct context_page *to = current_context();
-    if (to == NULL)
-        return ECANCELED;
-    const struct table table = { (char *)to->data,
-                                 CONTEXT_DATA,
-                                 sizeof(struct context_datum),
-                                 offsetof(struct context_datum, name),
-                                 offsetof(struct context_datum, value),
-                                 sizeof(to->data[0].value) };
-    return set_context_slot(&table, name, value);
+    static const struct table data = { offsetof(struct context_page, data),
+                                       CONTEXT_DATA, sizeof(struct context_datum),
+                                       sizeof(((struct context_datum *)0)->value) };
+    return set_context_slot(&data, name, value);
 }
 
 void crashhook_breadcrumb(const char *message)

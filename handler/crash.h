@@ -222,6 +222,8 @@ bool crash_leave_record(enum record_reason reason);
 // missing; negative: it cannot, or it is not safe.
 int crash_open_spool(void);
 
+// crash_write_hex writes that many digits of value, and returns their end.
+char *crash_write_hex(char *to, uint64_t value, int digits);
 // crash_create_record writes a record, and returns its descriptor; negative: it cannot.
 int crash_create_record(enum record_reason reason);
 

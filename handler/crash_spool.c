@@ -18,7 +18,7 @@
 
 enum { NAME_SIZE = 48 };
 
-static char *write_hex(char *to, uint64_t value, int digits)
+char *crash_write_hex(char *to, uint64_t value, int digits)
 {
     for (int i = digits - 1; i >= 0; i--)
         *to++ = "0123456789abcdef"[value >> (4 * i) & 15];
@@ -35,9 +35,9 @@ static char *write_name_text(char *to, const char *text)
 static void write_record_name(char *to, const char *prefix, const char *suffix)
 {
     to = write_name_text(to, prefix);
-    to = write_hex(to, crash_plan->page->crash_realtime_ns, 16);
+    to = crash_write_hex(to, crash_plan->page->crash_realtime_ns, 16);
     *to++ = '-';
-    to = write_hex(to, (uint32_t)crash_plan->page->crashed_tid, 8);
+    to = crash_write_hex(to, (uint32_t)crash_plan->page->crashed_tid, 8);
     *write_name_text(to, suffix) = 0;
 }
 

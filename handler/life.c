@@ -26,7 +26,7 @@ static pid_t life_process;
 static uint64_t read_start(void)
 {
     enum { NAME_END = 32, BEFORE = 20 }; // a name has 15 bytes at most
-    char line[512] = "";
+    static char line[512];               // clear
     uint64_t start = 0;
     int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     sys_read(fd, line, sizeof(line) - 1);

@@ -44,8 +44,8 @@ static inline bool machine_is_context(const ucontext_t *context)
            context->uc_mcontext.gregs[REG_RIP] != 0;
 }
 
-// machine_context_here makes the context of the call itself; machine_context_call does
-// in one that is clear.
+// machine_context_call makes the context of the call itself in one that is clear;
+// machine_context_here clears it before.
 static inline __attribute__((always_inline)) void
 machine_context_call(ucontext_t *context)
 {

@@ -16,13 +16,6 @@ enum { START_RELEASE = 93, START_NAME = 255, DAY_S = 86400 };
 
 static int32_t counted; // the process whose start was; 0: none
 
-static char *put_hex(char *to, uint64_t value, int digits)
-{
-    while (digits-- > 0)
-        *to++ = "0123456789abcdef"[value >> (4 * digits) & 15];
-    return to;
-}
-
 // open_start opens the file at path: by its whole path, because opening the folder
 // first takes longer than all the rest. Negative: it cannot.
 static int open_start(const char *path)
@@ -52,10 +45,10 @@ static void put_start(enum start_kind kind)
     memcpy(path, crash_plan->spool, folder);
     memcpy(path + folder, "/" START_PREFIX, sizeof(START_PREFIX));
     char *at = path + folder + sizeof(START_PREFIX);
-    at = put_hex(at, now_s / DAY_S, 8);
+    at = crash_write_hex(at, now_s / DAY_S, 8);
     *at++ = '-';
     while (*release != 0)
-        at = put_hex(at, (unsigned char)*release++, 2);
+        at = crash_write_hex(at, (unsigned char)*release++, 2);
     memcpy(at, START_SUFFIX, sizeof(START_SUFFIX));
     const struct start_record record = { context_map()->session, (uint32_t)now_s,
                                          kind };

@@ -48,11 +48,16 @@ bool spool_is_words(const char *name)
 
 bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *out_pid)
 {
-    uint64_t start;
-    uint32_t pid;
-    if (!spool_is_words(name) ||
-        sscanf(name, "last-%16" SCNx64 "-%8" SCNx32 ".record", &start, &pid) != 2 ||
-        pid == 0 || pid > INT32_MAX)
+    const char *at = name + strlen("last-");
+    char *end;
+    if (!spool_is_words(name))
+        return false;
+    uint64_t start = strtoull(at, &end, 16);
+    if (end == at || *end != '-')
+        return false;
+    at = end + 1;
+    unsigned long pid = strtoul(at, &end, 16);
+    if (end == at || *end != '.' || pid == 0 || pid > INT32_MAX)
         return false;
     *out_start_ticks = start;
     *out_pid = (int32_t)pid;
