@@ -12,8 +12,17 @@ import subprocess
 import unittest
 
 import harness
+import python_versions
 from harness import Scene
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+LUAJITS = list(filter(None, os.environ.get("CRASHHOOK_LUAJIT", "").split(":")
+                      if "CRASHHOOK_LUAJIT" in os.environ else [shutil.which("luajit")]))
+FOUND = python_versions.Found()
+
+
+def tearDownModule():
+    FOUND.write("LuaJIT", "LuaJIT with")
 
 def map_of(pid):
     return f"/tmp/perf-{pid}.map"
@@ -155,6 +164,39 @@ class JitFrames(unittest.TestCase):
             done = scene.command("core", core, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.walked(json.loads(done.stdout)), self.WALKED)
+
+
+@unittest.skipIf(not LUAJITS, "luajit is not installed")
+class LuaJit(unittest.TestCase):
+    def crash(self, program):
+        with Scene() as scene:
+            ended = scene.run([program, os.path.join(HERE, "languages", "traced.lua")])
+            self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+            report = scene.reports()[0]
+        frames = harness.physical_frames(harness.crashed_thread(report))
+        # The function of C, the trace that called it, and what runs traces.
+        self.assertIn("strlen", frames[0]["function"])
+        self.assertNotIn("image", frames[1])
+        self.assertEqual(frames[-1]["function"], "_start")
+        return frames
+
+    def test_a_trace_is_named_and_left_by_what_luajit_tells_debuggers_if_it_does(self):
+        for program in LUAJITS:
+            with open(os.path.realpath(program), "rb") as file:
+                tells = b"__jit_debug_descriptor" in file.read()
+            with self.subTest(program):
+                _, trace, after = self.crash(program)[:3]
+                row = "-DLUAJIT_USE_GDBJIT" if tells else "what Debian's has"
+                FOUND.note(row, "a trace's name", trace.get("function", "none"))
+                FOUND.note(row, "`source`", trace.get("source", ""))
+                FOUND.note(row, "the frame after it is found by", after["trust"])
+                if tells:
+                    self.assertRegex(trace["function"], r"^TRACE_\d+$")
+                    self.assertEqual(trace["source"], "gdb-jit")
+                    self.assertEqual(after["trust"], "cfi")
+                else:
+                    self.assertNotIn("function", trace)
+                    self.assertNotIn("source", trace)
 
 
 if __name__ == "__main__":
