@@ -156,7 +156,7 @@ static void print_escaped(const char *before, const char *text)
     printf("%s%s\n", before, line.bytes != NULL ? line.bytes : "");
 }
 
-static void print_list(const char *before, const json_t *list)
+static void print_sample_list(const char *before, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++)
         print_escaped(before, json_string_value(json_array_get(list, i)));
@@ -175,13 +175,13 @@ static void print_thread(const json_t *thread)
            report_integer(thread, "tid", 0), name.bytes != NULL ? name.bytes : "",
            state != NULL ? ", state " : "", state != NULL ? state : "",
            report_integer(thread, "samples", 0));
-    print_list("    kernel  ", json_object_get(thread, "kernel"));
+    print_sample_list("    kernel  ", json_object_get(thread, "kernel"));
     json_object_foreach(json_object_get(thread, "then"), function, count)
     {
         printf("  %4" JSON_INTEGER_FORMAT "  ", json_integer_value(count));
         print_escaped("", function);
     }
-    print_list("   all  ", json_object_get(thread, "common"));
+    print_sample_list("   all  ", json_object_get(thread, "common"));
 }
 
 void attach_samples_print(const struct attach_samples *samples, bool as_json)

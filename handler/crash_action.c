@@ -32,7 +32,7 @@ static uint64_t in_force[SIGNALS_END]; // count << SLOT_BITS | slot + 1; 0: defa
 static uint64_t exchanges;
 static uint64_t found[SIGNALS_END]; // the handler whose code was there; 0: none
 
-static struct action_slot *slot_of(uint64_t word)
+static struct action_slot *action_slot_of(uint64_t word)
 {
     size_t number = word & ((1u << SLOT_BITS) - 1);
     return number != 0 ? &slots[number - 1] : NULL;
@@ -59,7 +59,7 @@ void crash_action_read(int signal, struct crash_action *out)
 {
     uint64_t word = __atomic_load_n(&in_force[signal], __ATOMIC_ACQUIRE);
     for (;;) {
-        const struct action_slot *slot = slot_of(word);
+        const struct action_slot *slot = action_slot_of(word);
         *out = (struct crash_action){ 0 };
         if (slot != NULL)
             action_copy(out, &slot->action);
@@ -91,7 +91,7 @@ void crash_action_exchange(int signal, const struct crash_action *action,
     uint64_t count = __atomic_add_fetch(&exchanges, 1, __ATOMIC_RELAXED);
     uint64_t word = __atomic_exchange_n(
         &in_force[signal], count << SLOT_BITS | (taken + 1), __ATOMIC_ACQ_REL);
-    struct action_slot *old = slot_of(word);
+    struct action_slot *old = action_slot_of(word);
     *out_old = (struct crash_action){ 0 };
     if (old == NULL)
         return;
