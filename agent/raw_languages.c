@@ -26,6 +26,8 @@ static void open_python(struct raw_languages *languages)
                         languages->python.runtime);
     else if (languages->python.problem != NULL)
         capture_problem(capture, "python", languages->python.problem, 0);
+    if (status == CH_OK && python_lacks(&languages->python) != NULL)
+        capture_problem(capture, "python", python_lacks(&languages->python), 0);
     languages->any = languages->table.run_count != 0;
 }
 

@@ -60,6 +60,13 @@ static enum ch_status python_open_image(struct python *python,
     return CH_OK;
 }
 
+const char *python_lacks(const struct python *python)
+{
+    return python->layout.free_threaded
+               ? "a build without the global lock: no exception, and not every line"
+               : NULL;
+}
+
 bool python_counts_calls(const struct python *python)
 {
     return python->layout.chain == PYTHON_CHAIN_CALLS;

@@ -63,6 +63,9 @@ CH_CHECKED enum ch_status python_open(struct python *python,
 CH_CHECKED enum ch_status python_collect(struct python *python,
                                          struct interpreted *table);
 
+// python_lacks is what is not known of this build's frames, in words; NULL: all is.
+const char *python_lacks(const struct python *python);
+
 // python_counts_calls is whether frames have no place on the stack: the thread's
 // pthread_t stands for it, and each call of the interpreter's function runs the next
 // one.

@@ -166,11 +166,58 @@ static void offsets_that_cannot_be_are_not_believed(void **state)
                      CH_ERR_UNSUPPORTED);
 }
 
+static void a_build_without_the_global_lock_says_what_is_not_known_of_it(void **state)
+{
+    (void)state;
+    uint64_t words[96] = { 0 };
+    const struct fake_region region = { PYTHON_MEMORY, words, sizeof(words) };
+    struct fake_memory memory = { .regions = &region, .region_count = 1 };
+    struct memory_reader reader = fake_memory_reader(&memory);
+    static const uint64_t hexversions[] = { 0x030d00f0, 0x030e00f0 };
+    memcpy(words, "xdebugpy", 8);
+    for (size_t i = 0; i < 2; i++) {
+        struct python python = { .reader = &reader };
+        words[1] = hexversions[i];
+        words[2] = 0;
+        assert_int_equal(python_layout_read(&reader, PYTHON_MEMORY, &python.layout),
+                         CH_OK);
+        assert_null(python_lacks(&python));
+        words[2] = 1;
+        assert_int_equal(python_layout_read(&reader, PYTHON_MEMORY, &python.layout),
+                         CH_OK);
+        assert_true(python.layout.free_threaded);
+        assert_int_equal(python.layout.thread_raised, 0);
+        assert_int_equal(python.layout.thread_handled, 0);
+        assert_non_null(python_lacks(&python));
+    }
+}
+
+// Such builds run a copy of the code for each thread: the instruction is not in the
+// code that has the names and lines.
+static void a_frame_that_runs_a_copy_of_its_code_has_no_line(void **state)
+{
+    (void)state;
+    static struct scene scene;
+    char text[256];
+    scene_init(&scene, 0x030c);
+    scene.python.layout.free_threaded = true;
+    python_put_address(scene.bytes,
+                       PYTHON_AT_INNER + scene.python.layout.frame_instruction,
+                       PYTHON_AT_RUNTIME);
+    enum ch_status status = python_collect(&scene.python, &scene.table);
+    said(&scene, text, sizeof(text));
+    interpreted_deinit(&scene.table);
+    assert_int_equal(status, CH_OK);
+    assert_string_equal(text, "inner /srv/shop.py:0\nouter /srv/shop.py:35\n");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_every_version_are_read),
         cmocka_unit_test(a_circle_of_frames_ends),
+        cmocka_unit_test(a_build_without_the_global_lock_says_what_is_not_known_of_it),
+        cmocka_unit_test(a_frame_that_runs_a_copy_of_its_code_has_no_line),
         cmocka_unit_test(what_is_no_code_is_no_frame),
         cmocka_unit_test(memory_that_is_cut_has_fewer_frames_and_no_others),
         cmocka_unit_test(names_are_utf8_whatever_their_width),

@@ -3,7 +3,7 @@
 # The Python frames of a report are those that Python itself shows, with file and line and
 # in their place, for every version that is installed: at stops on random paths of calls,
 # generators, coroutines, threads and deep recursion; in a crash inside of C and at random
-# moments; and from cores. A process whose Python is in ruins still has its native report.
+# moments; and from cores.
 #
 # With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page.
 
@@ -28,7 +28,6 @@ FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or random.randrange(1, 1 << 30)
 STOPS = int(os.environ.get("CRASHHOOK_STOPS", "200" if FULL else "2"))
 SIGNALS = 100 if FULL else 1
-RUINS = 10000 if FULL else 12
 KINDS = ("calls", "generators", "coroutines", "threads", "recursion")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHONS = python_versions.installed()
@@ -295,25 +294,6 @@ class Crashes(unittest.TestCase):
                        f"{SIGNALS} of {SIGNALS}")
 
         self.with_each_python(check)
-
-
-class Ruins(unittest.TestCase):
-    def test_a_python_in_ruins_has_its_native_report_in_time(self):
-        rng = random.Random(SEED)
-        for i in range(RUINS):
-            _, python = PYTHONS[i % len(PYTHONS)]
-            seed = rng.randrange(1, 1 << 30)
-            with self.subTest(python=python, seed=seed), Scene() as scene:
-                ended, report = crash(scene, python, "ruins.py", str(seed),
-                                      harness.program("ruins.so"), CRASHHOOK_SYMBOLIZE="fast")
-                self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
-                names = [f.get("function") for f in
-                         harness.physical_frames(harness.crashed_thread(report))]
-                self.assertEqual(names[0], "ruin_and_crash")
-                self.assertGreater(len(names), 10)
-                self.assertLess(ended.seconds, 20)
-                self.assertLess(report["agent"]["timings_us"]["capture"], 2000000)
-        print(f"{RUINS} ruins, seed {SEED}", file=sys.stderr)
 
 
 if __name__ == "__main__":

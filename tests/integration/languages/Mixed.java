@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mixed LIBRARY ROUNDS HOW: methods that call each other, through an interface and a
+// Mixed LIBRARY ROUNDS HOW [SEED COUNT]: methods that call each other, through an interface and a
 // lambda, of which the innermost crashes in C, or by itself, after it has printed its
 // stack; another thread waits. ROUNDS calls before that have them compiled.
 import java.lang.reflect.Field;
@@ -15,8 +15,12 @@ public class Mixed {
     static Unsafe unsafe;
     static String how;
     static long sum;
+    static long seed;
+    static int count;
 
     static native void crash();
+
+    static native void ruin(long seed, int count);
 
     static void print(String thread, StackTraceElement[] stack) {
         for (StackTraceElement one : stack)
@@ -26,6 +30,7 @@ public class Mixed {
 
     static long price(long depth) {
         if (depth == 7) { print("worker", new Throwable().getStackTrace()); crash(); }
+        if (depth == 9) ruin(seed, count);
         if (depth == 8) unsafe.putInt(8L, 1);
         return depth + 1;
     }
@@ -55,12 +60,16 @@ public class Mixed {
     }
 
     static void work() {
-        sum += deep(20, how.equals("unsafe") ? 8 : 7);
+        sum += deep(20, how.equals("unsafe") ? 8 : how.equals("ruin") ? 9 : 7);
     }
 
     public static void main(String[] arguments) throws Exception {
         System.load(arguments[0]);
         how = arguments[2];
+        if (how.equals("ruin")) {
+            seed = Long.parseLong(arguments[3]);
+            count = Integer.parseInt(arguments[4]);
+        }
         Field field = Unsafe.class.getDeclaredField("theUnsafe");
         field.setAccessible(true);
         unsafe = (Unsafe) field.get(null);

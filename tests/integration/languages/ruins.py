@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ruins.py SEED LIBRARY: overwrites random parts of the interpreter's own structures, which
-# a report is made from, and then crashes in C. Without a seed it overwrites nothing.
+# ruins.py SEED LIBRARY [COUNT]: overwrites random parts of the interpreter's own structures,
+# which a report is made from, and then crashes in C: in COUNT children, each with the next
+# seed. Without a seed it overwrites nothing, and crashes itself.
 
 import ctypes
 import random
@@ -39,14 +40,18 @@ def ruin(rng, places):
         yield at, value
 
 
-def main(seed):
-    writes = list(ruin(random.Random(seed), addresses())) if seed else []
-    buffer = (ctypes.c_uint64 * (2 * len(writes)))()
-    for i, (at, value) in enumerate(writes):
-        buffer[2 * i], buffer[2 * i + 1] = at, value
-    ruined = ctypes.CDLL(sys.argv[2]).ruin_and_crash
-    ruined.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    ruined(ctypes.addressof(buffer), len(writes))
+def main(seed, count):
+    library = ctypes.CDLL(sys.argv[2])
+    if seed == 0:
+        library.ruin_and_crash(None, ctypes.c_size_t(0))
+    ruined = library.ruin_in_child
+    ruined.argtypes = [ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t]
+    for number in range(seed, seed + count):
+        writes = list(ruin(random.Random(number), addresses()))
+        buffer = (ctypes.c_uint64 * (2 * len(writes)))()
+        for i, (at, value) in enumerate(writes):
+            buffer[2 * i], buffer[2 * i + 1] = at, value
+        ruined(number, ctypes.addressof(buffer), len(writes))
 
 
-main(int(sys.argv[1]))
+main(int(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A library that the program Mixed of Java calls, and that crashes.
-int *volatile nowhere;
+static int *volatile nowhere;
 
 void Java_Mixed_crash(void *environment, void *class_of);
 
