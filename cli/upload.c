@@ -17,6 +17,7 @@
 #include "cli/delivery.h"
 #include "cli/progress.h"
 #include "cli/session_spool.h"
+#include "upload/retry.h"
 #include "upload/starts.h"
 
 // said is what the user at the terminal sees. A target that stays down is one line,
@@ -113,7 +114,7 @@ static int upload_now(struct delivery *delivery)
     delivery->queue.waits_over = false;
     add_totals(&sum, &pass);
     while (result == COMMAND_DONE && sum.pending != 0) {
-        int wait = ms_until(sum.next_time, INT32_MAX);
+        int wait = ms_until(sum.next_time, INT32_MAX - 1000) + retry_fraction_ms();
         if (progress_now_ms() + wait >= deadline)
             break;
         (void)poll(NULL, 0, wait);
@@ -133,23 +134,25 @@ static int set_alarm(int timer_fd, int64_t unix_s)
     enum { NEVER_S = 1 << 30 };
     struct timespec now = { 0 };
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    struct itimerspec alarm = { .it_value.tv_sec =
-                                    unix_s != 0 ? unix_s : now.tv_sec + NEVER_S };
+    struct itimerspec alarm = {
+        .it_value.tv_sec = unix_s != 0 ? unix_s : now.tv_sec + NEVER_S,
+        .it_value.tv_nsec = retry_fraction_ms() * 1000000L,
+    };
     return timerfd_settime(timer_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
                            &alarm, NULL);
 }
 
 // await_change waits until the spool changes, the timer fires, or LOOK_MS have passed.
-// false: nothing happened.
+// false: nothing happened. Without a watch something may always have happened.
 static bool await_change(int watch_fd, int timer_fd)
 {
-    enum { LOOK_MS = 10000 };
+    enum { LOOK_MS = 10000, UNWATCHED_MS = 2000 };
     char events[4096];
     uint64_t expirations;
     struct pollfd ready[] = { { .fd = watch_fd, .events = POLLIN },
                               { .fd = timer_fd, .events = POLLIN } };
-    if (poll(ready, 2, LOOK_MS) <= 0)
-        return false;
+    if (poll(ready, 2, watch_fd < 0 ? UNWATCHED_MS : LOOK_MS) <= 0)
+        return watch_fd < 0;
     (void)!read(timer_fd, &expirations, sizeof(expirations));
     while (read(watch_fd, events, sizeof(events)) > 0)
         continue;
@@ -167,9 +170,10 @@ static bool report_is_gone(const struct session *session)
            open.st_dev != there.st_dev;
 }
 
-// watch_folder makes watch_fd report changes in the spool, which is created again if
-// somebody removed it.
-static int watch_folder(struct delivery *delivery, int watch_fd)
+// watch_folder makes *watch_fd report changes in the spool, which is created again if
+// somebody removed it. A machine has few watches for each user: where none is left, the
+// watch is closed, and the spool looked at every two seconds.
+static int watch_folder(struct delivery *delivery, int *watch_fd)
 {
     struct session *session = delivery->session;
     if (report_is_gone(session)) {
@@ -177,22 +181,30 @@ static int watch_folder(struct delivery *delivery, int watch_fd)
         if (session_spool_open(session, SPOOL_CREATE) != CH_OK)
             return COMMAND_FAILED;
     }
-    if (inotify_add_watch(watch_fd, session->spool_path,
+    if (*watch_fd < 0)
+        return COMMAND_DONE;
+    if (inotify_add_watch(*watch_fd, session->spool_path,
                           IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
-                              IN_ONLYDIR) < 0)
+                              IN_ONLYDIR) < 0) {
+        if (errno == ENOSPC) {
+            (void)close(*watch_fd);
+            *watch_fd = -1;
+            return COMMAND_DONE;
+        }
         return command_fail("cannot watch spool '%s': %s", session->spool_path,
                             strerror(errno));
+    }
     // Files that arrive there are moved to the spool; without that folder nothing is
     // missed.
     if (collect_waits(session))
-        (void)inotify_add_watch(watch_fd, SETTINGS_DROP_FOLDER,
+        (void)inotify_add_watch(*watch_fd, SETTINGS_DROP_FOLDER,
                                 IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
     return COMMAND_DONE;
 }
 
-static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
+static int watch_spool(struct delivery *delivery, int *watch_fd, int timer_fd)
 {
-    if (watch_fd < 0 || timer_fd < 0)
+    if ((*watch_fd < 0 && errno != EMFILE) || timer_fd < 0)
         return command_fail("cannot watch: %s", strerror(errno));
     for (;;) {
         struct queue_totals pass = { 0 };
@@ -204,7 +216,7 @@ static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
         (void)delivery_prune(delivery, NULL);
         if (set_alarm(timer_fd, pass.next_time) != 0)
             return command_fail("cannot wait: %s", strerror(errno));
-        while (!await_change(watch_fd, timer_fd) && !report_is_gone(delivery->session))
+        while (!await_change(*watch_fd, timer_fd) && !report_is_gone(delivery->session))
             continue;
     }
 }
@@ -213,10 +225,11 @@ static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
 // when its writer closes it, which the kernel does for a writer that was killed.
 static int upload_watch(struct delivery *delivery)
 {
-    int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     int timer_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    int result = watch_spool(delivery, watch_fd, timer_fd);
-    (void)close(watch_fd);
+    int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    int result = watch_spool(delivery, &watch_fd, timer_fd);
+    if (watch_fd >= 0)
+        (void)close(watch_fd);
     (void)close(timer_fd);
     return result;
 }

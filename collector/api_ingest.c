@@ -9,8 +9,6 @@
 #include "collector/store/entry_marks.h"
 #include "collector/store/moment.h"
 
-enum { RETRY_AFTER_S = 1 };
-
 // arrival is a report between its arrival and its commit.
 struct arrival {
     struct ingest_item item; // first: ingest passes a pointer to it back
@@ -34,24 +32,21 @@ static void on_stored(struct ingest_item *item)
     struct metrics *metrics = &collector_of(request)->metrics;
     if (item->status == CH_OK) {
         metrics_count(&metrics->outcomes[item->upload.outcome]);
+        load_stored(&collector_of(request)->load, 1, moment_now());
         answer_arrival(arrival);
     } else {
         metrics_count(&metrics->store_failures);
-        http_fail(request, 503, "the report could not be stored, send it again later");
-        request->answer.retry_after_s = 10 * RETRY_AFTER_S;
+        http_later(request, 503, 0, "the report could not be stored, send it later");
     }
     http_resume(request);
 }
 
 static void refuse_upload(struct http_request *request, enum ch_status status)
 {
-    if (status == CH_ERR_LIMIT) {
-        http_fail(request, 429, "too many reports are waiting, send it again later");
-        request->answer.retry_after_s = RETRY_AFTER_S;
-    } else {
-        http_fail(request, 503, "the collector is stopping");
-        request->answer.retry_after_s = 10 * RETRY_AFTER_S;
-    }
+    if (status == CH_ERR_LIMIT)
+        http_later(request, 429, 0, "too many reports are waiting, send it later");
+    else
+        http_later(request, 503, 0, "the collector is stopping");
 }
 
 // summarize_upload opens the body and fills the arrival's entry, or fails the request.
@@ -104,9 +99,8 @@ void api_begin_report(struct http_request *request)
     }
     if (wait_s == 0)
         return;
-    http_fail(request, 429, "this %s sends more reports than it may, wait %u s", who,
-              wait_s);
-    request->answer.retry_after_s = wait_s;
+    http_later(request, 429, wait_s,
+               "this %s sends more reports than it may, wait %u s", who, wait_s);
 }
 
 void api_post_report(struct http_request *request)

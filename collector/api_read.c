@@ -295,8 +295,7 @@ void api_ready(struct http_request *request)
         api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
         return;
     }
-    http_fail(request, 503, "the store takes no reports now");
-    request->answer.retry_after_s = READY_AFTER_S;
+    http_later(request, 503, READY_AFTER_S, "the store takes no reports now");
 }
 
 void api_metrics(struct http_request *request)

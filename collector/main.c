@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,8 @@ enum {
 };
 
 static const struct ingest_limits ingest_limits = { .batch = 256,
-                                                    .queue = 8192,
-                                                    .queue_bytes = 256 << 20,
+                                                    .queue = 2048,
+                                                    .queue_bytes = LOAD_BYTES,
                                                     .add = store_add,
                                                     .check = store_check };
 
@@ -52,8 +53,13 @@ static int say_collector_line(int code, const char *sentence)
     return code;
 }
 
+// given_up is true once the store was given up: what fails then fails because of that.
+static atomic_bool given_up;
+
 static void complain_of_option(const char *error)
 {
+    if (given_up)
+        return;
     say_collector_line(0, error);
 }
 
@@ -224,6 +230,7 @@ static void stop_serving(struct collector *collector, struct http_server *server
     if (pthread_create(&late, NULL, end_late, NULL) == 0)
         pthread_detach(late);
     http_quiesce(server, STOP_MS);
+    given_up = true;
     store_give_up(collector->store);
     ingest_stop(collector->ingest);
     http_stop(server);
@@ -238,6 +245,7 @@ static int serve_until_told(struct collector *collector,
                                     .routes = routes_table,
                                     .route_count = routes_count,
                                     .access = access,
+                                    .load = &collector->load,
                                     .session = sessions_find,
                                     .context = collector,
                                     .observe = observe_request,
@@ -276,6 +284,7 @@ static enum ch_status start_alerts(struct collector *collector,
 static void free_collector(struct collector *collector)
 {
     pthread_mutex_destroy(&collector->large);
+    load_deinit(&collector->load);
     pthread_mutex_destroy(&collector->releases.lock);
     rate_deinit(&collector->rate);
     rate_deinit(&collector->sign_ins);
@@ -314,6 +323,7 @@ static int open_and_serve(const struct options *options,
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     pthread_mutex_init(&collector->large, NULL);
     pthread_mutex_init(&collector->releases.lock, NULL);
+    load_init(&collector->load);
 
     int code = EXIT_FAILED;
     // No thread runs yet. Until the store is open, a signal simply ends the program:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of all that the collector answers: start reading here. A row names the
-// method, the path, who has access and the limit of the body; http.c answers everything
-// else with 404 or 405.
+// method, the path, who has access and the limit of the body; http_server.c answers
+// everything else with 404 or 405.
 #pragma once
 #include "collector/server/http.h"
 

@@ -8,17 +8,28 @@
 
 enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600 };
 
-int64_t retry_backoff_s(uint32_t attempts)
+// retry_chance is a number from 0 to most.
+static int64_t retry_chance(int64_t most)
 {
     uint32_t random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint32_t)time(NULL);
+    return (int64_t)(random % (uint64_t)(most + 1));
+}
+
+int retry_fraction_ms(void)
+{
+    return (int)retry_chance(999);
+}
+
+int64_t retry_backoff_s(uint32_t attempts)
+{
     int64_t wait = BACKOFF_FIRST_S;
     for (uint32_t i = 1; i < attempts && wait < BACKOFF_MAX_S; i++)
         wait *= 2;
     if (wait > BACKOFF_MAX_S)
         wait = BACKOFF_MAX_S;
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
-        random = (uint32_t)time(NULL);
-    return wait - wait / 4 + (int64_t)(random % (uint64_t)(wait / 2 + 1));
+    return wait - wait / 4 + retry_chance(wait / 2);
 }
 
 int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,
@@ -48,14 +59,21 @@ static struct spool_wait wait_of(int64_t seconds)
     return (struct spool_wait){ .noted = now, .until = now + seconds + 1 };
 }
 
+// asked_wait is the wait that a target asked for, or up to half as long again: it asked
+// the same of many, who should not come together.
+static struct spool_wait asked_wait(int64_t seconds)
+{
+    return wait_of(seconds + retry_chance((seconds + 1) / 2));
+}
+
 void retry_postpone(struct target *target, struct spool_target *waiting,
                     const struct verdict *verdict)
 {
     uint32_t failures = waiting->attempts;
     if (verdict->target_down && ++target->failures > failures)
         failures = target->failures;
-    waiting->wait =
-        wait_of(verdict->wait_s >= 0 ? verdict->wait_s : retry_backoff_s(failures));
+    waiting->wait = verdict->wait_s >= 0 ? asked_wait(verdict->wait_s)
+                                         : wait_of(retry_backoff_s(failures));
     if (verdict->target_down)
         target->rest = waiting->wait;
 }
@@ -66,7 +84,7 @@ enum ch_status retry_keep(const struct spool *spool, struct target *target,
     if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0 && !verdict->expanded)
         return CH_OK;
     if (verdict->wait_s >= 0)
-        target->rest = wait_of(verdict->wait_s);
+        target->rest = asked_wait(verdict->wait_s);
     if (verdict->attachments_wait_s >= 0)
         target->attachments_rest = wait_of(verdict->attachments_wait_s);
     // A collector that is updated gets version 2 of reports at most a day later.

@@ -3,9 +3,10 @@
 // When a target that did not take a report is tried again.
 //
 // A report waits a second, doubled with each failure up to an hour and randomized by a
-// quarter, or as long as the target asked for. A target that is down rests as long as
-// the report that failed; what it asked for is kept in the spool for other processes.
-// Users: queue.c, and the collector's alerts for the back-off.
+// quarter, or as long as the target asked for and up to half as long again. A target
+// that is down rests as long as the report that failed; what it asked for is kept in
+// the spool for other processes. Users: queue.c, and the collector's alerts for the
+// back-off.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +21,10 @@
 // time up to an hour, from three quarters to five quarters of it at random, so that
 // what failed together is not retried together.
 int64_t retry_backoff_s(uint32_t attempts);
+
+// retry_fraction_ms is a part of a second by chance. Waits end at whole seconds, so
+// whoever wakes at the end of one lets this pass first.
+int retry_fraction_ms(void);
 
 // retry_due_time is when the target may get the report; never before now.
 int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,

@@ -72,8 +72,7 @@ static bool may_try(struct http_request *request)
     unsigned wait_s = rate_take(&collector_of(request)->sign_ins, bucket, moment_now());
     if (wait_s == 0)
         return true;
-    http_fail(request, 429, "too many attempts to sign in, wait %u s", wait_s);
-    request->answer.retry_after_s = wait_s;
+    http_later(request, 429, wait_s, "too many attempts to sign in, wait %u s", wait_s);
     return false;
 }
 

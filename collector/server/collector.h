@@ -11,6 +11,7 @@
 #include "collector/server/access.h"
 #include "collector/server/http.h"
 #include "collector/server/ingest.h"
+#include "collector/server/load.h"
 #include "collector/server/metrics.h"
 #include "collector/server/rate.h"
 #include "collector/server/receivers.h"
@@ -35,6 +36,7 @@ struct collector {
     struct ingest *ingest;
     const char *symbols; // folder; made when the first file arrives
     struct metrics metrics;
+    struct load load;          // what is under way
     struct rate rate;          // limit of reports per token
     struct rate project_rates; // and per project, by access_project.index
     struct access *access;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP server: routes, requests and answers. Only http.c includes libmicrohttpd.
+// The HTTP server: routes, requests and answers. http_server.c and http_call.c include
+// libmicrohttpd.
 //
 // A route is one row of a table: method, path, who has access, the limit of the body,
 // and the function that answers. A handler fills request->answer and returns; a handler
@@ -18,6 +19,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "collector/server/access.h"
+#include "collector/server/load.h"
 
 enum { HTTP_PARAMETERS = 32, HTTP_ID_SIZE = 160, HTTP_TARGET_SIZE = 600 };
 
@@ -115,6 +117,7 @@ struct http_options {
     const struct http_route *routes;
     size_t route_count;
     struct access *access;
+    struct load *load;
     void *context; // handed to handlers by request->context
     http_session_fn *session;
     http_observe_fn *observe;
@@ -148,6 +151,11 @@ const char *http_parameter_value(const struct http_request *request, const char 
 // http_fail answers with a status and one sentence that says why.
 void http_fail(struct http_request *request, unsigned status, const char *format, ...)
     CH_PRINTF(3, 4);
+
+// http_later answers so too, and says when to come again: after wait_s seconds, or, for
+// 0, when the load permits; in either case spread by chance. All answers 429 are its.
+void http_later(struct http_request *request, unsigned status, unsigned wait_s,
+                const char *format, ...) CH_PRINTF(4, 5);
 
 // http_suspend is called by a handler; the answer is sent after http_resume.
 void http_suspend(struct http_request *request);

@@ -31,8 +31,19 @@ static void retry_doubles_the_wait_up_to_an_hour_and_spreads_it(void **state)
 static void retry_waits_as_long_as_the_target_asks_for(void **state)
 {
     (void)state;
-    assert_int_equal(waited(1, true, 700), 701);
+    for (int i = 0; i < 100; i++)
+        assert_in_range(waited(1, true, 700), 701, 1051);
     assert_int_equal(waited(20, false, 0), 1);
+}
+
+static void retry_spreads_what_a_target_asks_of_many(void **state)
+{
+    unsigned by_wait[128] = { 0 };
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        by_wait[waited(1, true, 60)]++;
+    for (size_t i = 0; i < 128; i++)
+        assert_true(by_wait[i] < 150); // of 1,000 over 31 seconds
 }
 
 static void retry_counts_failures_of_the_target_and_of_the_report(void **state)
@@ -70,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retry_doubles_the_wait_up_to_an_hour_and_spreads_it),
         cmocka_unit_test(retry_waits_as_long_as_the_target_asks_for),
+        cmocka_unit_test(retry_spreads_what_a_target_asks_of_many),
         cmocka_unit_test(retry_counts_failures_of_the_target_and_of_the_report),
         cmocka_unit_test(retry_is_due_once_neither_target_nor_report_waits),
     };

@@ -12,14 +12,16 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "collector/server/access.h"
 #include "collector/server/compress.h"
 #include "collector/server/connections.h"
+#include "collector/server/http_call.h"
+#include "collector/server/http_head.h"
 #include "collector/store/moment.h"
 
 enum {
     THREADS = 4,
     CONNECTION_LIMIT = 4096,
+    CONNECTIONS_EASY = 3072, // from which on the idle make room
     IDLE_TIMEOUT_S = 60,
     HEAD_MS = 30000, // for a request's head, from the connection or the last answer
     BODY_MS = 30000, // for a body, and again what came of it earns at
@@ -42,76 +44,6 @@ struct http_server {
     pthread_cond_t idle;
     size_t under_way; // requests begun and not finished
 };
-
-// call is a request and what only this file knows about it.
-struct call {
-    struct http_request request;
-    struct http_server *server;
-    struct MHD_Connection *connection;
-    struct connection *watched;
-    const char *method;
-    int64_t begun_ms;
-    size_t received;
-    bool handled;
-    bool suspended;
-};
-
-const char *http_parameter_value(const struct http_request *request, const char *key)
-{
-    for (size_t i = 0; i < request->parameter_count; i++) {
-        if (strcmp(request->parameters[i].key, key) == 0)
-            return request->parameters[i].value;
-    }
-    return NULL;
-}
-
-// is_page says whether people view this URL: then its failures are pages too.
-static bool is_page(const struct http_request *request)
-{
-    if (request->route != NULL)
-        return request->route->page;
-    return strncmp(request->path, "/api/", 5) != 0;
-}
-
-void http_fail(struct http_request *request, unsigned status, const char *format, ...)
-{
-    char sentence[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof(sentence), format, arguments);
-    va_end(arguments);
-
-    struct http_answer *answer = &request->answer;
-    text_clear(&answer->body);
-    answer->status = status;
-    if (is_page(request)) {
-        answer->content_type = "text/html; charset=utf-8";
-        text_append_string(&answer->body, sentence);
-        const struct call *call = (const struct call *)request;
-        call->server->options->fail_page(request);
-        return;
-    }
-    answer->content_type = "application/json";
-    // A sentence that was cut inside a character is not UTF-8; json_pack then returns
-    // NULL.
-    json_t *error = json_pack("{s:s}", "error", sentence);
-    char *dumped = json_dumps(error, JSON_COMPACT);
-    json_decref(error);
-    text_append_string(&answer->body, dumped != NULL ? dumped : "{\"error\":\"\"}");
-    free(dumped);
-}
-
-void http_suspend(struct http_request *request)
-{
-    struct call *call = (struct call *)request;
-    call->suspended = true;
-    MHD_suspend_connection(call->connection);
-}
-
-void http_resume(struct http_request *request)
-{
-    MHD_resume_connection(((struct call *)request)->connection);
-}
 
 static enum MHD_Result keep_parameter(void *context, enum MHD_ValueKind kind,
                                       const char *key, const char *value)
@@ -164,133 +96,56 @@ static void find_route(struct http_request *request, const char *method,
         http_fail(request, 404, "there is nothing at this address");
 }
 
-static const char *request_header(struct call *call, const char *name)
-{
-    return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
-}
-
-static void write_peer_address(struct call *call, char *out, size_t size)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    socklen_t length = info == NULL ? 0
-                       : info->client_addr->sa_family == AF_INET
-                           ? sizeof(struct sockaddr_in)
-                           : sizeof(struct sockaddr_in6);
-    if (length == 0 || getnameinfo(info->client_addr, length, out, (socklen_t)size,
-                                   NULL, 0, NI_NUMERICHOST) != 0)
-        snprintf(out, size, "?");
-}
-
-// is_from_proxy says whether the proxy that is trusted sent the request.
-static bool is_from_proxy(struct call *call)
-{
-    const struct access *access = call->server->options->access;
-    char peer[64];
-    if (access->proxy == NULL)
-        return false;
-    write_peer_address(call, peer, sizeof(peer));
-    return strcmp(peer, access->proxy) == 0;
-}
-
-void http_peer(struct http_request *request, char *out, size_t size)
-{
-    struct call *call = (struct call *)request;
-    const char *forwarded = request_header(call, "X-Forwarded-For");
-    write_peer_address(call, out, size);
-    if (forwarded == NULL || !is_from_proxy(call))
-        return;
-    // The proxy itself wrote the last address; those before it are a stranger's words.
-    const char *last = strrchr(forwarded, ',');
-    last = last != NULL ? last + 1 : forwarded;
-    snprintf(out, size, "%s", last + strspn(last, " "));
-}
-
-const char *http_cookie(struct http_request *request)
-{
-    return MHD_lookup_connection_value(((struct call *)request)->connection,
-                                       MHD_COOKIE_KIND, ACCESS_COOKIE);
-}
-
-// name_user takes the user that a proxy names, and says whether one is named. A header
-// from elsewhere is an attempt to be somebody else.
-static bool name_user(struct call *call)
-{
-    struct access *access = call->server->options->access;
-    struct http_request *request = &call->request;
-    const char *name =
-        access->user_header != NULL ? request_header(call, access->user_header) : NULL;
-    if (name == NULL)
-        return false;
-    if (!is_from_proxy(call))
-        http_fail(request, 403, "only the proxy that is trusted names users");
-    else if (!access_find_name(access, name, &request->who))
-        http_fail(request, 403, "no user of this name is known here");
-    return true;
-}
-
-// identify finds out who sent the request, in a way that its route accepts.
-static bool identify(struct call *call)
-{
-    const struct http_options *options = call->server->options;
-    struct access_grant *who = &call->request.who;
-    bool browser = call->request.route->access != HTTP_WRITE;
-    if (!access_needed(options->access)) {
-        *who = access_anybody();
-        return true;
-    }
-    if (browser && name_user(call))
-        return true;
-    if (access_authorized(options->access, request_header(call, "Authorization"),
-                          browser, who))
-        return true;
-    const char *cookie = browser ? http_cookie(&call->request) : NULL;
-    return cookie != NULL && options->session(options->context, cookie, who);
-}
-
-// check_scopes fails the request of who may not do this.
-static void check_scopes(struct call *call)
-{
-    const struct http_request *request = &call->request;
-    char scopes[64];
-    if (request->answer.status != 0 ||
-        (request->who.scopes & request->route->scopes) != 0)
-        return;
-    access_write_scopes(request->route->scopes, scopes, sizeof(scopes));
-    http_fail(&call->request, 403, "this token lacks the scope %s", scopes);
-}
-
-static void check_access(struct call *call)
-{
-    struct access *tokens = call->server->options->access;
-    enum http_access access = call->request.route->access;
-    const char *site = request_header(call, "Sec-Fetch-Site");
-    const char *host = request_header(call, "Host");
-    bool form = access == HTTP_FORM || access == HTTP_LOGIN;
-    if (access == HTTP_OPEN)
-        return;
-    if (!access_needed(tokens) && !access_host_ok(host))
-        http_fail(&call->request, 403,
-                  "without a token file the collector answers to an address or"
-                  " localhost alone");
-    else if (access != HTTP_LOGIN && !identify(call))
-        http_fail(&call->request, 401, "a valid token is needed");
-    else if (form && !access_same_origin(site, request_header(call, "Origin"), host))
-        http_fail(&call->request, 403, "only pages of this collector may send forms");
-    else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
-             strcmp(site, "same-origin") != 0)
-        http_fail(&call->request, 403, "pages of other sites may not send");
-    else if (access != HTTP_LOGIN)
-        check_scopes(call);
-}
-
 static void check_length(struct call *call)
 {
-    const char *length = request_header(call, "Content-Length");
+    const char *length = http_header(call, "Content-Length");
     size_t limit = call->request.route->body_limit;
     if (length != NULL && strtoull(length, NULL, 10) > limit)
         http_fail(&call->request, 413,
                   "the body has %.20s bytes, at most %zu are taken", length, limit);
+}
+
+static enum MHD_Result count_head(void *context, enum MHD_ValueKind kind,
+                                  const char *key, size_t key_size, const char *value,
+                                  size_t value_size)
+{
+    (void)kind;
+    http_head_add(context, key, key_size, value != NULL ? value : "", value_size);
+    return MHD_YES;
+}
+
+// check_head refuses a request whose head is in doubt, and what comes after it.
+static void check_head(struct call *call, const char *version)
+{
+    struct http_head head = { 0 };
+    MHD_get_connection_values_n(call->connection, MHD_HEADER_KIND, count_head, &head);
+    const char *doubt = http_head_doubt(&head, version);
+    // libmicrohttpd drops a header that goes on in the next line, and what was a body
+    // would be the next request.
+    if (head.lengths + head.encodings == 0 && strcmp(call->method, "GET") != 0)
+        call->closing = true;
+    if (doubt == NULL)
+        return;
+    http_fail(&call->request, 400, "%s", doubt);
+    call->closing = true;
+}
+
+// check_request fails a request that is not to be read on.
+static void check_request(struct call *call, const char *version)
+{
+    struct http_request *request = &call->request;
+    check_head(call, version);
+    if (request->answer.status == 0)
+        find_route(request, call->method, call->server->options);
+    if (request->answer.status == 0)
+        http_access_check(call);
+    if (request->answer.status == 0)
+        check_length(call);
+    call->sender = request->who.index;
+    if (request->answer.status == 0)
+        connections_use(&call->server->connections, call->watched, CONNECTION_BUSY);
+    if (request->answer.status == 0 && request->route->begin != NULL)
+        request->route->begin(request);
 }
 
 static struct call *begin_call(struct http_server *server,
@@ -307,6 +162,7 @@ static struct call *begin_call(struct http_server *server,
     call->method = method;
     call->begun_ms = moment_now();
     call->server = server;
+    call->options = server->options;
     call->connection = connection;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -319,18 +175,35 @@ static struct call *begin_call(struct http_server *server,
 
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_parameter,
                               request);
-    request->content_encoding = request_header(call, "Content-Encoding");
-    request->host = request_header(call, "Host");
-    const char *scheme = request_header(call, "X-Forwarded-Proto");
+    request->content_encoding = http_header(call, "Content-Encoding");
+    request->host = http_header(call, "Host");
+    const char *scheme = http_header(call, "X-Forwarded-Proto");
     request->secure = scheme != NULL && strcmp(scheme, "https") == 0;
-    find_route(request, method, server->options);
-    if (request->answer.status == 0)
-        check_access(call);
-    if (request->answer.status == 0)
-        check_length(call);
-    if (request->answer.status == 0 && request->route->begin != NULL)
-        request->route->begin(request);
     return call;
+}
+
+// release_body frees what is kept of a body.
+static void release_body(struct call *call)
+{
+    load_give_back(call->options->load, call->sender, call->kept);
+    call->kept = 0;
+    text_deinit(&call->request.body);
+}
+
+// keep_body keeps a piece of a body if all bodies together are not too much. A body
+// that is refused takes no room while the rest of it comes.
+static void keep_body(struct call *call, const char *bytes, size_t size)
+{
+    struct http_request *request = &call->request;
+    if (!load_take(call->options->load, call->sender, call->kept, size)) {
+        release_body(call);
+        http_later(request, 429, 0, "too much is being sent at once, send it later");
+        return;
+    }
+    call->kept += size;
+    text_append(&request->body, bytes, size);
+    if (!text_ok(&request->body))
+        http_fail(request, 503, "out of memory");
 }
 
 // take_request_body takes a piece of the body. A refused body is still read up to a
@@ -354,9 +227,7 @@ static enum MHD_Result take_request_body(struct call *call, const char *bytes,
         request->route->body(request, bytes, size);
         return MHD_YES;
     }
-    text_append(&request->body, bytes, size);
-    if (!text_ok(&request->body))
-        http_fail(request, 503, "out of memory");
+    keep_body(call, bytes, size);
     return MHD_YES;
 }
 
@@ -390,13 +261,13 @@ static void tell_request(struct call *call, size_t sent)
 {
     struct http_seen seen = { .method = call->method,
                               .path = call->request.path,
-                              .forwarded = request_header(call, "X-Forwarded-For"),
+                              .forwarded = http_header(call, "X-Forwarded-For"),
                               .status = call->request.answer.status,
                               .received = call->received,
                               .sent = sent,
                               .duration_ms = moment_now() - call->begun_ms,
                               .who = &call->request.who };
-    write_peer_address(call, seen.from, sizeof(seen.from));
+    http_peer_address(call, seen.from, sizeof(seen.from));
     call->server->options->observe(call->request.context, &seen);
 }
 
@@ -407,7 +278,7 @@ static enum MHD_Result send_answer(struct call *call)
     if (!text_ok(&answer->body))
         http_fail(request, 503, "the answer does not fit into memory");
     bool compressed = !answer->is_file &&
-                      compress_wanted(request_header(call, "Accept-Encoding")) &&
+                      compress_wanted(http_header(call, "Accept-Encoding")) &&
                       compress_answer(&answer->body);
     size_t sent = answer->is_file ? answer->file_size : answer->body.size;
     struct MHD_Response *response =
@@ -418,6 +289,8 @@ static enum MHD_Result send_answer(struct call *call)
         return MHD_NO;
     answer->body = (struct text){ 0 }; // the response owns it now
     add_headers(response, request);
+    if (call->closing)
+        MHD_add_response_header(response, "Connection", "close");
     if (compressed)
         MHD_add_response_header(response, "Content-Encoding", "gzip");
     if (!answer->is_file)
@@ -438,17 +311,17 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *version, const char *bytes, size_t *size,
                                   void **state)
 {
-    (void)version;
     struct call *call = *state;
     if (call == NULL) {
         call = begin_call(context, connection, url, method);
         *state = call;
         if (call == NULL)
             return MHD_NO;
+        check_request(call, version);
         // A client that asks first (Expect: 100-continue) is refused before it sends
         // the body.
         return call->request.answer.status != 0 &&
-                       request_header(call, "Expect") != NULL
+                       (call->closing || http_header(call, "Expect") != NULL)
                    ? send_answer(call)
                    : MHD_YES;
     }
@@ -480,9 +353,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         return;
     // The connection stays open for another request.
     connections_allow(&server->connections, call->watched, HEAD_MS);
+    connections_use(&server->connections, call->watched, CONNECTION_IDLE);
     if (call->request.state_destroy != NULL)
         call->request.state_destroy(call->request.state);
-    text_deinit(&call->request.body);
+    release_body(call);
     text_deinit(&call->request.answer.body);
     text_deinit(&call->request.answer.cookie);
     free(call);
@@ -519,7 +393,7 @@ enum ch_status http_start(const struct http_options *options, struct http_server
     if (server == NULL)
         return CH_ERR_NO_MEMORY;
     server->options = options;
-    connections_init(&server->connections);
+    connections_init(&server->connections, CONNECTIONS_EASY);
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
     server->daemon = MHD_start_daemon(
@@ -527,8 +401,9 @@ enum ch_status http_start(const struct http_options *options, struct http_server
         NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_END);
     if (server->daemon == NULL) {
         http_stop(server);
         return CH_ERR_IO;
@@ -547,11 +422,13 @@ void http_quiesce(struct http_server *server, int timeout_ms)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += timeout_ms / 1000;
+    pthread_mutex_lock(&server->lock);
     // A client that connects now is refused and not left waiting. MHD_quiesce_daemon
     // (0.9.75) would abort when a thread of the pool closes the socket at the same
-    // moment.
-    (void)shutdown(server->options->listen_fd, SHUT_RDWR);
-    pthread_mutex_lock(&server->lock);
+    // moment. The pool's threads spin on the socket until the end, so only if there is
+    // anything to wait for.
+    if (server->under_way != 0)
+        (void)shutdown(server->options->listen_fd, SHUT_RDWR);
     int result = 0;
     while (server->under_way != 0 && result == 0)
         result = pthread_cond_timedwait(&server->idle, &server->lock, &until);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/server/http_call.h"
+
+// is_from_proxy says whether the proxy that is trusted sent the request.
+static bool is_from_proxy(struct call *call)
+{
+    const struct access *access = call->options->access;
+    char peer[64];
+    if (access->proxy == NULL)
+        return false;
+    http_peer_address(call, peer, sizeof(peer));
+    return strcmp(peer, access->proxy) == 0;
+}
+
+void http_peer(struct http_request *request, char *out, size_t size)
+{
+    struct call *call = (struct call *)request;
+    const char *forwarded = http_header(call, "X-Forwarded-For");
+    http_peer_address(call, out, size);
+    if (forwarded == NULL || !is_from_proxy(call))
+        return;
+    // The proxy itself wrote the last address; those before it are a stranger's words.
+    const char *last = strrchr(forwarded, ',');
+    last = last != NULL ? last + 1 : forwarded;
+    snprintf(out, size, "%s", last + strspn(last, " "));
+}
+
+// name_user takes the user that a proxy names, and says whether one is named. A header
+// from elsewhere is an attempt to be somebody else.
+static bool name_user(struct call *call)
+{
+    struct access *access = call->options->access;
+    struct http_request *request = &call->request;
+    const char *name =
+        access->user_header != NULL ? http_header(call, access->user_header) : NULL;
+    if (name == NULL)
+        return false;
+    if (!is_from_proxy(call))
+        http_fail(request, 403, "only the proxy that is trusted names users");
+    else if (!access_find_name(access, name, &request->who))
+        http_fail(request, 403, "no user of this name is known here");
+    return true;
+}
+
+// identify finds out who sent the request, in a way that its route accepts.
+static bool identify(struct call *call)
+{
+    const struct http_options *options = call->options;
+    struct access_grant *who = &call->request.who;
+    bool browser = call->request.route->access != HTTP_WRITE;
+    if (!access_needed(options->access)) {
+        *who = access_anybody();
+        return true;
+    }
+    if (browser && name_user(call))
+        return true;
+    if (access_authorized(options->access, http_header(call, "Authorization"), browser,
+                          who))
+        return true;
+    const char *cookie = browser ? http_cookie(&call->request) : NULL;
+    return cookie != NULL && options->session(options->context, cookie, who);
+}
+
+// check_scopes fails the request of who may not do this.
+static void check_scopes(struct call *call)
+{
+    const struct http_request *request = &call->request;
+    char scopes[64];
+    if (request->answer.status != 0 ||
+        (request->who.scopes & request->route->scopes) != 0)
+        return;
+    access_write_scopes(request->route->scopes, scopes, sizeof(scopes));
+    http_fail(&call->request, 403, "this token lacks the scope %s", scopes);
+}
+
+void http_access_check(struct call *call)
+{
+    struct access *tokens = call->options->access;
+    enum http_access access = call->request.route->access;
+    const char *site = http_header(call, "Sec-Fetch-Site");
+    const char *host = http_header(call, "Host");
+    bool form = access == HTTP_FORM || access == HTTP_LOGIN;
+    if (access == HTTP_OPEN)
+        return;
+    if (!access_needed(tokens) && !access_host_ok(host))
+        http_fail(&call->request, 403,
+                  "without a token file the collector answers to an address or"
+                  " localhost alone");
+    else if (access != HTTP_LOGIN && !identify(call))
+        http_fail(&call->request, 401, "a valid token is needed");
+    else if (form && !access_same_origin(site, http_header(call, "Origin"), host))
+        http_fail(&call->request, 403, "only pages of this collector may send forms");
+    else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
+             strcmp(site, "same-origin") != 0)
+        http_fail(&call->request, 403, "pages of other sites may not send");
+    else if (access != HTTP_LOGIN)
+        check_scopes(call);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/http_call.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "collector/store/moment.h"
+
+const char *http_parameter_value(const struct http_request *request, const char *key)
+{
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        if (strcmp(request->parameters[i].key, key) == 0)
+            return request->parameters[i].value;
+    }
+    return NULL;
+}
+
+// is_page says whether people view this URL: then its failures are pages too.
+static bool is_page(const struct http_request *request)
+{
+    if (request->route != NULL)
+        return request->route->page;
+    return strncmp(request->path, "/api/", 5) != 0;
+}
+
+static void answer_sentence(struct http_request *request, unsigned status,
+                            const char *sentence)
+{
+    struct http_answer *answer = &request->answer;
+    text_clear(&answer->body);
+    answer->status = status;
+    if (is_page(request)) {
+        answer->content_type = "text/html; charset=utf-8";
+        text_append_string(&answer->body, sentence);
+        const struct call *call = (const struct call *)request;
+        call->options->fail_page(request);
+        return;
+    }
+    answer->content_type = "application/json";
+    // A sentence that was cut inside a character is not UTF-8; json_pack then returns
+    // NULL.
+    json_t *error = json_pack("{s:s}", "error", sentence);
+    char *dumped = json_dumps(error, JSON_COMPACT);
+    json_decref(error);
+    text_append_string(&answer->body, dumped != NULL ? dumped : "{\"error\":\"\"}");
+    free(dumped);
+}
+
+void http_fail(struct http_request *request, unsigned status, const char *format, ...)
+{
+    char sentence[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    answer_sentence(request, status, sentence);
+}
+
+void http_later(struct http_request *request, unsigned status, unsigned wait_s,
+                const char *format, ...)
+{
+    char sentence[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    answer_sentence(request, status, sentence);
+    struct load *load = ((struct call *)request)->options->load;
+    request->answer.retry_after_s =
+        wait_s != 0 ? load_spread(wait_s) : load_refuse(load, moment_now());
+}
+
+void http_suspend(struct http_request *request)
+{
+    struct call *call = (struct call *)request;
+    call->suspended = true;
+    MHD_suspend_connection(call->connection);
+}
+
+void http_resume(struct http_request *request)
+{
+    MHD_resume_connection(((struct call *)request)->connection);
+}
+
+const char *http_header(struct call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
+
+void http_peer_address(struct call *call, char *out, size_t size)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    socklen_t length = info == NULL ? 0
+                       : info->client_addr->sa_family == AF_INET
+                           ? sizeof(struct sockaddr_in)
+                           : sizeof(struct sockaddr_in6);
+    if (length == 0 || getnameinfo(info->client_addr, length, out, (socklen_t)size,
+                                   NULL, 0, NI_NUMERICHOST) != 0)
+        snprintf(out, size, "?");
+}
+
+const char *http_cookie(struct http_request *request)
+{
+    return MHD_lookup_connection_value(((struct call *)request)->connection,
+                                       MHD_COOKIE_KIND, ACCESS_COOKIE);
+}
