@@ -51,8 +51,8 @@ struct jit_relocation {
     bool distance;
 };
 
-// find_relocation: the types that assemblers use in call frame information.
-static const struct jit_relocation *find_relocation(uint16_t machine, uint32_t type)
+// find_jit_relocation: the types that assemblers use in call frame information.
+static const struct jit_relocation *find_jit_relocation(uint16_t machine, uint32_t type)
 {
     static const struct jit_relocation known[] = {
         { ELF_X86_64, 1, 8, false },    { ELF_X86_64, 2, 4, true },
@@ -94,7 +94,7 @@ static void relocate_section(const struct elf_view *view,
         if (elf_next_relocation(view, true, &c, &one) != CH_OK)
             return;
         const struct jit_relocation *how =
-            find_relocation(view->header.machine, one.type);
+            find_jit_relocation(view->header.machine, one.type);
         if (how == NULL || section->size < how->size ||
             one.offset > section->size - how->size ||
             !relocation_target(view, &symbols, one.symbol, &value))

@@ -238,8 +238,8 @@ static bool inlined_function(const struct v8 *v8, const struct inlining *inlinin
         return true; // the function itself
     if (!v8_field(&v8->heap, inlining->literals, V8_LENGTH, &field) ||
         !v8_small(field, &count) || literal < 0 || literal >= count ||
-        !v8_field(&v8->heap, inlining->literals,
-                  v8->heap.layout.array_data + 8 * (int64_t)literal, &field))
+        !v8_field(&v8->heap, inlining->literals, V8_DATA + 8 * (int64_t)literal,
+                  &field))
         return false;
     *out_shared = field & ~(uint64_t)V8_WEAK;
     return v8_type(&v8->heap, *out_shared) == v8->heap.layout.type_shared;
@@ -253,13 +253,11 @@ static bool open_inlining(const struct v8 *v8, const struct v8_code *code,
     uint64_t calls;
     return v8_field(&v8->heap, code->object, V8_CODE_DEOPT, &deopt) &&
            v8_type(&v8->heap, deopt) == layout->type_array &&
-           v8_field(&v8->heap, deopt, layout->array_data + 8 * V8_DEOPT_LITERALS,
+           v8_field(&v8->heap, deopt, V8_DATA + 8 * V8_DEOPT_LITERALS,
                     &out->literals) &&
            v8_type(&v8->heap, out->literals) >= 0 &&
-           v8_field(&v8->heap, deopt, layout->array_data + 8 * V8_DEOPT_SHARED,
-                    &out->shared) &&
-           v8_field(&v8->heap, deopt, layout->array_data + 8 * V8_DEOPT_INLINED,
-                    &calls) &&
+           v8_field(&v8->heap, deopt, V8_DATA + 8 * V8_DEOPT_SHARED, &out->shared) &&
+           v8_field(&v8->heap, deopt, V8_DATA + 8 * V8_DEOPT_INLINED, &calls) &&
            (out->calls = v8_bytes(&v8->heap, calls, V8_TABLE_MAX, &out->size)) != NULL;
 }
 
@@ -341,10 +339,10 @@ static void collect_function(struct v8 *v8, const struct v8_frame *frame,
     add_function(v8, table, shared, -1);
 }
 
-// function_at finds the function of a frame. A frame that is none of a function has the
-// number of its type instead of a context.
-static bool function_at(const struct v8 *v8, const struct v8_frame *frame,
-                        uint64_t *out_function, uint64_t *out_shared, bool *out_exit)
+// v8_function_at finds the function of a frame. A frame that is none of a function has
+// the number of its type instead of a context.
+static bool v8_function_at(const struct v8 *v8, const struct v8_frame *frame,
+                           uint64_t *out_function, uint64_t *out_shared, bool *out_exit)
 {
     const struct v8_layout *layout = &v8->heap.layout;
     uint64_t type;
@@ -378,7 +376,7 @@ uint32_t v8_collect(struct v8 *v8, const struct v8_frame *frame,
     uint64_t shared;
     uint64_t progress = 0;
     bool exit;
-    if (v8->image == NULL || !function_at(v8, frame, &function, &shared, &exit))
+    if (v8->image == NULL || !v8_function_at(v8, frame, &function, &shared, &exit))
         return INTERPRETED_NONE;
     (void)!memory_read_word(v8->heap.reader, frame->fp + v8->heap.layout.frame_offset,
                             &progress);

@@ -12,7 +12,6 @@ enum {
     V8_WORD = 8,
     V8_OBJECT_MAX = 1024,
     V8_FRAME_MAX = 256,
-    V8_SMALL_SHIFT = 31,
     V8_NOT_STRING = 0x80,
 };
 
@@ -30,7 +29,6 @@ struct v8_number {
 
 static const struct v8_number v8_numbers[] = {
     NUMBER(tagged_size, V8_ANY, "TaggedSize"),
-    NUMBER(smi_shift, V8_ANY, "SmiShiftSize"),
     NUMBER(frame_type, V8_FROM_FRAME, "off_fp_context_or_frame_type"),
     NUMBER(frame_function, V8_FROM_FRAME, "off_fp_function"),
     NUMBER(frame_bytecode, V8_FROM_FRAME, "off_fp_bytecode_array"),
@@ -48,10 +46,7 @@ static const struct v8_number v8_numbers[] = {
     NUMBER(script_name, V8_IN_OBJECT, "class_Script__name__Object"),
     NUMBER(script_source, V8_IN_OBJECT, "class_Script__source__Object"),
     NUMBER(script_line_ends, V8_IN_OBJECT, "class_Script__line_ends__Object"),
-    NUMBER(array_data, V8_IN_OBJECT, "class_FixedArray__data__uintptr_t"),
     NUMBER(bytecode_data, V8_IN_OBJECT, "class_BytecodeArray__data__uintptr_t"),
-    NUMBER(string_length, V8_IN_OBJECT, "class_String__length__int32_t"),
-    NUMBER(string_data, V8_IN_OBJECT, "class_SeqOneByteString__chars__char"),
     NUMBER(scope_locals, V8_IN_OBJECT, "scopeinfo_idx_ncontextlocals"),
     NUMBER(scope_first, V8_IN_OBJECT, "scopeinfo_idx_first_vars"),
     NUMBER(type_function, V8_TYPE, "type_JSFunction__JS_FUNCTION_TYPE"),
@@ -96,8 +91,7 @@ enum ch_status v8_layout_take(v8_number_fn *number, void *context,
         memcpy((char *)&layout + one->at, &value, sizeof(value));
     }
     // Words that are compressed, and kinds of texts as they were once, are not read.
-    if (layout.tagged_size != V8_WORD || layout.smi_shift != V8_SMALL_SHIFT ||
-        layout.first_not_string != V8_NOT_STRING)
+    if (layout.tagged_size != V8_WORD || layout.first_not_string != V8_NOT_STRING)
         return CH_ERR_UNSUPPORTED;
     *out = layout;
     return CH_OK;
@@ -109,8 +103,8 @@ struct v8_image {
     const struct target_image *image;
 };
 
-// read_number is a v8_number_fn over struct v8_image.
-static bool read_number(void *context, const char *name, int32_t *out)
+// read_v8_number is a v8_number_fn over struct v8_image.
+static bool read_v8_number(void *context, const char *name, int32_t *out)
 {
     const struct v8_image *from = context;
     char symbol[128];
@@ -125,7 +119,7 @@ enum ch_status v8_layout_read(const struct memory_reader *reader,
 {
     struct v8_image from = { reader, image };
     int32_t tag;
-    if (!read_number(&from, v8_numbers[0].name, &tag))
+    if (!read_v8_number(&from, v8_numbers[0].name, &tag))
         return CH_ERR_NOT_FOUND;
-    return v8_layout_take(read_number, &from, out);
+    return v8_layout_take(read_v8_number, &from, out);
 }

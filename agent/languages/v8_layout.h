@@ -11,7 +11,6 @@
 // nothing is looked up that follows from others.
 struct v8_layout {
     int32_t tagged_size;
-    int32_t smi_shift;
     int32_t frame_type; // from a frame pointer, as are the next three
     int32_t frame_function;
     int32_t frame_bytecode;
@@ -25,10 +24,7 @@ struct v8_layout {
     int32_t script_name;
     int32_t script_source;
     int32_t script_line_ends;
-    int32_t array_data;
     int32_t bytecode_data;
-    int32_t string_length;
-    int32_t string_data;  // of a text, or what it has instead
     int32_t scope_locals; // words after the map, as is the next
     int32_t scope_first;
     int32_t type_function; // the first of those of functions

@@ -53,9 +53,8 @@ uint8_t *v8_bytes(const struct v8_heap *heap, uint64_t word, size_t limit,
         size < 0 || (size_t)size > limit)
         return NULL;
     uint8_t *bytes = malloc((size_t)size + 1);
-    if (bytes == NULL ||
-        memory_read(heap->reader, word - V8_TAG + (uint64_t)heap->layout.array_data,
-                    bytes, (size_t)size) != CH_OK) {
+    if (bytes == NULL || memory_read(heap->reader, word - V8_TAG + V8_DATA, bytes,
+                                     (size_t)size) != CH_OK) {
         free(bytes);
         return NULL;
     }
@@ -96,7 +95,7 @@ static bool is_v8_text(const struct v8_heap *heap, uint64_t word)
 static bool read_v8_parts(const struct v8_heap *heap, uint64_t word, int32_t kind,
                           struct v8_string *out)
 {
-    int64_t at = heap->layout.string_data;
+    int64_t at = V8_DATA;
     uint64_t second = 0;
     int32_t first;
     if (!v8_field(heap, word, at, &out->whole) ||
@@ -128,13 +127,13 @@ static bool read_v8_string(const struct v8_heap *heap, uint64_t word,
     int32_t type = v8_type(heap, word);
     *out = (struct v8_string){ 0 };
     if (type < 0 || type >= layout->first_not_string ||
-        memory_read(heap->reader, word - V8_TAG + (uint64_t)layout->string_length,
-                    length, sizeof(length)) != CH_OK)
+        memory_read(heap->reader, word - V8_TAG + V8_TEXT_LENGTH, length,
+                    sizeof(length)) != CH_OK)
         return false;
     struct cursor c = cursor_over(length, sizeof(length));
     out->length = cursor_u32(&c);
     out->two_bytes = (type & V8_ONE_BYTE) == 0;
-    out->data = word - V8_TAG + (uint64_t)layout->string_data;
+    out->data = word - V8_TAG + V8_DATA;
     int32_t kind = type & V8_KIND;
     return kind == V8_SEQUENTIAL || read_v8_parts(heap, word, kind, out);
 }
@@ -279,8 +278,7 @@ static uint32_t line_by_ends(const struct v8_heap *heap, uint64_t ends, int32_t 
     for (int32_t high = count; low < high;) {
         int32_t middle = low + (high - low) / 2;
         int32_t end;
-        if (!v8_field(heap, ends, heap->layout.array_data + 8 * (int64_t)middle,
-                      &field) ||
+        if (!v8_field(heap, ends, V8_DATA + 8 * (int64_t)middle, &field) ||
             !v8_small(field, &end))
             return 0;
         if (end < offset)

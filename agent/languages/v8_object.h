@@ -6,14 +6,16 @@
 #include "agent/languages/v8_layout.h"
 #include "base/text.h"
 
-// What every object has, and every array, and what the words of references end in; the
-// limits of a source that is searched for ends of lines, and of the characters of a
-// name.
+// Where words have 8 bytes: what every object has, and every array, and every text;
+// what the words of references end in. The limits of a source that is searched for ends
+// of lines, and of the characters of a name.
 enum {
     V8_TAG = 1,
     V8_TAG_MASK = 3,
     V8_MAP = 0,
     V8_LENGTH = 8,
+    V8_TEXT_LENGTH = 12,
+    V8_DATA = 16, // of an array, and of a text, or what it has instead
     V8_SOURCE_MAX = 4 << 20,
     V8_NAME_MAX = 1024,
 };

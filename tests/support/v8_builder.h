@@ -60,7 +60,6 @@ struct v8_metadata {
 
 static const struct v8_metadata v8_metadata_11[] = {
     { "TaggedSize", 8 },
-    { "SmiShiftSize", 31 },
     { "off_fp_context_or_frame_type", -8 },
     { "off_fp_function", -16 },
     { "off_fp_bytecode_array", -32 },
@@ -74,10 +73,7 @@ static const struct v8_metadata v8_metadata_11[] = {
     { "class_Script__source__Object", 8 },
     { "class_Script__name__Object", 16 },
     { "class_Script__line_ends__Object", 56 },
-    { "class_FixedArray__data__uintptr_t", 16 },
     { "class_BytecodeArray__data__uintptr_t", 54 },
-    { "class_String__length__int32_t", 12 },
-    { "class_SeqOneByteString__chars__char", 16 },
     { "scopeinfo_idx_ncontextlocals", 2 },
     { "scopeinfo_idx_first_vars", 3 },
     { "type_JSFunction__JS_FUNCTION_TYPE", 2066 },
