@@ -31,6 +31,7 @@ DEEP = 9
 NULL_KEY = 10
 TAKEN = 12
 BAD_MEMORY = tuple(range(70, 80))
+CRASHED_SESSIONS = 5 # of the newest release's 1,000
 WORDS = ("cart", "price", "stock", "order", "session", "mail", "route", "token", "page",
          "index", "cache", "queue", "user", "file", "image", "tax", "audit", "ledger")
 ACTS = ("add", "find", "drop", "read", "write", "merge", "parse", "send", "load")
@@ -136,6 +137,26 @@ class Monday:
             decide(collector, group, status="resolved", release="1.2.0")
         send_all(collector, back)
         decide(collector, TAKEN, assignee="kim", note="waits for the new driver")
+        self.send_starts(collector)
+
+    def send_starts(self, collector):
+        """What two machines counted yesterday: 1,000 starts of each release."""
+        for number, release in enumerate(RELEASES):
+            for host in HOSTS[:2]:
+                self.number += 1
+                answer = collector.json("POST", "/api/v1/starts", json.dumps(
+                    {"id": sample_reports.report_id(self.number), "release": release,
+                     "host": host, "day": self.now // DAY - 1, "starts": 500,
+                     "ends": 480 + number}))
+                assert answer[0] == 201, answer
+        for number in range(CRASHED_SESSIONS):
+            report = json.loads(json.dumps(self.reports[-1]))
+            self.number += 1
+            report.update(id=sample_reports.report_id(self.number), release=NEWEST,
+                          session=f"{number + 1:016x}")
+            report["host"]["hostname"] = HOSTS[0]
+            send_all(collector, [report])
+            self.reports.append(report)
 
     def is_back(self, report):
         return (report["release"] == NEWEST and

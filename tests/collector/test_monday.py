@@ -4,7 +4,7 @@
 # test_monday COLLECTOR FOLDER: what a team asks on Monday morning, about the fleet
 # of monday_reports.py. Each question is answered in Chromium without JavaScript within
 # three clicks, and by one request to the API. Screenshots are left in FOLDER. All 6,000
-# reports with CRASHHOOK_FULL=1, else 1,200. Where CRASHHOOK_TEST_POSTGRESQL names a database,
+# reports and 42 screenshots with CRASHHOOK_FULL=1, else 1,200 and 14. Where CRASHHOOK_TEST_POSTGRESQL names a database,
 # that is the store.
 
 import gzip
@@ -14,13 +14,15 @@ import sys
 import unittest
 import urllib.parse
 
+import accessibility
 import monday_reports
 from browser import Browser
 from monday_reports import fingerprint_of, function_of
 from running import Collector
 
 BINARY, FOLDER = None, None
-COUNT = 6000 if os.environ.get("CRASHHOOK_FULL") == "1" else 1200
+FULL = os.environ.get("CRASHHOOK_FULL") == "1"
+COUNT = 6000 if FULL else 1200
 PAGE_MAX = 60 * 1024
 CLICKS_MAX = 3
 SIZES = ((1440, 1100), (768, 1100), (360, 740))
@@ -196,6 +198,20 @@ class Monday(unittest.TestCase):
         counts = [group["filtered_count"] for group in groups]
         self.assertEqual(counts, sorted(counts, reverse=True))
 
+    def test_how_good_a_release_is(self):
+        self.start()
+        part = self.text().split("Without a crash")[1]
+        share = 1 - monday_reports.CRASHED_SESSIONS / 1000
+        self.assertIn(f"{100 * share:.1f}\u2009%", part)
+        self.assertIn("1\u2009000 sessions", part)
+        _, answer = self.collector.json("GET",
+                                        "/api/v1/starts?release=" + monday_reports.NEWEST)
+        rows = answer["starts"]
+        self.assertEqual({row["host"] for row in rows}, set(monday_reports.HOSTS[:2]))
+        self.assertEqual(sum(row["crashes"] for row in rows),
+                         monday_reports.CRASHED_SESSIONS)
+        self.assertEqual(sum(row["starts"] for row in rows), 1000)
+
     def test_who_takes_it_and_what_was_decided(self):
         taken = fingerprint_of(monday_reports.TAKEN)
         self.start()
@@ -286,10 +302,17 @@ class Monday(unittest.TestCase):
             if link.split("q=")[1].startswith(named):
                 self.assertIn(function_of(monday_reports.EVERYWHERE).encode(), page, link)
 
-    def test_pages_fit_every_width_in_light_and_dark(self):
-        pages = {"overview": "/", "list": "/groups?q=program:shopd&sort=count",
-                 "group": "/groups/" + fingerprint_of(monday_reports.DEEP)}
-        for name, path in pages.items():
+    def every_page(self):
+        of_group = [report["id"] for report in self.monday.reports if report["fingerprint"]
+                    == fingerprint_of(monday_reports.EVERYWHERE)]
+        return {"overview": "/", "list": "/groups?q=program:shopd&sort=count",
+                "group": "/groups/" + fingerprint_of(monday_reports.DEEP),
+                "report": "/reports/" + of_group[-1], "alerts": "/alerts",
+                "compare": f"/compare?r={of_group[0]}&r={of_group[-1]}",
+                "access": "/access"}
+
+    def test_pages_fit_every_width_in_light_and_dark_and_can_be_read_by_all(self):
+        for name, path in self.every_page().items():
             for width, height in SIZES:
                 for dark in (False, True):
                     self.browser.look(width, height, dark)
@@ -297,9 +320,27 @@ class Monday(unittest.TestCase):
                     wide = self.browser.evaluate("document.documentElement.scrollWidth")
                     self.assertLessEqual(wide, width, (name, width))
                     shade = "dark" if dark else "light"
-                    self.browser.screenshot(
-                        os.path.join(FOLDER, f"monday_{name}_{width}_{shade}.png"), True)
+                    with self.subTest(name, width=width, shade=shade):
+                        self.assertEqual(accessibility.problems(self.browser), [])
+                    if FULL or width == SIZES[0][0]:
+                        self.browser.screenshot(
+                            os.path.join(FOLDER, f"monday_{name}_{width}_{shade}.png"), True)
         self.browser.look(1440, 1100, False)
+
+    def test_the_check_of_pages_finds_what_is_wrong(self):
+        self.start("/alerts")
+        for change, words in (
+                ("document.querySelector('h1').remove()", "not one h1"),
+                ("document.querySelector('main').insertAdjacentHTML('beforeend',"
+                 " '<input name=x>')", "no name"),
+                ("(() => { const e = document.createElement('p'); e.innerText = 'x';"
+                 " e.style.color = '#777'; e.style.background = '#666';"
+                 " document.querySelector('main').append(e); })()", "contrast"),
+                ("document.body.insertAdjacentHTML('beforeend', '<p>x</p>')",
+                 "text in no landmark")):
+            self.browser.evaluate(change)
+            found = accessibility.problems(self.browser)
+            self.assertTrue(any(problem.startswith(words) for problem in found), words)
 
 
 class Bulk(unittest.TestCase):
