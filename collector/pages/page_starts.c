@@ -7,6 +7,7 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
 #include "collector/store/moment.h"
+#include "collector/store/release_order.h"
 #include "collector/store/store_starts.h"
 
 enum { RELEASES_SUMMED = 64, RELEASES_SHOWN = 8, SINCE_DAYS = 30, PER_MILLE = 1000 };
@@ -24,6 +25,22 @@ struct start_sums {
     size_t count;
 };
 
+// insert_release makes room for a release before the first one that is older.
+static size_t insert_release(struct start_sums *sums, const char *release)
+{
+    size_t at = 0;
+    int order = 0;
+    while (at < sums->count &&
+           !(release_order(release, sums->list[at].release, &order) && order > 0))
+        at++;
+    memmove(&sums->list[at + 1], &sums->list[at],
+            (sums->count - at) * sizeof(sums->list[0]));
+    sums->list[at] = (struct summed){ 0 };
+    entry_copy(sums->list[at].release, sizeof(sums->list[at].release), release);
+    sums->count++;
+    return at;
+}
+
 static void add_start_row(void *context, const struct store_start_row *row)
 {
     struct start_sums *sums = context;
@@ -32,11 +49,8 @@ static void add_start_row(void *context, const struct store_start_row *row)
         i++;
     if (i == RELEASES_SUMMED)
         return;
-    if (i == sums->count) {
-        sums->list[i] = (struct summed){ 0 };
-        entry_copy(sums->list[i].release, sizeof(sums->list[i].release), row->release);
-        sums->count++;
-    }
+    if (i == sums->count)
+        i = insert_release(sums, row->release);
     sums->list[i].starts += row->starts;
     sums->list[i].ends += row->ends;
     sums->list[i].crashes += row->crashes;

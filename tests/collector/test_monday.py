@@ -204,6 +204,8 @@ class Monday(unittest.TestCase):
         share = 1 - monday_reports.CRASHED_SESSIONS / 1000
         self.assertIn(f"{100 * share:.1f}\u2009%", part)
         self.assertIn("1\u2009000 sessions", part)
+        places = [part.index(release) for release in monday_reports.RELEASES]
+        self.assertEqual(places, sorted(places, reverse=True))
         _, answer = self.collector.json("GET",
                                         "/api/v1/starts?release=" + monday_reports.NEWEST)
         rows = answer["starts"]
