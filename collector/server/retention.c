@@ -7,6 +7,7 @@
 
 #include "collector/server/background.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_outage.h"
 #include "collector/store/store_people.h"
 #include "collector/store/store_rest.h"
 
@@ -18,7 +19,7 @@ struct retention {
     struct store_retention limits;
     struct store_project_retention projects[ACCESS_PROJECTS];
     int64_t word;     // that the sweep of words has come to
-    int64_t sweep_ms; // when the next one is due
+    int64_t sweep_ms; // when the next one is due, the first soon after the start
     retention_complain_fn *complain;
     pthread_t thread;
     struct background background;
@@ -83,7 +84,7 @@ static void *retention_main(void *context)
         }
         if (status == CH_OK && !more)
             status = sweep_once_a_day(retention, &more, error);
-        if (status != CH_OK)
+        if (status != CH_OK && !store_gave_up(retention->store))
             retention->complain(error);
         int rest_ms = store_rest_ms(retention->store, moment_now() - began_ms);
         wait_ms = status != CH_OK ? TROUBLE_MS : more ? rest_ms : LOOK_MS;
@@ -109,6 +110,7 @@ enum ch_status retention_create(struct store *store,
     *retention =
         (struct retention){ .store = store, .access = access, .complain = complain };
     retention->limits = *limits;
+    retention->sweep_ms = moment_now() + ROUND_MS;
     background_init(&retention->background);
     if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
         free_retention(retention);

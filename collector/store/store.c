@@ -132,6 +132,11 @@ void store_give_up(struct store *store)
     store->given_up = true;
 }
 
+bool store_gave_up(const struct store *store)
+{
+    return store->given_up;
+}
+
 static enum ch_status do_nothing(struct sql *sql, void *context)
 {
     (void)context;

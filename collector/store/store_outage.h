@@ -3,6 +3,8 @@
 // A store whose database may be gone: whether it can be written to, and how not to wait
 // for it any more.
 #pragma once
+#include <stdbool.h>
+
 #include "collector/store/store.h"
 
 // store_check takes part in writing without changing anything. On failure error says
@@ -13,3 +15,6 @@ CH_CHECKED enum ch_status store_check(struct store *store,
 // store_give_up ends the waits of all calls, on whichever thread, and lets no other
 // transaction begin: the collector has to stop.
 void store_give_up(struct store *store);
+
+// store_gave_up says whether that was done: what fails from then on is no trouble.
+bool store_gave_up(const struct store *store);
