@@ -2,8 +2,10 @@
 #include "agent/attach.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "agent/context.h"
 #include "agent/raw_report.h"
 #include "base/clock.h"
 
@@ -18,12 +20,16 @@ enum ch_status attach_report(pid_t pid, const struct settings *settings,
     char id[REPORT_ID_SIZE];
     report_id_make(clock_now_ms(CLOCK_REALTIME), id);
 
+    struct context_page *context = calloc(1, sizeof(*context));
     enum ch_status status = capture_take(&capture, pid);
+    if (status == CH_OK && context != NULL && context_find(&capture, context) == CH_OK)
+        capture.context = context;
     if (status == CH_OK)
         status = raw_report_write(&capture, id, -1, out);
     int error = errno;
     capture_release(&capture);
     capture_deinit(&capture);
+    free(context);
     errno = error;
     return status;
 }

@@ -82,6 +82,20 @@ enum ch_status context_read(const struct memory_reader *memory, uint64_t address
     return status == CH_OK ? context_read_tables(memory, address, out) : status;
 }
 
+enum ch_status context_find(struct capture *capture, struct context_page *out)
+{
+    size_t at = 0;
+    uint64_t place;
+    uint64_t page = 0;
+    while (capture_next_place(capture, PLACE_CONTEXT, sizeof(page), &at, &place)) {
+        if (memory_read_word(&capture->reader, place, &page) == CH_OK &&
+            context_read(&capture->reader, page, out) == CH_OK)
+            return CH_OK;
+        *out = (struct context_page){ 0 };
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
 // Keys are written without escapes: other characters are replaced, and long keys cut.
 enum { KEY_MAX = 127 };
 

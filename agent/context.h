@@ -16,6 +16,11 @@
 CH_CHECKED enum ch_status context_read(const struct memory_reader *memory,
                                        uint64_t address, struct context_page *out);
 
+// context_find reads the page of a process that has not told where it is, by the notes
+// in its images. CH_ERR_NOT_FOUND: it has none.
+CH_CHECKED enum ch_status context_find(struct capture *capture,
+                                       struct context_page *out);
+
 // context_check checks that a copied page has the expected magic, version and size.
 CH_CHECKED enum ch_status context_check(const struct context_page *page);
 

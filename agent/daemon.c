@@ -10,9 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/daemon_keep.h"
 #include "agent/finish.h"
 
-// receive_channel waits for the next crash. -1: no process that could crash is left.
+// DAEMON_NONE is receive_channel's answer where no process that could crash is left;
+// DAEMON_AGAIN: nothing has come.
+enum { DAEMON_NONE = -1, DAEMON_AGAIN = -2 };
+
+// receive_channel receives the next crash.
 static int receive_channel(int socket)
 {
     char byte;
@@ -26,11 +31,13 @@ static int receive_channel(int socket)
                                   .msg_iovlen = 1,
                                   .msg_control = &control,
                                   .msg_controllen = sizeof(control) };
-        ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (count < 0 && errno == EINTR)
             continue;
+        if (count < 0 && errno == EAGAIN)
+            return DAEMON_AGAIN;
         if (count <= 0)
-            return -1;
+            return DAEMON_NONE;
         const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
         if (head == NULL || head->cmsg_level != SOL_SOCKET ||
             head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int)))
@@ -45,16 +52,30 @@ static int receive_channel(int socket)
 // the agent expects.
 static void take_daemon_request(int socket, int channel, int wanted)
 {
+    sigset_t none;
     (void)signal(SIGCHLD, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (socket != wanted)
         (void)close(socket);
     (void)dup2(channel, wanted);
     (void)close(channel);
 }
 
-// daemon_await_death waits until the process that made the socket is dead, which may
-// have closed its end before.
-static void daemon_await_death(int socket)
+// sweep_spool has `crashhook` look at the spool, from a process of its own.
+static void sweep_spool(const struct settings *settings)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return;
+    (void)signal(SIGCHLD, SIG_DFL);
+    finish_sweep(settings->url != NULL ? "upload" : "list");
+    _exit(EXIT_FAILURE);
+}
+
+// await_maker waits until the process that made the socket is dead, which may have
+// closed its end before.
+static void await_maker(int socket)
 {
     enum { DEATH_MS = 5000 };
     struct ucred maker = { 0 };
@@ -67,27 +88,51 @@ static void daemon_await_death(int socket)
         (void)poll(&death, 1, DEATH_MS);
 }
 
-// daemon_end makes a report of the program if it was killed.
-static void daemon_end(int socket, const struct settings *settings)
+// serve_crash forks the process that reports a crash, and is true in that.
+static bool serve_crash(struct daemon_keep *keep, int socket, int received, int channel)
 {
-    if (settings->kills != KILLS_NO) {
-        daemon_await_death(socket);
-        finish_sweep(settings->url != NULL ? "upload" : "list");
+    daemon_keep_let_go(keep);
+    pid_t pid = fork();
+    if (pid == 0) {
+        daemon_keep_deinit(keep);
+        take_daemon_request(socket, received, channel);
+        return true;
     }
-    exit(0);
+    (void)close(received); // after a failed fork, closing tells the handler so
+    return false;
 }
 
-void daemon_serve(int socket, int channel, const struct settings *settings)
+enum daemon_wants daemon_serve(int socket, int channel, const struct settings *settings,
+                               struct trace_report *out)
 {
-    int received;
+    static struct daemon_keep keep;
+    struct pollfd crashes = { .fd = socket, .events = POLLIN };
     (void)signal(SIGCHLD, SIG_IGN); // so that the kernel reaps the children
-    while ((received = receive_channel(socket)) >= 0) {
-        pid_t pid = fork();
-        if (pid == 0) {
-            take_daemon_request(socket, received, channel);
-            return;
+    daemon_keep_begin(&keep, socket, settings);
+    // The program may have been killed before it could be kept.
+    bool missed = keep.pid == 0 && settings->kills != KILLS_NO;
+    while (crashes.fd >= 0 || keep.pid != 0) {
+        daemon_keep_wait(&keep, &crashes);
+        int received = crashes.revents != 0 ? receive_channel(socket) : DAEMON_AGAIN;
+        if (received >= 0 && serve_crash(&keep, socket, received, channel))
+            return DAEMON_CRASH;
+        if (received == DAEMON_NONE) {
+            daemon_keep_let_go(&keep); // who has executed a program may have another
+            crashes.fd = -1;
         }
-        (void)close(received); // after a failed fork, closing tells the handler so
+        switch (daemon_keep_look(&keep, crashes.fd < 0, out)) {
+        case DAEMON_REPORTS:
+            return DAEMON_KILL;
+        case DAEMON_ENDED:
+            sweep_spool(settings);
+            break;
+        default:
+            break;
+        }
     }
-    daemon_end(socket, settings);
+    if (missed) {
+        await_maker(socket);
+        sweep_spool(settings);
+    }
+    exit(0);
 }

@@ -18,6 +18,7 @@ enum {
     // The kernel looks at the limit once a second, and so do most keepers.
     CPU_SLACK_MS = 1000,
     STUCK_LEAST_MS = 1000, // every process waits for a disk now and then
+    STUCK_REACH_MS = 5000, // before its end, as keepers look once a second
 };
 
 static const struct life_sample *last_sample(const struct death *death)
@@ -189,9 +190,9 @@ static void judge_signal(struct death *death)
 static uint64_t stuck_ms(const struct death *death)
 {
     uint64_t since = death->life.stuck_since_ns;
-    uint64_t ms = since != 0 && since < death->realtime_ns
-                      ? (death->realtime_ns - since) / 1000000
-                      : 0;
+    uint64_t seen = death->life.stuck_seen_ns;
+    bool late = seen + STUCK_REACH_MS * UINT64_C(1000000) >= death->realtime_ns;
+    uint64_t ms = late && since < seen ? (seen - since) / 1000000 : 0;
     return ms >= STUCK_LEAST_MS ? ms : 0;
 }
 
@@ -207,6 +208,11 @@ static void append_stuck(struct death *death)
     if (death->life.stuck_in[0] != 0)
         text_appendf(&death->summary, ", in %.*s", (int)sizeof(death->life.stuck_in),
                      death->life.stuck_in);
+}
+
+bool death_is_kill(int signal)
+{
+    return signal == SIGKILL || signal == SIGXCPU;
 }
 
 void death_judge(struct death *death)
@@ -263,8 +269,8 @@ static void write_stuck(struct json_writer *w, const struct death *death)
     json_write_end(w, '}');
 }
 
-// write_events writes what is not usual.
-static void write_events(struct json_writer *w, const struct context_life *life)
+// write_death_counts writes what is not usual.
+static void write_death_counts(struct json_writer *w, const struct context_life *life)
 {
     const struct {
         const char *key;
@@ -302,7 +308,7 @@ void death_write(struct json_writer *w, const struct capture *capture)
     raw_write_string(w, "keeper", keepers[death->keeper]);
     if (life->service != LIFE_NO_SERVICE)
         raw_write_string(w, "service", services[life->service]);
-    write_events(w, life);
+    write_death_counts(w, life);
     raw_write_string(w, "kernel", death->kernel);
     if (life->cpu_limit_s != 0) {
         raw_write_count(w, "cpu_limit_s", life->cpu_limit_s);

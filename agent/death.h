@@ -34,6 +34,10 @@ struct death {
     struct text summary;
 };
 
+// death_is_kill is whether an end by this signal is one that nobody who sends it waits
+// for: other deadly signals end a program as somebody wanted.
+bool death_is_kill(int signal);
+
 // death_judge determines the rest from the facts, and asks the kernel's log.
 void death_judge(struct death *death);
 void death_deinit(struct death *death);

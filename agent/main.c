@@ -31,9 +31,6 @@
 #include "base/standard_files.h"
 #include "report/spool.h"
 
-// KILLED_HELD_MS: the memory of a process that was killed is wanted elsewhere.
-enum { KILLED_HELD_MS = 1000 };
-
 struct agent {
     struct settings settings;
     struct agent_request request;
@@ -155,6 +152,21 @@ static enum setting_hold effective_hold(const struct agent *agent)
 
 static struct trace_report traced;
 
+// read_agent_context reads what the process recorded of itself. Its handler says where
+// that is; a tracer has to find it.
+static enum ch_status read_agent_context(struct agent *agent)
+{
+    struct capture *capture = &agent->capture;
+    if (agent->traced && traced.context != NULL) {
+        agent->context = *traced.context;
+        return context_check(&agent->context);
+    }
+    return agent->traced
+               ? context_find(capture, &agent->context)
+               : context_read(&capture->reader, agent->request.crash.context_page,
+                              &agent->context);
+}
+
 static bool take_capture(struct agent *agent)
 {
     struct capture *capture = &agent->capture;
@@ -173,9 +185,7 @@ static bool take_capture(struct agent *agent)
     if (status != CH_OK)
         log_agent_line(agent, "cannot stop process %d: %s", agent->request.pid,
                        strerror(errno));
-    if (status == CH_OK &&
-        context_read(&capture->reader, agent->request.crash.context_page,
-                     &agent->context) == CH_OK)
+    if (status == CH_OK && read_agent_context(agent) == CH_OK)
         capture->context = &agent->context;
     return status == CH_OK;
 }
@@ -213,16 +223,22 @@ static void let_die(struct agent *agent, struct finish *finish)
     finish_keep(finish, &agent->held);
 }
 
+// take_traced takes over what a tracer holds.
+static void take_traced(struct agent *agent)
+{
+    agent->traced = true;
+    agent->request = traced.request;
+    agent->capture.stop = traced.stop;
+    agent->capture.memory_fd = traced.memory_fd;
+}
+
 // run_tracer runs the tracer, and returns for each crash in a process of its own.
 static void run_tracer(struct agent *agent, const char *pid)
 {
     settings_read(&agent->settings, get_agent_variable, NULL, NULL);
     trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
                 &traced);
-    agent->traced = true;
-    agent->request = traced.request;
-    agent->capture.stop = traced.stop;
-    agent->capture.memory_fd = traced.memory_fd;
+    take_traced(agent);
 }
 
 int main(int argc, char **argv)
@@ -232,14 +248,14 @@ int main(int argc, char **argv)
 
     standard_files_hold();
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);
-    if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
-        daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD, &agent.settings);
+    if (argc > 1 && strcmp(argv[1], "--daemon") == 0 &&
+        daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD, &agent.settings,
+                     &traced) == DAEMON_KILL)
+        take_traced(&agent);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)
         run_tracer(&agent, argv[2]);
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);
     agent.log_fd = open_agent_log(&agent.settings);
-    if (agent.traced && traced.killed && agent.settings.timeout_ms > KILLED_HELD_MS)
-        agent.settings.timeout_ms = KILLED_HELD_MS;
     arm_deadline(agent.settings.timeout_ms);
     limit_resources(agent.settings.timeout_ms);
     // Writing past a file size limit that we could not lift is to fail, not to kill us.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/core/core_sections.h"
+#include "agent/live/keep.h"
 #include "agent/request.h"
 #include "base/clock.h"
 #include "formats/elf.h"
@@ -247,6 +248,7 @@ void record_capture_bury(struct record_capture *all, const struct death *death,
     if (kept->started_ms != 0 && end_ms > kept->started_ms)
         kept->uptime_ms = end_ms - kept->started_ms;
     all->death = *death; // with its texts
+    keep_told(&all->death.life, &all->context.life);
     death_judge(&all->death);
     all->crash = (struct target_crash){
         .tid = pid,

@@ -212,6 +212,7 @@ void trace_serve(pid_t pid, int channel, const struct settings *settings,
         pid_t next = trace_wait(&trace, &status);
         int error = errno;
         trace_death_look(&trace);
+        trace_hold_expire(&trace);
         if (next < 0 && error == EINTR)
             continue;
         if (next < 0)

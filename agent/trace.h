@@ -33,6 +33,8 @@ struct trace_report {
     struct stat standard_error; // the program's at its start
     bool killed;                // it is no crash:
     struct death death;
+    const struct context_page *context; // what the process recorded; NULL: it is to be
+                                        // looked for
 };
 
 // trace_serve traces process pid from now on. First it sends our pid to the other end

@@ -5,8 +5,8 @@
 // for a second at most, because the memory of a process that was killed for that is
 // wanted elsewhere.
 //
-// The kernel's timer interrupts the tracer's wait once a second, to look at the memory
-// of the program that was started.
+// The kernel's timer interrupts the tracer's wait, to look at the program that was
+// started.
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -20,26 +20,38 @@ static void wake_up(int signal)
     (void)signal;
 }
 
+// wake_up_in has the timer interrupt the tracer's wait once.
+static void wake_up_in(uint64_t pause_ms)
+{
+    const struct itimerval once = {
+        { 0, 0 }, { (time_t)(pause_ms / 1000), (suseconds_t)(pause_ms % 1000) * 1000 }
+    };
+    (void)setitimer(ITIMER_REAL, &once, NULL);
+}
+
 void trace_death_begin(struct trace *trace)
 {
     const struct sigaction action = { .sa_handler = wake_up };
-    const struct itimerval each_second = { { 1, 0 }, { 0, 10000 } };
     trace->started_ns = clock_now_ns(CLOCK_BOOTTIME);
     keep_begin(&trace->keep, trace->root, LIFE_BY_TRACE);
+    trace->pause_ms = keep_pause_ms(0);
     if (trace->settings->kills == KILLS_NO || sigaction(SIGALRM, &action, NULL) != 0)
         return;
-    (void)setitimer(ITIMER_REAL, &each_second, NULL);
+    trace->next_ms = clock_now_ms(CLOCK_MONOTONIC) + trace->pause_ms;
+    wake_up_in(trace->pause_ms);
 }
 
 void trace_death_look(struct trace *trace)
 {
-    uint64_t now = clock_now_ns(CLOCK_REALTIME);
-    const struct context_life *life = &trace->keep.life;
-    const struct life_sample *last = &life->sample[(life->samples - 1) % LIFE_SAMPLES];
-    if (trace->settings->kills == KILLS_NO || trace->root_ended ||
-        (life->samples != 0 && now - last->realtime_ns < 500000000))
+    if (trace->settings->kills == KILLS_NO || trace->root_ended)
+        return;
+    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+    if (now < trace->next_ms)
         return;
     keep_look(&trace->keep);
+    trace->pause_ms = keep_pause_ms(trace->pause_ms);
+    trace->next_ms = now + trace->pause_ms;
+    wake_up_in(trace->pause_ms);
 }
 
 void trace_death_asked(struct trace *trace, pid_t process, int signal,
@@ -49,10 +61,11 @@ void trace_death_asked(struct trace *trace, pid_t process, int signal,
         (void)keep_asked(&trace->keep, signal, info);
 }
 
-bool trace_death_fill(struct trace *trace, pid_t process, struct trace_crash *out)
+bool trace_death_fill(struct trace *trace, pid_t process, int signal,
+                      struct trace_crash *out)
 {
     struct death *death = &trace->out->death;
-    if (trace->settings->kills == KILLS_NO)
+    if (trace->settings->kills == KILLS_NO || !death_is_kill(signal))
         return false;
     struct keep *keep = &trace->keep;
     struct keep other;
@@ -65,18 +78,18 @@ bool trace_death_fill(struct trace *trace, pid_t process, struct trace_crash *ou
     } else {
         keep_follow(keep);
     }
-    keep_end(keep, SIGKILL);
+    keep_end(keep, signal);
     // The kernel may be emptying it already.
     usage_sample(&keep->usage,
                  keep->life.events.oom_kills != 0 ? usage_peak(&keep->usage) : 0,
                  &keep->life);
     *death = (struct death){ .pid = process,
                              .keeper = LIFE_BY_TRACE,
-                             .signal = SIGKILL,
+                             .signal = signal,
                              .realtime_ns = keep->life.end_realtime_ns,
                              .started_ns = trace->started_ns,
                              .life = keep->life };
-    out->info.si_signo = SIGKILL;
+    out->info.si_signo = signal;
     out->killed = true;
     return true;
 }

@@ -20,8 +20,12 @@
 #include "base/clock.h"
 #include "base/signals.h"
 
-// While a process is being stopped, the tracer serves no other.
-enum { TRACE_STOP_BUDGET_MS = 250 };
+enum {
+    // While a process is being stopped, the tracer serves no other.
+    TRACE_STOP_BUDGET_MS = 250,
+    // The memory of a process that was killed is wanted elsewhere.
+    TRACE_KILLED_HELD_MS = 1000,
+};
 
 struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid)
 {
@@ -81,9 +85,8 @@ find_first_caught(struct trace *trace, const struct trace_crash *crash,
     return own_fault ? NULL : first;
 }
 
-// fill_request describes the crash as the handler would.
-static void fill_request(struct agent_request *out, pid_t process,
-                         const struct stopped_thread *thread, const siginfo_t *info)
+void trace_fill_request(struct agent_request *out, pid_t process,
+                        const struct stopped_thread *thread, const siginfo_t *info)
 {
     *out = (struct agent_request){
         .pid = process,
@@ -190,6 +193,8 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     struct trace_hold hold = {
         .tid = crash->tid, .signal = crash->signal, .held = true, .dies = crash->dies
     };
+    if (crash->killed)
+        hold.until_ms = clock_now_ms(CLOCK_MONOTONIC) + TRACE_KILLED_HELD_MS;
     if (!array_reserve(&trace->holds, &trace->hold_capacity, trace->hold_count,
                        sizeof(trace->holds[0])) ||
         !stop_registers_read(&crashed)) {
@@ -206,9 +211,9 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
         return TRACE_GO_ON;
     }
     note_reported(trace, crash->process);
-    fill_request(&trace->out->request, crash->process,
-                 first != NULL ? &first->thread : &crashed,
-                 first != NULL ? &first->info : &crash->info);
+    trace_fill_request(&trace->out->request, crash->process,
+                       first != NULL ? &first->thread : &crashed,
+                       first != NULL ? &first->info : &crash->info);
     if (first == NULL)
         trace->out->request.crash.has_vectors =
             stop_registers_vectors(crashed.tid, trace->out->request.crash.vectors);
@@ -258,6 +263,16 @@ void trace_hold_release(struct trace *trace, struct trace_hold *hold)
     }
     hold->held = false;
     stop_deinit(&hold->stop);
+}
+
+void trace_hold_expire(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->hold_count; i++) {
+        struct trace_hold *hold = &trace->holds[i];
+        if (hold->held && hold->until_ms != 0 &&
+            clock_now_ms(CLOCK_MONOTONIC) >= hold->until_ms)
+            trace_hold_release(trace, hold);
+    }
 }
 
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold)

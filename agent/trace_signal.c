@@ -96,6 +96,11 @@ static void pass_signal_on(pid_t tid, int signal, struct trace_dispositions *kno
     trace_continue(tid, signal);
 }
 
+void trace_pass_on(pid_t tid, int signal)
+{
+    pass_signal_on(tid, signal, NULL);
+}
+
 // may_be_own_end is whether the signal, which is not a crash signal, may be how a
 // handler of the process ends it: it is deadly, and comes from the process itself or,
 // as alarm's does, from the kernel.
@@ -129,7 +134,8 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct trace_dispositions now;
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
-    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT)
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+        signal == SIGQUIT || signal == SIGABRT)
         note_asked(trace, tid, signal);
     if (!signal_in(trace->settings->signals, signal)) {
         if (may_be_own_end(trace, tid, signal, &crash))
@@ -248,8 +254,7 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
     bool killed = !fill_exit(trace, &thread, (unsigned)status, &crash);
     read_dispositions(tid, &now);
     if (was_reported(trace, now.process) ||
-        (killed && ((status & 0x7f) != SIGKILL ||
-                    !trace_death_fill(trace, now.process, &crash)))) {
+        (killed && !trace_death_fill(trace, now.process, (int)status & 0x7f, &crash))) {
         trace_continue(tid, 0);
         return TRACE_GO_ON;
     }

@@ -56,7 +56,8 @@ struct trace_hold {
     pid_t tid;      // the crashed thread
     int signal;     // to deliver then; 0: it is already dying
     bool held;
-    bool dies; // the whole process does
+    bool dies;         // the whole process does
+    uint64_t until_ms; // it is held, of CLOCK_MONOTONIC; 0: until the report is written
     struct stop stop;
 };
 
@@ -88,6 +89,8 @@ struct trace {
     struct trace_report *out;
     struct keep keep;               // of the root
     uint64_t started_ns;            // when, of CLOCK_BOOTTIME
+    uint64_t pause_ms;              // until the next look at it
+    uint64_t next_ms;               // when that is, of CLOCK_MONOTONIC
     uint64_t tids[TRACE_TIDS / 64]; // bit N: thread N is traced
 };
 
@@ -135,8 +138,18 @@ void trace_death_look(struct trace *trace);
 void trace_death_asked(struct trace *trace, pid_t process, int signal,
                        const siginfo_t *info);
 
-// trace_death_fill tells of a process that was killed. False: that is not wanted.
-bool trace_death_fill(struct trace *trace, pid_t process, struct trace_crash *out);
+// trace_death_fill tells of a process that signal has killed. False: that is not
+// wanted.
+bool trace_death_fill(struct trace *trace, pid_t process, int signal,
+                      struct trace_crash *out);
+
+// trace_pass_on gives tid the signal that it has stopped for. A call that the kernel
+// has interrupted for one that is ignored is restarted.
+void trace_pass_on(pid_t tid, int signal);
+
+// trace_fill_request describes what ends the process as its handler would.
+void trace_fill_request(struct agent_request *out, pid_t process,
+                        const struct stopped_thread *thread, const siginfo_t *info);
 
 // trace_hold_begin holds the process of a crash and starts its reporter. Where that
 // fails, the thread is resumed at once.
@@ -152,6 +165,10 @@ bool trace_hold_late(struct trace *trace, pid_t tid, int status);
 // trace_hold_release resumes the crashed thread, so that the process dies where it is
 // to; the stops of the other threads are then handled (trace_seen).
 void trace_hold_release(struct trace *trace, struct trace_hold *hold);
+
+// trace_hold_expire resumes those that have been held for as long as they may be. Their
+// reports are made of what was read by then.
+void trace_hold_expire(struct trace *trace);
 
 // trace_hold_forget drops hold, whose reporter has ended.
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold);

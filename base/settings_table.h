@@ -23,8 +23,9 @@
 // clang-format off
 #define SETTINGS(ROW) \
     ROW("CRASHHOOK_ENABLE", "enable", WORD, enable, \
-        "yes", "yes, no or tty", "no yes tty", \
-        "Whether crashes are reported; tty: only when stderr is a terminal.") \
+        "yes", "yes, no, tty or traced", "no yes tty traced", \
+        "Whether crashes are reported; tty: only when stderr is a terminal; traced: " \
+        "they are reported from outside, which crashhook run --via trace sets.") \
     ROW("CRASHHOOK_URL", "url", URLS, url, \
         "", "http, sentry+http or otlp+http URLs", "", \
         "Where reports go; without it they stay in the spool.") \
@@ -78,10 +79,11 @@
         "Whether the program's own handlers of a fault run before it is reported, " \
         "and may recover from it, or after.") \
     ROW("CRASHHOOK_KILLS", "kills", WORD, kills, \
-        "no", "no, yes or run", "no yes run", \
+        "no", "no, yes, run or seize", "no yes run seize", \
         "Whether a program that is killed is reported too, by a file in the spool " \
         "that each makes at its start; run: only the one that crashhook run starts, " \
-        "which is what that command sets.") \
+        "which is what that command sets; seize: with its stack, by a waiting agent " \
+        "that keeps debuggers from attaching.") \
     ROW("CRASHHOOK_TIMEOUT", "timeout", DURATION, timeout_ms, \
         "30s", "a duration such as 30s, 500ms or 2m", "", \
         "The process is never held longer.") \

@@ -172,8 +172,7 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
 {
     struct death *death = &keeper->death;
     struct context_life *life = &keeper->keep.life;
-    bool killed = WIFSIGNALED(status) &&
-                  (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU);
+    bool killed = WIFSIGNALED(status) && death_is_kill(WTERMSIG(status));
     file_close(&keeper->life_fd);
     if (crash_records_take_words(keeper->session, death->pid,
                                  keeper->process.start_ticks)) {

@@ -177,8 +177,9 @@ static bool is_library(const char *word, size_t length)
 }
 
 // forget_preload removes our library from LD_PRELOAD: a program that is traced needs no
-// handler, and its crashes must be reported only once.
-static void forget_preload(void)
+// handler, and its crashes must be reported only once. enable tells a handler that it
+// links.
+static void forget_preload(const char *enable)
 {
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *words = getenv("LD_PRELOAD");
@@ -192,7 +193,7 @@ static void forget_preload(void)
         (void)unsetenv("LD_PRELOAD");
     else if (words != NULL && text_ok(&value))
         (void)setenv("LD_PRELOAD", value.bytes, 1);
-    (void)setenv("CRASHHOOK_ENABLE", "no", 1);
+    (void)setenv("CRASHHOOK_ENABLE", enable, 1);
 }
 
 // tracer_environment is our environment without the variables for the loader. NULL: out
@@ -229,7 +230,7 @@ static int run_by_trace(const struct options *options)
         return command_fail("cannot find crashhook-agent beside this program");
     if (kept == NULL)
         return command_fail("cannot start the tracer: %s", strerror(errno));
-    forget_preload();
+    forget_preload("traced");
     return run_traced(agent, options->arguments, kept);
 }
 
@@ -256,7 +257,7 @@ static int run_by_auto(const struct options *options, const struct session *sess
     enum run_way way = run_way_of(&program);
     // A Go program's runtime says of any fault what a tracer would find.
     if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
-        forget_preload();
+        forget_preload("no");
         return run_preloaded(options->arguments, session, true);
     }
     if (way == RUN_WAY_TRACE)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "handler/crash.h"
+#include "handler/end_signal.h"
 #include "handler/go_text.h"
 #include "handler/next_call.h"
 #include "handler/plan.h"
@@ -199,6 +200,11 @@ static int exchange_ours(int signal, const struct sigaction *action,
 
 int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old)
 {
+    if (signal == SIGTERM && crash_state.ended != NULL) {
+        map_process();
+        if (!is_shared())
+            return end_signal_exchange(action, old);
+    }
     if (!is_ours(signal))
         return next_sigaction(signal, action, old);
     if (action == NULL || !is_shared())

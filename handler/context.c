@@ -15,21 +15,24 @@
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/place_note.h"
 #include "handler/syscalls.h"
 
-static struct context_page *page;
+static struct context_page *context_current;
+
+PLACE_NOTE(PLACE_CONTEXT, 8, context_current);
 
 static struct context_page *current_context(void)
 {
-    return __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&context_current, __ATOMIC_ACQUIRE);
 }
 
 struct context_page *context_map(void)
 {
     size_t guard = getauxval(AT_PAGESZ);
-    size_t bytes = (sizeof(*page) + guard - 1) & ~(guard - 1);
+    size_t bytes = (sizeof(*context_current) + guard - 1) & ~(guard - 1);
     if (current_context() != NULL)
-        return page;
+        return context_current;
     char *base =
         mmap(NULL, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
@@ -42,7 +45,7 @@ struct context_page *context_map(void)
     made->magic = CONTEXT_MAGIC;
     made->version = CONTEXT_VERSION;
     made->size = sizeof(*made);
-    __atomic_store_n(&page, made, __ATOMIC_RELEASE);
+    __atomic_store_n(&context_current, made, __ATOMIC_RELEASE);
     return made;
 }
 

@@ -91,10 +91,13 @@ enum { LIFE_ASKED_OUTSIDE = -1 };
 enum life_ended { LIFE_ENDED = 1, LIFE_TOLD };
 
 // A context_life is what is known of the program's life outside of its crashes. The
-// program itself writes `ended` alone, its keeper, a process that outlives it, the
+// program itself writes the first four, its keeper, a process that outlives it, the
 // rest.
 struct context_life {
-    uint32_t ended;       // enum life_ended; 0: it has not
+    uint32_t ended;      // enum life_ended; 0: it has not
+    int32_t told_signal; // that a handler of its own was called for, and asks it to end
+    int32_t told_by;     // as asked_by
+    uint64_t told_realtime_ns;
     int32_t asked_signal; // the last deadly signal that it was sent; 0: none
     int32_t asked_by;     // pid of who sent that; 0: not known
     int32_t keeper;       // the keeper's pid; 0: none
@@ -107,6 +110,7 @@ struct context_life {
     uint64_t cpu_limit_s; // RLIMIT_CPU's hard limit; 0: none
     uint64_t cpu_used_ms;
     uint64_t stuck_since_ns; // since when its first thread has slept uninterruptibly
+    uint64_t stuck_seen_ns;  // when that was seen last
     char stuck_in[48];       // and in which function of the kernel
     uint32_t keeper_is;      // enum life_keeper
     uint32_t service;        // enum life_service: what runs the process

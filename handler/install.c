@@ -146,10 +146,10 @@ static void find_agent(const struct settings *settings, bool first,
 static void begin_life(const struct settings *settings)
 {
     int with_parent = 0;
-    if (settings->kills == KILLS_RUN)
+    if (settings->kills == KILLS_RUN || settings->kills == KILLS_SEIZE)
         sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
     bool kept = with_parent == SIGKILL;
-    if (kept || settings->kills == KILLS_YES)
+    if (kept || settings->kills == KILLS_YES || settings->kills == KILLS_SEIZE)
         life_begin(context_map(), kept);
 }
 
@@ -165,6 +165,8 @@ static int install_handler(char *const *environment,
     variables_collect(&variables, environment, options);
     settings_read(&settings, variables_get, first ? complain_of_variable : NULL,
                   &variables);
+    if (settings.enable == SETTING_TRACED) // tags and breadcrumbs are read from outside
+        (void)context_map();
     if (!is_enabled(&settings))
         return ECANCELED;
     if (first)
@@ -194,8 +196,10 @@ static int install_handler(char *const *environment,
     begin_life(&settings);
     if (settings.starts == SETTING_YES)
         starts_begin();
-    if (settings.mode == MODE_DAEMON)
+    if (settings.mode == MODE_DAEMON || settings.kills == KILLS_SEIZE)
         (void)daemon_start(); // if that fails, a crash starts its own agent
+    if (settings.kills == KILLS_SEIZE && crash_state.daemon_pid > 0)
+        (void)sys_prctl(PR_SET_PTRACER, (unsigned long)crash_state.daemon_pid);
     return 0;
 }
 

@@ -16,10 +16,12 @@
 #define PLACE_NOTE_NAME "crashhook"
 
 // The types of notes: the table of watched objects (watch_page.h), the recorder's state
-// (flight/flight_state.h), the stacks of throws (throw_ring.h).
+// (flight/flight_state.h), the stacks of throws (throw_ring.h), the pointer to the
+// context page (context_page.h), of 8 bytes.
 #define PLACE_WATCHES 1
 #define PLACE_FLIGHT 2
 #define PLACE_THROWS 3
+#define PLACE_CONTEXT 4
 
 struct place_note {
     uint32_t version;

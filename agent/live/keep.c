@@ -95,17 +95,21 @@ static char keep_state(pid_t pid)
     return state != 'Z' && state != 'X' ? state : 0;
 }
 
-// note_state notes whether the process's first thread sleeps uninterruptibly.
-static void note_state(pid_t pid, char state, struct context_life *life)
+// note_state notes whether the process's first thread sleeps uninterruptibly. One that
+// no longer does may be on its way out, so what was seen is kept until the next look.
+static void note_state(struct keep *keep, char state)
 {
-    if (state != 'D') {
+    struct context_life *life = &keep->life;
+    if (keep->freed)
         life->stuck_since_ns = 0;
+    keep->freed = state != 'D';
+    if (keep->freed)
         return;
-    }
+    life->stuck_seen_ns = clock_now_ns(CLOCK_REALTIME);
     if (life->stuck_since_ns == 0)
-        life->stuck_since_ns = clock_now_ns(CLOCK_REALTIME);
-    read_kernel_function(pid, life->stuck_in, sizeof(life->stuck_in));
-    look_at_pending(pid, life);
+        life->stuck_since_ns = life->stuck_seen_ns;
+    read_kernel_function(keep->usage.pid, life->stuck_in, sizeof(life->stuck_in));
+    look_at_pending(keep->usage.pid, life);
 }
 
 // read_processor_time reads the limit and the use of the processor's time, of a process
@@ -136,14 +140,26 @@ void keep_look(struct keep *keep)
         return; // that is its end, and the samples are to say how it was before
     keep_follow(keep);
     usage_sample(&keep->usage, 0, &keep->life);
-    note_state(pid, state, &keep->life);
+    note_state(keep, state);
     read_processor_time(pid, &keep->life);
+}
+
+// name_asker looks up the name of who asked, if that is there still.
+static void name_asker(struct context_life *life)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    life->asked_by_name[0] = 0;
+    if (life->asked_by > 0 &&
+        read_process_file(life->asked_by, "comm", sizeof(life->asked_by_name), &name) ==
+            CH_OK &&
+        name.size > 1)
+        (void)snprintf(life->asked_by_name, sizeof(life->asked_by_name), "%.*s",
+                       (int)strcspn(name.bytes, "\n"), name.bytes);
 }
 
 bool keep_asked(struct keep *keep, int signal, const siginfo_t *info)
 {
     struct context_life *life = &keep->life;
-    struct text CH_CLEANUP(text_deinit) name = { 0 };
     bool asks = false;
     for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++)
         asks |= asking[i] == signal;
@@ -153,14 +169,24 @@ bool keep_asked(struct keep *keep, int signal, const siginfo_t *info)
     life->asked_signal = signal;
     life->asked_realtime_ns = clock_now_ns(CLOCK_REALTIME);
     life->asked_by = !sent ? 0 : info->si_pid != 0 ? info->si_pid : LIFE_ASKED_OUTSIDE;
-    life->asked_by_name[0] = 0;
-    if (life->asked_by > 0 &&
-        read_process_file(life->asked_by, "comm", sizeof(life->asked_by_name), &name) ==
-            CH_OK &&
-        name.size > 1)
-        (void)snprintf(life->asked_by_name, sizeof(life->asked_by_name), "%.*s",
-                       (int)strcspn(name.bytes, "\n"), name.bytes);
+    name_asker(life);
     return true;
+}
+
+void keep_told(struct context_life *life, const struct context_life *told)
+{
+    if (told->told_signal <= 0 || told->told_signal > SIGRTMAX ||
+        told->told_realtime_ns <= life->asked_realtime_ns)
+        return;
+    // The keeper that passes a signal on knows better who sent it.
+    bool passed_on =
+        life->asked_signal == told->told_signal && life->keeper == told->told_by;
+    life->asked_realtime_ns = told->told_realtime_ns;
+    if (passed_on)
+        return;
+    life->asked_signal = told->told_signal;
+    life->asked_by = told->told_by;
+    name_asker(life);
 }
 
 void keep_end(struct keep *keep, int signal)
@@ -168,6 +194,8 @@ void keep_end(struct keep *keep, int signal)
     struct context_life *life = &keep->life;
     usage_events(&keep->usage, &life->events);
     usage_events_since(&keep->before, &life->events);
+    if (keep->usage.folder[0] != 0)
+        usage_limits(&keep->usage, life);
     read_processor_time(keep->usage.pid, life);
     life->end_signal = signal;
     life->end_realtime_ns = clock_now_ns(CLOCK_REALTIME);

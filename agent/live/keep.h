@@ -17,6 +17,7 @@
 struct keep {
     struct usage usage;
     struct life_events before; // in its cgroup, when it was first looked at
+    bool freed; // its first thread did not sleep uninterruptibly at the last look
     struct context_life life;
 };
 
@@ -35,6 +36,10 @@ void keep_follow(struct keep *keep);
 
 // keep_asked notes a signal that the process is sent. False: it asks for no end.
 bool keep_asked(struct keep *keep, int signal, const siginfo_t *info);
+
+// keep_told takes over what the program's life says of who asked it, if that is later
+// than what the keeper has seen.
+void keep_told(struct context_life *life, const struct context_life *told);
 
 // keep_end notes that the process was ended by signal, or is about to. What can still
 // be read of it is read.

@@ -177,6 +177,18 @@ void usage_find(struct usage *out, const char *root, const char *lines)
     find_pressure(out, root, second);
 }
 
+static uint64_t read_rss(pid_t pid)
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    uint64_t pages = 0;
+    if (read_process_file(pid, "statm", USAGE_FILE_BYTES, &text) == CH_OK &&
+        text.size != 0) {
+        const char *second = strchr(text.bytes, ' ');
+        pages = second != NULL ? usage_number(second + 1) : 0;
+    }
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 // open_as finds the cgroup unless it is the one that /proc/PID/cgroup had before.
 // False: it is that.
 static bool open_as(struct usage *usage, pid_t pid, uint32_t before)
@@ -201,19 +213,12 @@ void usage_open(struct usage *out, pid_t pid)
 
 bool usage_follow(struct usage *usage)
 {
-    return open_as(usage, usage->pid, usage->found_in);
-}
-
-static uint64_t read_rss(pid_t pid)
-{
-    struct text CH_CLEANUP(text_deinit) text = { 0 };
-    uint64_t pages = 0;
-    if (read_process_file(pid, "statm", USAGE_FILE_BYTES, &text) == CH_OK &&
-        text.size != 0) {
-        const char *second = strchr(text.bytes, ' ');
-        pages = second != NULL ? usage_number(second + 1) : 0;
-    }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    struct usage now = { 0 };
+    // A process that has given up its memory has left its cgroup, or soon will.
+    if (!open_as(&now, usage->pid, usage->found_in) || read_rss(usage->pid) == 0)
+        return false;
+    *usage = now;
+    return true;
 }
 
 // percent_of_word is the number of form 12.34 after word, in hundredths, 100 % at most.
@@ -242,6 +247,14 @@ static void read_pressure(const struct usage *usage, struct life_sample *out)
     out->all_waited = percent_of_word(&text, "full avg10=");
 }
 
+void usage_limits(const struct usage *usage, struct context_life *life)
+{
+    const size_t limited = usage->limited_size;
+    life->limit_bytes = read_usage_limit(usage, limited);
+    life->peak_bytes = read_usage_number(
+        usage, limited, usage->unified ? "peak" : "max_usage_in_bytes", "\n");
+}
+
 void usage_sample(const struct usage *usage, uint64_t rss_bytes,
                   struct context_life *life)
 {
@@ -249,7 +262,7 @@ void usage_sample(const struct usage *usage, uint64_t rss_bytes,
     const size_t limited = usage->limited_size;
     struct life_sample sample = { .realtime_ns = clock_now_ns(CLOCK_REALTIME),
                                   .rss_bytes = rss_bytes };
-    life->limit_bytes = read_usage_limit(usage, limited);
+    usage_limits(usage, life);
     if (rss_bytes == 0) {
         sample.rss_bytes = read_rss(usage->pid);
         sample.cgroup_bytes =
@@ -258,6 +271,8 @@ void usage_sample(const struct usage *usage, uint64_t rss_bytes,
     life->peak_bytes =
         read_usage_number(usage, limited, v2 ? "peak" : "max_usage_in_bytes", "\n");
     read_pressure(usage, &sample);
+    if (sample.rss_bytes == 0)
+        return; // it has given up its memory, on its way out
     life->sample[life->samples % LIFE_SAMPLES] = sample;
     life->samples++;
 }

@@ -38,8 +38,11 @@ void usage_find(struct usage *out, const char *root, const char *lines);
 // is not.
 bool usage_follow(struct usage *usage);
 
-// usage_sample adds a sample to life, and notes the limit and the highest use of the
-// cgroup. rss_bytes 0: it is read. Of a process that has ended only that is known.
+// usage_limits notes the limit and the highest use of the cgroup.
+void usage_limits(const struct usage *usage, struct context_life *life);
+
+// usage_sample does so and adds a sample to life. rss_bytes 0: it is read. Of a process
+// that has ended only that is known.
 void usage_sample(const struct usage *usage, uint64_t rss_bytes,
                   struct context_life *life);
 

@@ -121,7 +121,8 @@ static void death_of_a_stuck_process_says_where_it_was(void **state)
 {
     (void)state;
     struct death death = killed_death();
-    death.life.stuck_since_ns = death.realtime_ns - UINT64_C(3) * SECOND;
+    death.life.stuck_since_ns = death.realtime_ns - UINT64_C(4) * SECOND;
+    death.life.stuck_seen_ns = death.realtime_ns - SECOND;
     (void)snprintf(death.life.stuck_in, sizeof(death.life.stuck_in),
                    "request_wait_answer");
     assert_judged(&death, "killed", "signal",

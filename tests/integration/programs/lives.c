@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// lives HOW: a program that tells of itself, says "ready" and then lives until it is
-// killed, or ends in a way that is no kill.
+// lives HOW [FILE]: a program that tells of itself, says "ready" and then lives until
+// it is killed, or ends in a way that is no kill.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,21 @@ static void fill(void)
         memset(piece, 1, PIECE);
         usleep(1000);
     }
+}
+
+// take_time is a handler of SIGTERM that does not end the program yet.
+static void take_time(int signal)
+{
+    (void)signal;
+}
+
+// make_file hangs where the disk is frozen.
+static void make_file(const char *path)
+{
+    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        _exit(96);
+    (void)close(fd);
 }
 
 static void use_processor(void)
@@ -103,6 +119,8 @@ int main(int argc, char **argv)
         outlive();
     if (strcmp(how, "deaf") == 0)
         (void)signal(SIGTERM, SIG_IGN);
+    if (strcmp(how, "slow") == 0 || strcmp(how, "writes") == 0)
+        (void)signal(SIGTERM, take_time);
     if (strcmp(how, "recovers") == 0)
         recover();
     say("ready\n");
@@ -110,6 +128,8 @@ int main(int argc, char **argv)
         fill();
     if (strcmp(how, "spins") == 0)
         use_processor();
+    if (strcmp(how, "writes") == 0)
+        make_file(argv[2]);
     if (strcmp(how, "hangs") == 0)
         hang();
     if (strcmp(how, "exits") == 0)
