@@ -248,6 +248,30 @@ static bool add_listed_report(const struct session *session, const char *id,
     return json_array_append_new(rows, entry) == 0;
 }
 
+// count_listed notes in each row how many of all died in this way.
+static void count_listed(json_t *rows)
+{
+    size_t i;
+    json_t *row;
+    json_auto_t *counts = json_object();
+    for (int pass = 0; pass < 2; pass++) {
+        json_array_foreach(rows, i, row)
+        {
+            const char *group = report_string(row, "group");
+            const char *program = report_string(row, "executable");
+            struct text CH_CLEANUP(text_deinit) key = { 0 };
+            text_appendf(&key, "%s %s", group != NULL ? group : "",
+                         program != NULL ? program : "");
+            if (group == NULL || !text_ok(&key))
+                continue;
+            int64_t count = report_integer(counts, key.bytes, 0);
+            json_t *object = pass == 0 ? counts : row;
+            (void)json_object_set_new(object, pass == 0 ? key.bytes : "times",
+                                      json_integer(pass == 0 ? count + 1 : count));
+        }
+    }
+}
+
 static int run_list(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
@@ -267,6 +291,7 @@ static int run_list(const struct options *options)
     for (size_t i = 0; i < listing.count; i++)
         complete &= add_listed_report(&session, listing.entries[i].id, options, rows);
     if (options_given(options, "json")) {
+        count_listed(rows);
         (void)json_dumpf(rows, stdout, JSON_COMPACT);
         (void)putchar('\n');
     }

@@ -2,6 +2,7 @@
 #include "cli/render.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,7 +20,7 @@
 #include "report/report.h"
 #include "report/report_waits.h"
 
-enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20 };
+enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20, STDERR_LINES_MAX = 40 };
 
 // MEDIUM_LINES and FULL_LINES are how many lines of a watched object are shown.
 enum { MEDIUM_LINES = 40, FULL_LINES = 1000 };
@@ -67,11 +68,11 @@ static void render_crash_place(const struct render *render)
 }
 
 // write_message writes the program's last message, line by line.
-static void write_message(const struct pen *pen, const char *message)
+static void write_message(const struct pen *pen, const char *message, int lines_max)
 {
     char *copy = message != NULL ? strdup(message) : NULL;
     char *rest = copy;
-    for (int i = 0; rest != NULL && i < MESSAGE_LINES_MAX; i++) {
+    for (int i = 0; rest != NULL && i < lines_max; i++) {
         const char *line = strsep(&rest, "\n");
         if (*line == 0 && rest == NULL)
             break;
@@ -115,7 +116,7 @@ static void write_summary(const struct render *render)
         pen_text(pen, report_string(crash, "summary"));
         pen_plain(pen, "\n");
     }
-    write_message(pen, report_unsaid_message(crash));
+    write_message(pen, report_unsaid_message(crash), MESSAGE_LINES_MAX);
     struct text CH_CLEANUP(text_deinit) then = { 0 };
     report_then(crash, &then);
     if (then.size != 0) {
@@ -220,6 +221,19 @@ static void render_death(const struct render *render)
     if (memory_words_append(render->report, &memory) && text_ok(&memory))
         render_field(&render->pen, "Memory", memory.bytes);
     render_field(&render->pen, "Kernel", report_string(death, "kernel"));
+}
+
+// render_stderr writes what the program wrote last, of one that ended by an exit: its
+// stack is in there.
+static void render_stderr(const struct render *render)
+{
+    const json_t *crash = json_object_get(render->report, "crash");
+    const char *said = report_string(json_object_get(crash, "death"), "stderr");
+    if (said == NULL)
+        return;
+    pen_plain(&render->pen, "\nStandard error:\n");
+    write_message(&render->pen, said,
+                  render->preset == PRESET_FULL ? INT_MAX : STDERR_LINES_MAX);
 }
 
 static void render_header(const struct render *render)
@@ -519,6 +533,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
 
     write_summary(&render);
     render_header(&render);
+    render_stderr(&render);
     render_breadcrumbs(&render);
     render_data(&render);
     render_attachments(&render);

@@ -4,18 +4,27 @@
 # `crashhook run --stderr-tail`, which passes everything on; and what the hooks of
 # bindings/ leave in the spool, by whoever opens that next.
 
+import fcntl
 import hashlib
+import json
 import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
+import sys
 import tempfile
+import termios
+import time
 import unittest
 
 import harness
 from harness import FULL, HANDLER, SOURCE, Scene
 from place import rust_compiler
+
+sys.path.append(os.path.join(SOURCE, "tests", "collector"))
+from running import Collector
 
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
 BINDINGS = os.path.join(SOURCE, "bindings")
@@ -340,6 +349,49 @@ class Hooks(unittest.TestCase):
             sleeper.wait()
             scene.command("list")
             self.assertEqual(len(scene.reports()), 2)
+
+
+class Restarts(unittest.TestCase):
+    TIMES = 8
+
+    def terminal(self, scene, *arguments):
+        """What a wide terminal shows."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        subprocess.run([harness.CRASHHOOK, *arguments], stdout=theirs, check=True, env=scene.environment(
+            {"LD_PRELOAD": "", "PAGER": "cat", "TERM": "dumb", "NO_COLOR": "1"}))
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                text += os.read(ours, 65536)
+            except OSError:  # everything is read
+                os.close(ours)
+                return text.decode()
+
+    def test_a_program_that_dies_in_one_way_again_and_again_is_one_line_with_a_count(self):
+        with Scene() as scene, Collector(harness.COLLECTOR) as collector:
+            for _ in range(self.TIMES):
+                process = scene.start([harness.program("lives"), "waits"], CRASHHOOK_KILLS="yes")
+                self.assertEqual(process.stdout.readline(), b"ready\n")
+                process.kill()
+                process.communicate(timeout=60)
+            listed = json.loads(scene.command("list", "--json").stdout)
+            self.assertEqual([row["times"] for row in listed], [self.TIMES] * self.TIMES)
+            shown = self.terminal(scene, "list")
+            self.assertRegex(shown, rf"{self.TIMES} times, since .*: Ended without a word")
+            self.assertEqual(shown.count("SIGKILL"), 2)  # a row, and its summary
+            # The collector has one group, which counts those that were not sent too.
+            deadline = time.monotonic() + 60
+            total = 0
+            while total != self.TIMES:
+                self.assertLess(time.monotonic(), deadline, total)
+                scene.command("upload", "--url", collector.url, CRASHHOOK_RATE="2/1s")
+                _, _, answer = collector.request("GET", "/api/v1/groups")
+                group, = json.loads(answer)["groups"]
+                total = group["count"] + group["held_back"]
+                time.sleep(0.1)
+            self.assertEqual(group["title"], "killed · lives")
 
 
 if __name__ == "__main__":

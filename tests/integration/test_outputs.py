@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -26,6 +27,9 @@ from test_deadlocks import wait_until_blocked
 
 PHONE, WIDE = (360, 740), (1200, 1000)
 LOCK = "(ledger|journal)"
+THROWS = "def find_page(pages): return pages['7']\n\nfind_page({})"
+KILLED = "Killed by SIGKILL, which a process sent"
+CURVE = r"\d+ to \d+ MB, at most \d+ MB.* in the last \d+\.\d s"
 
 
 def plain(page):
@@ -41,7 +45,8 @@ class Outputs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scenes = contextlib.ExitStack()
-        cls.paths = {"thrown": cls.throw(), "waits": cls.lock(), "value": cls.cut()}
+        cls.paths = {"thrown": cls.throw(), "waits": cls.lock(), "value": cls.cut(),
+                     "killed": cls.kill(), "exited": cls.exit()}
 
     @classmethod
     def tearDownClass(cls):
@@ -89,6 +94,27 @@ class Outputs(unittest.TestCase):
         assert ended.signal == signal.SIGSEGV, ended.stderr
         return cls.only_report(scene)
 
+    @classmethod
+    def kill(cls):
+        """A program that somebody killed, after it was looked at for a while."""
+        scene = cls.scene()
+        scene.preload = None
+        process = scene.start([harness.CRASHHOOK, "run", "--", harness.program("lives"), "waits"])
+        process.stdout.readline()
+        program = int(subprocess.check_output(["pgrep", "-P", str(process.pid)]))
+        os.kill(program, signal.SIGKILL)
+        process.communicate(timeout=60)
+        return cls.only_report(scene)
+
+    @classmethod
+    def exit(cls):
+        """A program that an exception ended."""
+        scene = cls.scene()
+        scene.preload = None
+        done = scene.command("run", "--stderr-tail", "--", "/usr/bin/python3", "-c", THROWS)
+        assert done.returncode == 1, done.stderr
+        return cls.only_report(scene)
+
     def export(self, form, name):
         done = self.last.command("export", "--format", form, self.paths[name])
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -106,6 +132,10 @@ class Outputs(unittest.TestCase):
         self.assertRegex(said["value"], r"entry = 0x[0-9a-f]+")
         self.assertRegex(said["value"], r"`kept` is 0x[0-9a-f]+; rax is the lower half of a "
                                         r"pointer")
+        self.assertIn(KILLED, said["killed"])
+        self.assertRegex(said["killed"], rf"\nMemory +{CURVE}")
+        self.assertIn("KeyError: '7'", said["exited"])
+        self.assertRegex(said["exited"], r"\nStandard error:\n  Traceback[^$]*in find_page\n")
 
     def test_the_page_shows_it_all(self):
         pages = {}
@@ -116,7 +146,8 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(status, 201, answer)
                 address = f"/reports/{answer['id']}"
                 pages[name] = plain(collector.request("GET", address)[2])
-                self.look(collector, name, address)
+                if name != "killed":  # nothing of it is wide
+                    self.look(collector, name, address)
         self.assertRegex(pages["thrown"], r"Thrown here by thread \d+ .*find_page")
         self.assertRegex(pages["waits"], rf"Deadlock: thread \d+ '\w+' holds {LOCK}")
         self.assertRegex(pages["waits"], rf"Waiting \d .*(reader|writer) waits for {LOCK}, which "
@@ -124,6 +155,9 @@ class Outputs(unittest.TestCase):
         self.assertRegex(pages["value"], r"entry = 0x[0-9a-f]+|entry 0x[0-9a-f]+")
         self.assertRegex(pages["value"], "`kept` is 0x[0-9a-f]+; rax is the lower half of a "
                                          "pointer")
+        self.assertIn(KILLED, pages["killed"])
+        self.assertRegex(pages["killed"], f"Memory: {CURVE}")
+        self.assertRegex(pages["exited"], "KeyError: '7'.*Standard error Traceback.*in find_page")
 
     def look(self, collector, name, address):
         """No page is wider than its window, in any of its looks."""
@@ -156,6 +190,16 @@ class Outputs(unittest.TestCase):
         extra = events["value"]["extra"]
         self.assertEqual(extra["variable"]["expression"], "kept")
         self.assertEqual(extra["provenance"]["kind"], "truncated")
+        killed, = events["killed"]["exception"]["values"]
+        self.assertEqual(killed["type"], "killed")
+        self.assertIn(KILLED, killed["value"])
+        contexts = events["killed"]["contexts"]
+        self.assertEqual(contexts["death"]["cause"], "signal")
+        self.assertGreater(contexts["process"]["memory"][-1]["rss_bytes"], 0)
+        exited = events["exited"]
+        self.assertIn("KeyError: '7'", exited["exception"]["values"][0]["value"])
+        self.assertEqual(exited["contexts"]["death"]["exit_status"], 1)
+        self.assertIn("in find_page", exited["contexts"]["death"]["stderr"])
         frame = events["value"]["exception"]["values"][0]["stacktrace"]["frames"][-1]
         self.assertIn("entry", frame["vars"])
 
@@ -170,6 +214,15 @@ class Outputs(unittest.TestCase):
         waits = records["waits"]["crashhook.waits"]
         self.assertEqual({wait["tid"] for wait in waits if wait["object"] == "mutex"},
                          {wait["owner"] for wait in waits if wait["object"] == "mutex"})
+        killed = records["killed"]
+        self.assertEqual(killed["exception.type"], "killed")
+        self.assertIn(KILLED, killed["exception.message"])
+        self.assertRegex(killed["crashhook.process.memory"], CURVE)
+        self.assertEqual(killed["crashhook.crash.death"]["cause"], "signal")
+        exited = records["exited"]
+        self.assertIn("KeyError: '7'", exited["exception.message"])
+        self.assertEqual(exited["crashhook.crash.death"]["exit_status"], 1)
+        self.assertIn("in find_page", exited["crashhook.crash.death"]["stderr"])
         value = records["value"]
         self.assertEqual(value["crashhook.crash.variable"]["expression"], "kept")
         self.assertEqual(value["crashhook.crash.provenance"]["kind"], "truncated")
