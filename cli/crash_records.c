@@ -198,8 +198,8 @@ static enum ch_status take_life(const struct taking *taking,
 
 static bool take_record(void *context, const char *name, int fd);
 
-// is_taken is whether the file of a record is done with; a failure is said.
-static bool is_taken(const char *name, enum ch_status status)
+// is_record_done is whether the file of a record is done with; a failure is said.
+static bool is_record_done(const char *name, enum ch_status status)
 {
     if (status == CH_OK || status == CH_ERR_NOT_FOUND)
         return status == CH_OK;
@@ -279,8 +279,10 @@ static enum ch_status store_words(const struct taking *taking,
     return status;
 }
 
-// take_words makes the report of last words once their process, or thread, is gone.
-static enum ch_status take_words(const struct taking *taking, const char *name, int fd)
+// take_last_words makes the report of last words once their process, or thread, is
+// gone.
+static enum ch_status take_last_words(const struct taking *taking, const char *name,
+                                      int fd)
 {
     struct exit_words CH_CLEANUP(exit_words_deinit) words = { 0 };
     struct process_facts facts;
@@ -317,7 +319,7 @@ static bool take_record(void *context, const char *name, int fd)
     const struct taking *taking = context;
     struct record_capture record;
     if (spool_is_words(name))
-        return is_taken(name, take_words(taking, name, fd));
+        return is_record_done(name, take_last_words(taking, name, fd));
     enum ch_status status =
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
@@ -327,7 +329,7 @@ static bool take_record(void *context, const char *name, int fd)
             status = store_record_report(taking, &record);
         record_capture_close(&record);
     }
-    return is_taken(name, status);
+    return is_record_done(name, status);
 }
 
 enum ch_status crash_record_make(const struct session *session, int fd, const char *id,
