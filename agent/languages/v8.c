@@ -16,6 +16,12 @@ enum {
     V8_BYTECODE_POSITIONS = 32,
     V8_CODE_DEOPT = 16,
     V8_CODE_POSITIONS = 24,
+    V8_CODE_FLAGS = 48,
+    V8_CODE_KIND = 15,     // of the flags
+    V8_CODE_BASELINE = 11, // the kinds after it are of optimizing compilers
+    V8_CODE_ALIGNMENT = 32,
+    V8_CODE_BACK =
+        64 << 10,        // of code, how far before an address its start is looked for
     V8_CODE_SIZE = 40,   // where the instructions are in the code itself
     V8_CODE_STREAM = 32, // where they are in a stream; then their address
     V8_CODE_STREAM_SIZE = 56,
@@ -125,6 +131,53 @@ static bool find_code(const struct v8 *v8, uint64_t object, struct v8_code *out)
         return false;
     out->start = entry;
     return true;
+}
+
+static bool is_v8_code_at(const struct v8 *v8, uint64_t object, uint64_t pc,
+                          struct v8_code *out)
+{
+    return find_code(v8, object, out) && pc - out->start < out->size;
+}
+
+// search_code looks for the start of the code at pc: what stands before it refers to
+// the code, or begins it.
+static bool search_code(const struct v8 *v8, uint64_t pc, struct v8_code *out)
+{
+    uint64_t head = v8->heap.layout.code_start;
+    uint64_t start = pc & ~(uint64_t)(V8_CODE_ALIGNMENT - 1);
+    for (unsigned i = 0; i < V8_CODE_BACK / V8_CODE_ALIGNMENT; i++) {
+        uint64_t word;
+        uint64_t at = head != 0 ? start - head : start - V8_CODE_ALIGNMENT / 4;
+        if (memory_read_word(v8->heap.reader, at, &word) != CH_OK)
+            return false;
+        bool may = (word & V8_TAG_MASK) == V8_TAG && word >> 48 == 0;
+        if (may && is_v8_code_at(v8, head != 0 ? at + V8_TAG : word, pc, out))
+            return true;
+        start -= V8_CODE_ALIGNMENT;
+    }
+    return false;
+}
+
+// code_at finds the code that pc is in: mostly that which the function has now.
+static bool code_at(const struct v8 *v8, uint64_t function, uint64_t shared,
+                    uint64_t pc, struct v8_code *out)
+{
+    uint64_t object;
+    if (v8_field(&v8->heap, function,
+                 v8->heap.layout.function_shared + V8_FUNCTION_CODE, &object) &&
+        is_v8_code_at(v8, object, pc, out))
+        return true;
+    if (v8_field(&v8->heap, shared, v8->heap.layout.shared_data, &object) &&
+        is_v8_code_at(v8, object, pc, out))
+        return true;
+    return search_code(v8, pc, out);
+}
+
+static bool is_optimized(const struct v8 *v8, const struct v8_code *code)
+{
+    uint64_t flags;
+    return v8_field(&v8->heap, code->object, V8_CODE_FLAGS, &flags) &&
+           (flags & V8_CODE_KIND) > V8_CODE_BASELINE;
 }
 
 // read_bytecode_sizes reads the sizes of all bytecodes, and gives how many there are;
@@ -313,30 +366,30 @@ static bool collect_optimized(struct v8 *v8, const struct v8_code *code,
     return true;
 }
 
-// collect_function adds what runs in a frame of a function of JavaScript.
+// collect_function adds what runs in a frame of a function of JavaScript. Optimized
+// code that a loop went over to has what the interpreter had kept in the frame.
 static void collect_function(struct v8 *v8, const struct v8_frame *frame,
                              uint64_t function, uint64_t shared,
                              struct interpreted *table)
 {
+    const struct v8_layout *layout = &v8->heap.layout;
     uint64_t bytecodes;
     uint64_t progress;
-    uint64_t object;
     struct v8_code code;
-    if (memory_read_word(v8->heap.reader, frame->fp + v8->heap.layout.frame_bytecode,
-                         &bytecodes) == CH_OK &&
-        memory_read_word(v8->heap.reader, frame->fp + v8->heap.layout.frame_offset,
-                         &progress) == CH_OK &&
-        v8_type(&v8->heap, bytecodes) == v8->heap.layout.type_bytecode) {
-        collect_bytecodes(v8, frame, shared, bytecodes, progress, table);
+    if (frame->compiled && code_at(v8, function, shared, frame->pc, &code) &&
+        is_optimized(v8, &code)) {
+        if (!collect_optimized(v8, &code, shared, frame->pc, table))
+            add_function(v8, table, shared, -1);
         return;
     }
-    if (frame->compiled &&
-        v8_field(&v8->heap, function,
-                 v8->heap.layout.function_shared + V8_FUNCTION_CODE, &object) &&
-        find_code(v8, object, &code) && frame->pc - code.start < code.size &&
-        collect_optimized(v8, &code, shared, frame->pc, table))
-        return;
-    add_function(v8, table, shared, -1);
+    if (memory_read_word(v8->heap.reader, frame->fp + layout->frame_bytecode,
+                         &bytecodes) == CH_OK &&
+        memory_read_word(v8->heap.reader, frame->fp + layout->frame_offset,
+                         &progress) == CH_OK &&
+        v8_type(&v8->heap, bytecodes) == layout->type_bytecode)
+        collect_bytecodes(v8, frame, shared, bytecodes, progress, table);
+    else
+        add_function(v8, table, shared, -1);
 }
 
 // v8_function_at finds the function of a frame. A frame that is none of a function has

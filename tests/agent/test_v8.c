@@ -111,6 +111,23 @@ static void code_that_is_not_the_functions_own_has_no_line(void **state)
     shows(&held, V8_FP_OPTIMIZED, V8_MEMORY + V8_AT_STACK, "outer /srv/shop.js:0");
 }
 
+static void code_that_a_loop_went_over_to_is_found_by_its_address(void **state)
+{
+    (void)state;
+    struct held_v8 held;
+    build(&held);
+    v8_put_object(held.bytes, V8_AT_FUNCTION + 48,
+                  V8_AT_FUNCTION); // has other code now
+    v8_put_object(held.bytes, V8_FP_OPTIMIZED - 32, V8_AT_BYTECODES);
+    v8_put_small(held.bytes, V8_FP_OPTIMIZED - 40, 53 + 2);
+    // Instructions begin where what is aligned begins.
+    memmove(held.bytes + V8_AT_STREAM + 0x10, held.bytes + V8_AT_STREAM, 0x40);
+    v8_put_object(held.bytes, V8_AT_CODE + 32, V8_AT_STREAM + 0x10);
+    v8_put(held.bytes, V8_AT_CODE + 40, V8_MEMORY + V8_AT_STREAM + 0x20, 8);
+    shows(&held, V8_FP_OPTIMIZED, V8_PC_OPTIMIZED + 0x10,
+          "inner /srv/shop.js:3, outer /srv/shop.js:2");
+}
+
 static void a_function_inlined_into_itself_ends(void **state)
 {
     (void)state;
@@ -245,6 +262,7 @@ int main(void)
         cmocka_unit_test(without_positions_there_is_no_line),
         cmocka_unit_test(optimized_code_has_what_was_inlined),
         cmocka_unit_test(code_that_is_not_the_functions_own_has_no_line),
+        cmocka_unit_test(code_that_a_loop_went_over_to_is_found_by_its_address),
         cmocka_unit_test(a_function_inlined_into_itself_ends),
         cmocka_unit_test(a_call_out_of_javascript_has_its_function),
         cmocka_unit_test(the_name_may_be_in_the_scope),

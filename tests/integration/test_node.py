@@ -142,6 +142,17 @@ class Node(unittest.TestCase):
             report = scene.reports()[0]
         self.assertRegex(report["title"], r"^abort in price \(stack.js\)")
 
+    def test_a_loop_that_went_over_to_other_code_has_its_line(self):
+        source = os.path.join(HERE, "languages", "loop.js")
+        for options in ((), ("--no-concurrent-recompilation",), ("--no-opt",)):
+            with self.subTest(options=options), Scene() as scene:
+                ended = scene.run([NODE, *options, source, harness.program("addon.node")])
+                self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+                mine = of_javascript(scene.reports()[0])
+                # Optimized code calls C without a frame that has the function called.
+                self.assertEqual([frame for frame in mine if frame[0] != "later"][0],
+                                 ("loop", source, harness.crash_line(source)))
+
     def test_a_core_has_the_same_frames(self):
         if not harness.cores_land_in_folder():
             self.skipTest("core_pattern cannot be set")

@@ -164,6 +164,7 @@ static inline void v8_build_code(uint8_t *memory)
     v8_put_object(memory, V8_AT_CODE + 24, V8_AT_POSITIONS + 0x40);
     v8_put_object(memory, V8_AT_CODE + 32, V8_AT_STREAM);
     v8_put(memory, V8_AT_CODE + 40, V8_MEMORY + instructions, 8);
+    v8_put(memory, V8_AT_CODE + 48, 13, 4); // of the optimizing compiler
     v8_put(memory, V8_AT_CODE + 56, 16, 4);
     v8_put_head(memory, V8_AT_STREAM, V8_MAP_STREAM, 0);
     v8_put_object(memory, V8_AT_STREAM + 8, V8_AT_CODE);
