@@ -14,13 +14,16 @@ enum { KERNEL_LIMIT_BYTES = 8 << 10 };
 
 enum ch_status attach_samples_init(struct attach_samples *samples)
 {
-    *samples = (struct attach_samples){ .threads = json_object() };
-    return samples->threads != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    *samples =
+        (struct attach_samples){ .threads = json_object(), .waits = json_array() };
+    return samples->threads != NULL && samples->waits != NULL ? CH_OK
+                                                              : CH_ERR_NO_MEMORY;
 }
 
 void attach_samples_deinit(struct attach_samples *samples)
 {
     json_decref(samples->threads);
+    json_decref(samples->waits);
 }
 
 // frame_words is a frame as it is compared and shown: its function, or its address.
@@ -44,8 +47,21 @@ static json_t *stack_outward(const json_t *thread)
     return stack;
 }
 
+// kernel_function is the function of the kernel that a thread sleeps in, alone, which
+// whoever may trace it is told; NULL: it is not told.
+static json_t *kernel_function(int64_t process, int64_t tid)
+{
+    char path[64];
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    (void)snprintf(path, sizeof(path), "/proc/%" PRId64 "/task/%" PRId64 "/wchan",
+                   process, tid);
+    if (read_file(path, KERNEL_LIMIT_BYTES, &text) == CH_ERR_IO || text.size < 2)
+        return NULL; // "0" is none
+    return json_pack("[s]", text.bytes);
+}
+
 // kernel_stack is what the kernel does for a thread, the innermost function first:
-// "[<0>] FUNCTION+0x8f/0x1c0" in a line; NULL: it is not told, and only root is.
+// "[<0>] FUNCTION+0x8f/0x1c0" in a line. Only root is told of more than one.
 static json_t *kernel_stack(int64_t process, int64_t tid)
 {
     char path[64];
@@ -53,7 +69,7 @@ static json_t *kernel_stack(int64_t process, int64_t tid)
     (void)snprintf(path, sizeof(path), "/proc/%" PRId64 "/task/%" PRId64 "/stack",
                    process, tid);
     if (read_file(path, KERNEL_LIMIT_BYTES, &text) == CH_ERR_IO || text.size == 0)
-        return NULL;
+        return kernel_function(process, tid);
     json_t *stack = json_array();
     for (const char *line = text.bytes; *line != 0;) {
         size_t size = strcspn(line, "\n");
@@ -81,7 +97,12 @@ void attach_samples_add(struct attach_samples *samples, const json_t *report)
 {
     const json_t *threads = json_object_get(report, "threads");
     int64_t process = report_integer(json_object_get(report, "process"), "pid", 0);
+    const json_t *waits = json_object_get(report, "waits");
     samples->count++;
+    if (json_array_size(waits) != 0)
+        (void)json_array_append_new(
+            samples->waits, json_pack("{s:I, s:O}", "sample",
+                                      (json_int_t)samples->count, "waits", waits));
     for (size_t i = 0; i < json_array_size(threads); i++) {
         const json_t *thread = json_array_get(threads, i);
         json_t *sampled = sampled_thread(samples, thread);
@@ -184,6 +205,29 @@ static void print_thread(const json_t *thread)
     print_sample_list("   all  ", json_object_get(thread, "common"));
 }
 
+// print_wait prints what one thread waits for, and which thread holds that.
+static void print_wait(const json_t *wait)
+{
+    int64_t owner = report_integer(wait, "owner", 0);
+    printf("    thread %" PRId64 " waits for a ", report_integer(wait, "tid", 0));
+    print_escaped("", report_string(wait, "object") != NULL
+                          ? report_string(wait, "object")
+                          : "futex");
+    if (owner != 0)
+        printf("        that thread %" PRId64 " holds\n", owner);
+}
+
+static void print_sampled_waits(const json_t *all)
+{
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *sample = json_array_get(all, i);
+        const json_t *waits = json_object_get(sample, "waits");
+        printf("\nSample %" PRId64 ":\n", report_integer(sample, "sample", 0));
+        for (size_t w = 0; w < json_array_size(waits); w++)
+            print_wait(json_array_get(waits, w));
+    }
+}
+
 void attach_samples_print(const struct attach_samples *samples, bool as_json)
 {
     const char *tid;
@@ -192,12 +236,14 @@ void attach_samples_print(const struct attach_samples *samples, bool as_json)
     json_object_foreach(samples->threads, tid, sampled)(void)
         json_array_append_new(threads, describe_thread(tid, sampled));
     if (as_json) {
-        json_auto_t *all = json_pack("{s:I, s:O}", "samples",
-                                     (json_int_t)samples->count, "threads", threads);
+        json_auto_t *all =
+            json_pack("{s:I, s:O, s:O}", "samples", (json_int_t)samples->count,
+                      "threads", threads, "waits", samples->waits);
         (void)json_dumpf(all, stdout, JSON_COMPACT);
         printf("\n");
         return;
     }
     for (size_t i = 0; i < json_array_size(threads); i++)
         print_thread(json_array_get(threads, i));
+    print_sampled_waits(samples->waits);
 }

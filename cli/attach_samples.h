@@ -13,6 +13,7 @@
 
 struct attach_samples {
     json_t *threads; // tid: {"name","state","kernel":[...],"stacks":[[frame...]...]}
+    json_t *waits;   // {"sample","waits":[...]}, of the samples in which a thread waits
     size_t count;
 };
 
@@ -20,7 +21,8 @@ CH_CHECKED enum ch_status attach_samples_init(struct attach_samples *samples);
 void attach_samples_deinit(struct attach_samples *samples);
 
 // attach_samples_add adds the threads of a report with names. Of a thread in
-// uninterruptible sleep the kernel's own stack is read, where /proc gives it.
+// uninterruptible sleep the kernel's own stack is read, or the function that it sleeps
+// in, where /proc gives it.
 void attach_samples_add(struct attach_samples *samples, const json_t *report);
 
 // attach_samples_print prints what is common to them, as text or as JSON.

@@ -53,6 +53,21 @@ class Deadlocks(unittest.TestCase):
         process.send_signal(number)
         process.communicate(timeout=60)
 
+    def test_samples_say_who_waits_for_whom_in_each(self):
+        with Scene() as scene:
+            scene.preload = None
+            process = self.start(scene, "mutex", 2)
+            arguments = ("attach", "--samples", "2", "--every", "10")
+            sampled = json.loads(scene.command(*arguments, "--json", str(process.pid)).stdout)
+            text = scene.command(*arguments, str(process.pid)).stdout
+            self.end(process)
+        self.assertEqual([each["sample"] for each in sampled["waits"]], [1, 2])
+        for each in sampled["waits"]:
+            held = {wait["tid"]: wait["owner"] for wait in each["waits"] if "owner" in wait}
+            self.assertTrue(any(held.get(owner) == tid for tid, owner in held.items()), each)
+        self.assertRegex(text, r"\nSample 2:\n    thread \d+ waits for a ")
+        self.assertRegex(text, r"waits for a mutex\n        that thread \d+ holds\n")
+
     def attached(self, how, count, program=None):
         """The report of a live process, and what people read of it."""
         with Scene() as scene:
