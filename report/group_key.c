@@ -80,7 +80,10 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
     }
     report_own_judge(keying->report, frame, &to->verdict);
     to->interpreted = report_frame_is_interpreted(frame);
-    if (to->interpreted)
+    // A constructor of Java is called `<init>`, which is no template's argument.
+    const char *source = report_string(frame, "source");
+    bool java = source != NULL && strcmp(source, "vmstructs") == 0;
+    if (to->interpreted || java)
         text_append_string(&to->name, function != NULL ? function : "");
     else if (function != NULL)
         scoped_name(function, &to->name);

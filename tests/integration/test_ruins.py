@@ -23,7 +23,7 @@ FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or (random.randrange(1, 1 << 30) if FULL
                                                       else 7)
 CASES = int(os.environ.get("CRASHHOOK_RUINS", "10000" if FULL else "40"))
-BATCH = 250
+BATCH = 100
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINE = re.compile(r"^ruin (\d+) (\d+) (\d+) (\d+)$", re.MULTILINE)
 
@@ -54,7 +54,8 @@ class Ruins(unittest.TestCase):
             seed = SEED + done
             with self.subTest(seed=seed, count=count), Scene() as scene:
                 ended = scene.run(make(seed, count), timeout=1800, CRASHHOOK_SYMBOLIZE="fast",
-                                  CRASHHOOK_THREADS="crashed")
+                                  CRASHHOOK_THREADS="crashed",
+                                  CRASHHOOK_SPOOL_MAX=f"{2 * BATCH},1024M")
                 problems += self.check(scene, ended, seed, count, outer)
             done += count
         return problems

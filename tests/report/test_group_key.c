@@ -122,6 +122,23 @@ static void code_that_returns_from_a_signal_is_no_place(void **state)
     assert_string_equal(made.title, "abort in main.leaf \u00b7 shop-1.2");
 }
 
+static void a_constructor_of_java_is_told_from_a_class_initializer(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = { "Cart.<init>@Cart.java",
+                                          "Cart.<clinit>@Cart.java" };
+    struct made made[2];
+    for (size_t i = 0; i < 2; i++) {
+        json_t *report = make_report(11, "unknown", stacks[i]);
+        json_t *frame = json_array_get(report_frames(report_crashed_thread(report)), 0);
+        (void)json_object_set_new(frame, "source", json_string("vmstructs"));
+        (void)json_object_set_new(frame, "language", json_string("java"));
+        made[i] = make(report);
+    }
+    expect_other(made[0], made[1]);
+    assert_non_null(strstr(made[0].title, "Cart.<init>"));
+}
+
 static void what_created_a_goroutine_is_part_of_no_key(void **state)
 {
     (void)state;
@@ -299,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_key_is_the_innermost_own_function),
         cmocka_unit_test(code_that_returns_from_a_signal_is_no_place),
         cmocka_unit_test(what_created_a_goroutine_is_part_of_no_key),
+        cmocka_unit_test(a_constructor_of_java_is_told_from_a_class_initializer),
         cmocka_unit_test(a_helper_that_only_reports_takes_its_caller_along),
         cmocka_unit_test(the_phase_of_a_recursion_does_not_count),
         cmocka_unit_test(a_name_of_one_word_has_its_file_as_scope),
