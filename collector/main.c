@@ -34,7 +34,7 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     STOP_MS = 5000,       // for the requests that are being served
-    STOP_MAX_S = 15,      // for all of the rest
+    STOP_MAX_S = 20,      // for all of the rest
     HEAP_SLACK = 8 << 20, // free bytes at a heap's end that are not given back
     HEAP_STEP = 1 << 20,  // bytes that a heap grows by
     PATH_SIZE = 4096,

@@ -142,7 +142,9 @@ static void check_request(struct call *call, const char *version)
     if (request->answer.status == 0)
         check_length(call);
     call->sender = request->who.index;
-    if (request->answer.status == 0)
+    // What anybody may ask for does not make a stranger known.
+    if (request->answer.status == 0 && request->route->access != HTTP_OPEN &&
+        request->route->access != HTTP_LOGIN)
         connections_use(&call->server->connections, call->watched, CONNECTION_BUSY);
     if (request->answer.status == 0 && request->route->begin != NULL)
         request->route->begin(request);

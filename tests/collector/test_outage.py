@@ -25,7 +25,7 @@ BINARY = None
 MARK = "CRASHHOOK_TEST_NETWORK"
 CLIENTS = 4
 RESUMED_S = 15   # from when a database can be reached until a report is stored
-STOPPED_S = 15   # from SIGTERM until the collector has ended; main.c has it as STOP_MAX_S
+STOPPED_S = 20   # from SIGTERM until the collector has ended; main.c has it as STOP_MAX_S
 SLACK_S = 10     # for a loaded machine
 RULES = """
 table inet vanish {
