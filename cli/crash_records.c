@@ -2,6 +2,7 @@
 #include "cli/crash_records.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -267,6 +268,11 @@ static enum ch_status store_words(const struct taking *taking,
     if (words->status >= 0 &&
         spool_take_record(taking->spool, life, take_record, &with_death))
         return CH_OK;
+    if (words->status >= 0 &&
+        faccessat(taking->spool->folder_fd, life, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        death_deinit(death);
+        return CH_ERR_NOT_FOUND; // somebody still has it, who may be about to end
+    }
     settings.release = words->release;
     settings.environment = words->environment;
     settings.tags = words->tags;
