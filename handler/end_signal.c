@@ -18,6 +18,7 @@ typedef void handler_fn(int, siginfo_t *, void *);
 static handler_fn *theirs;
 static int theirs_flag;
 
+// note_end_signal leaves by a jump: it is in no stack below the program's handler.
 static void note_end_signal(int signal, siginfo_t *info, void *context)
 {
     // A child has the handler of its parent, but no life.

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "base/settings_table.h"
 #include "crashhook/crashhook.h"
 #include "handler/actions.h"
 #include "handler/agent_path.h"
@@ -125,7 +126,7 @@ static bool find_spool(struct variables *variables, const struct settings *setti
                                    PATH_MAX) == CH_OK;
     if (!agent_path_absolute(settings->spool, path, PATH_MAX))
         return false;
-    variables_set(variables, "CRASHHOOK_SPOOL", path);
+    variables_set(variables, settings_name_at(SETTING_AT_spool), path);
     return true;
 }
 
@@ -173,7 +174,7 @@ static int install_handler(char *const *environment,
         complain_of_unknown(&variables);
     find_agent(&settings, first, agent);
     // The agent itself needs no handler.
-    variables_set(&variables, "CRASHHOOK_ENABLE", "no");
+    variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
     bool has_spool = find_spool(&variables, &settings, spool);
     struct plan_wishes wishes = { .agent = agent,
                                   .spool = has_spool ? spool : NULL,

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/settings.h"
+#include "base/settings_table.h"
 #include "handler/file_syscalls.h"
 #include "handler/watch.h"
 
@@ -75,23 +77,23 @@ static char *write_variable(struct writer *to, const struct plan_variable *varia
     return start;
 }
 
+bool plan_variable_is(const struct plan_variable *variable, const char *name)
+{
+    return strncmp(variable->name, name, variable->name_length) == 0 &&
+           name[variable->name_length] == 0;
+}
+
 // is_kept is whether a record repeats the variable, because its reader needs it; HOME
 // is masked in paths. Tokens are not kept.
 static bool is_kept(const struct plan_variable *variable)
 {
-    static const char names[] = "CRASHHOOK_RELEASE\0"
-                                "CRASHHOOK_ENVIRONMENT\0"
-                                "CRASHHOOK_TAGS\0"
-                                "CRASHHOOK_SANITIZE\0"
-                                "CRASHHOOK_SPOOL\0"
-                                "HOME\0";
-    for (const char *name = names; name < names + sizeof(names) - 1;
-         name += strlen(name) + 1) {
-        if (strlen(name) == variable->name_length &&
-            memcmp(name, variable->name, variable->name_length) == 0)
-            return true;
-    }
-    return false;
+    static const uint8_t positions[] = { SETTING_AT_release, SETTING_AT_environment,
+                                         SETTING_AT_tags, SETTING_AT_sanitize,
+                                         SETTING_AT_spool };
+    bool kept = plan_variable_is(variable, "HOME");
+    for (size_t i = 0; i < sizeof(positions); i++)
+        kept |= plan_variable_is(variable, settings_name_at(positions[i]));
+    return kept;
 }
 
 // fill_plan writes the plan at to, which is zeroed: the struct, both vectors, the

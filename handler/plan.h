@@ -20,6 +20,9 @@ struct plan_variable {
     bool asked_for; // the settings were looked up by this name, so it is known
 };
 
+// plan_variable_is is whether the variable has this name.
+bool plan_variable_is(const struct plan_variable *variable, const char *name);
+
 struct plan_wishes {
     const char *agent; // path
     const char *spool; // path; NULL: none

@@ -86,12 +86,6 @@ bool variables_options_ok(const struct crashhook_options *options)
            options->size <= sizeof(*options) && options->size % sizeof(void *) == 0;
 }
 
-static bool variable_is_named(const struct plan_variable *variable, const char *name)
-{
-    return strncmp(variable->name, name, variable->name_length) == 0 &&
-           name[variable->name_length] == 0;
-}
-
 static bool variable_is_wanted(const struct plan_variable *variable)
 {
     static const char ours[] = "CRASHHOOK_";
@@ -99,7 +93,7 @@ static bool variable_is_wanted(const struct plan_variable *variable)
         memcmp(variable->name, ours, sizeof(ours) - 1) == 0)
         return true;
     for (const char *name = passed_on; *name != 0; name += strlen(name) + 1) {
-        if (*name == variable->name[0] && variable_is_named(variable, name))
+        if (*name == variable->name[0] && plan_variable_is(variable, name))
             return true;
     }
     return false;
@@ -109,7 +103,7 @@ static struct plan_variable *find_named_variable(struct variables *variables,
                                                  const char *name)
 {
     for (size_t i = 0; i < variables->count; i++) {
-        if (variable_is_named(&variables->list[i], name))
+        if (plan_variable_is(&variables->list[i], name))
             return &variables->list[i];
     }
     return NULL;
