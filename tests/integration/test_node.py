@@ -132,7 +132,7 @@ class Node(unittest.TestCase):
         inner = names.index("価格")
         self.assertTrue(frames[inner]["inline"])
         self.assertIn("image", frames[inner + 1])  # V8's function that ran it
-        self.assertRegex(shown, r"価格 \[JavaScript\] at .*mixed.js:41")
+        self.assertRegex(shown, r"価格 \[JavaScript\] at .*mixed.js:44")
         self.assertIn("__libc_start_call_main", names)
 
     def test_the_innermost_function_of_the_program_gives_the_group_and_the_title(self):

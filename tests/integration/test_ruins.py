@@ -93,7 +93,7 @@ class Ruins(unittest.TestCase):
     def test_python_in_ruins_has_its_native_report_in_time(self):
         pythons = [python for _, python in python_versions.installed()]
         self.assertTrue(pythons)
-        cases = CASES // 2
+        cases = CASES // 3
         if not FULL:
             pythons = [sys.executable]
         problems = 0
@@ -121,7 +121,7 @@ class Ruins(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         subprocess.run(["javac", "-nowarn", "-XDignore.symbol.file", "-d", folder,
                         os.path.join(HERE, "languages", "Mixed.java")], check=True, timeout=300)
-        cases = CASES - CASES // 2
+        cases = CASES // 3
         problems = 0
         compiled = ("-Xcomp", "-XX:CompileCommand=quiet",
                     "-XX:CompileCommand=compileonly,Mixed*::*")
@@ -130,8 +130,22 @@ class Ruins(unittest.TestCase):
                 lambda seed, count, options=options: [
                     "java", "-Xmx64m", *options, "-cp", folder, "Mixed",
                     harness.program("mixed.so"), "3", "ruin", str(seed), str(count)],
-                share, "Java_Mixed_ruin")
+                share, "ruin_cases")
         print(f"{cases} cases of Java from seed {SEED}, {problems} of them with a problem",
+              file=sys.stderr)
+
+    @unittest.skipIf(shutil.which("node") is None, "node is not installed")
+    def test_javascript_in_ruins_has_its_native_report_in_time(self):
+        cases = CASES - 2 * (CASES // 3)
+        problems = 0
+        for rounds, share in ((0, cases // 2), (5000, cases - cases // 2)):
+            problems += self.ruin(
+                lambda seed, count, rounds=rounds: [
+                    "node", "--no-concurrent-recompilation",
+                    os.path.join(HERE, "languages", "mixed.js"), harness.program("addon.node"),
+                    "ruin", str(rounds), str(seed), str(count)],
+                share, "ruin_cases")
+        print(f"{cases} cases of JavaScript from seed {SEED}, {problems} of them with a problem",
               file=sys.stderr)
 
 

@@ -2,7 +2,8 @@
 //
 // mixed.js ADDON HOW [ROUNDS]: comes through calls of many kinds to a function of C, which
 // crashes. With HOW `trace` it first prints node's own stack there. Before that it makes
-// the calls ROUNDS times without the last one, so that they are compiled.
+// the calls ROUNDS times without the last one, so that they are compiled. With HOW `ruin
+// ROUNDS SEED CASES` children crash there instead, each with other words overwritten.
 'use strict';
 const addon = require(process.argv[2]);
 const traced = process.argv[3] === 'trace';
@@ -12,6 +13,8 @@ let last = false;
 
 function crash() {
   if (!last) return 1;
+  if (process.argv[3] === 'ruin')
+    addon.ruin(Number(process.argv[5]), Number(process.argv[6])), process.exit();
   if (traced) console.log(new Error('here').stack); addon.crash();
 }
 
