@@ -195,7 +195,7 @@ class Places(unittest.TestCase):
                 self.assertNotIn("watches", report)
                 self.assertNotIn("flight", report)
                 self.assertEqual([(p["stage"], p["status"]) for p in report["problems"]],
-                                 [("watch", said), ("flight", said)])
+                                 [("context", said), ("watch", said), ("flight", said)])
 
     def test_a_table_that_was_overwritten_costs_its_objects_alone(self):
         with PlaceScene() as scene:
