@@ -4,6 +4,7 @@
 // exports of itself, its code with the tables of compiled methods, the methods that are
 // on the stack with all that they refer to, and the stack.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "ruins.h"
@@ -93,13 +94,19 @@ static void add_tables(void)
 static void add_stack(void)
 {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    for (uint64_t at = here; at < here + STACK_BYTES; at += 8) {
+    uint64_t end = here + STACK_BYTES;
+    // The C library's description of the thread, which is right above its stack, has a
+    // part that the kernel reads (rseq): if that is in ruins, no signal is delivered.
+    uint64_t thread = (uint64_t)pthread_self();
+    if (thread > here && thread < end)
+        end = thread;
+    for (uint64_t at = here; at < end; at += 8) {
         uint64_t word = ruin_peek(at);
         add_method(word);
         add_compiled(word);
     }
     // The frames of C, which the native report is made of, stay.
-    for (uint64_t at = here + 1024; at < here + STACK_BYTES; at += 256)
+    for (uint64_t at = here + 1024; at + 256 <= end; at += 256)
         ruin_add_place(at, 256);
 }
 
