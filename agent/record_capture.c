@@ -38,7 +38,8 @@ static bool is_later(const struct timespec *time, uint64_t ns)
             (uint64_t)time->tv_nsec > ns % 1000000000);
 }
 
-// has_changed is whether the file now at the mapping's path is not what was mapped.
+// has_changed is whether the file now at the mapping's path is not what was mapped. Of
+// a program that was killed nobody may know when to the second.
 static bool has_changed(const struct target_mapping *mapping, uint64_t crash_ns)
 {
     char path[PATH_MAX];
@@ -50,7 +51,7 @@ static bool has_changed(const struct target_mapping *mapping, uint64_t crash_ns)
     if (stat(path, &info) != 0)
         return true;
     bool replaced = info.st_ino != mapping->inode && is_later(&info.st_ctim, crash_ns);
-    return replaced || is_later(&info.st_mtim, crash_ns);
+    return replaced || is_later(&info.st_mtim, crash_ns + 1000000000);
 }
 
 static void mark_changed_files(struct record_capture *all)

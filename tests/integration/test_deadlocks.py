@@ -26,16 +26,22 @@ HARMLESS = ("timeout", "semaphore", "condition")
 
 
 def wait_until_blocked(process, count):
-    """Waits until that many threads of the process sleep on a futex."""
-    for _ in range(2000):
-        blocked = 0
-        for tid in os.listdir(f"/proc/{process.pid}/task"):
+    """Waits until that many threads of the process sleep on a futex, and stay there: at its
+    start a thread may sleep on another for a moment."""
+    before = None
+    looks = 0
+    for _ in range(20000):
+        blocked = []
+        for tid in sorted(os.listdir(f"/proc/{process.pid}/task")):
             try:
                 with open(f"/proc/{process.pid}/task/{tid}/syscall", encoding="ascii") as file:
-                    blocked += file.read().startswith("202 ")
+                    blocked.append((tid, file.read()))
             except OSError:
                 pass
-        if blocked >= count:
+        asleep = sum(call.startswith("202 ") for _, call in blocked)
+        looks = looks + 1 if asleep >= count and blocked == before else 0
+        before = blocked
+        if looks == 100:
             return
         os.sched_yield()
         process.poll()
