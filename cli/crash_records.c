@@ -35,17 +35,25 @@ static bool is_report_of_record(const json_t *report,
            report_integer(crash, "thread", 0) == header->page.crashed_tid;
 }
 
+// read_taken_report is the report in the spool with this id; NULL: there is none that
+// can be read.
+static json_t *read_taken_report(const struct taking *taking, const char *id)
+{
+    struct report_error error;
+    json_t *report = NULL;
+    int fd = -1;
+    if (spool_read(taking->spool, id, &fd) != CH_OK)
+        return NULL;
+    enum ch_status status = report_read(fd, &report, &error);
+    (void)close(fd);
+    return status == CH_OK ? report : NULL;
+}
+
 static bool is_reported_as(const struct taking *taking, const char *id,
                            const struct record_header *header)
 {
-    struct report_error error;
-    json_auto_t *report = NULL;
-    int fd = -1;
-    if (spool_read(taking->spool, id, &fd) != CH_OK)
-        return false;
-    enum ch_status status = report_read(fd, &report, &error);
-    (void)close(fd);
-    return status == CH_OK && is_report_of_record(report, header);
+    json_auto_t *report = read_taken_report(taking, id);
+    return report != NULL && is_report_of_record(report, header);
 }
 
 // record_is_reported is true if the agent published its report and died before it could
@@ -212,14 +220,8 @@ static bool is_record_done(const char *name, enum ch_status status)
 // is_reported_end is whether the report is of the end of process pid.
 static bool is_reported_end(const struct taking *taking, const char *id, pid_t pid)
 {
-    struct report_error error;
-    json_auto_t *report = NULL;
-    int fd = -1;
-    if (spool_read(taking->spool, id, &fd) != CH_OK)
-        return false;
-    enum ch_status status = report_read(fd, &report, &error);
-    (void)close(fd);
-    return status == CH_OK && json_is_object(json_object_get(report, "crash")) &&
+    json_auto_t *report = read_taken_report(taking, id);
+    return report != NULL && json_is_object(json_object_get(report, "crash")) &&
            report_integer(json_object_get(report, "process"), "pid", 0) == pid;
 }
 
