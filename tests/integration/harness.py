@@ -188,6 +188,17 @@ def expanded(report):
     return json.loads(done.stdout)
 
 
+def wait_for(condition, seconds=60):
+    """What condition gives once it is true; it is asked again until then."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.02)
+
+
 def read_when_done(path, seconds=60):
     """A report's bytes; who works on a report holds flock on the file it has now."""
     def give_up(*_):

@@ -12,7 +12,7 @@ import time
 import unittest
 
 import harness
-from harness import Scene, crashed_thread, names_of, program
+from harness import Scene, crashed_thread, names_of, program, wait_for
 
 SCRIPT = os.path.join(harness.SOURCE, "packaging", "crashhook-core-pattern")
 # The kernel takes no path with a blank.
@@ -123,16 +123,6 @@ def confined_child(pid):
         if status.get("Seccomp") == "2" and status["State"].startswith("S"):
             return status
     return None
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value is not None:
-            return value
-        time.sleep(0.01)
-    raise AssertionError("it did not come")
 
 
 def run_where_all_may_read(scene):

@@ -14,7 +14,7 @@ import unittest
 import urllib.request
 
 import harness
-from harness import FULL, Scene, program
+from harness import FULL, Scene, program, wait_for
 from place import needs_root
 from test_delivery import Collector
 
@@ -22,6 +22,8 @@ LIVES = program("lives")
 MEMORY = "/sys/fs/cgroup/memory"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
 KILLS = 1000 if FULL else 60
+# From the keeper's pid to the first sample's rss_bytes, in struct context_life.
+FIRST_SAMPLE = 208
 HAS_CGROUPS = unittest.skipUnless(os.access(MEMORY + "/memory.limit_in_bytes", os.R_OK),
                                   "there are no cgroups of version 1")
 
@@ -48,6 +50,15 @@ def run(scene, how, *options, **variables):
 def end(process):
     process.communicate(timeout=60)
     return process.returncode
+
+
+def first_sample(life, keeper):
+    """The resident bytes of the first sample that the keeper wrote; 0: none yet."""
+    with open(life, "rb") as file:
+        page = file.read()
+    at = page.find(keeper.to_bytes(4, "little"), 4096)
+    rss = at + FIRST_SAMPLE
+    return int.from_bytes(page[rss:rss + 8], "little") if at >= 0 else 0
 
 
 def child_of(process):
@@ -179,15 +190,8 @@ class Kills(unittest.TestCase):
     def test_what_a_killed_keeper_saw_is_in_the_report(self):
         with Scene() as scene:
             process = run(scene, "waits")
-            deadline = time.monotonic() + 20
             life = os.path.join(scene.spool, lives(scene)[0])
-            while time.monotonic() < deadline:  # until the keeper has written a sample
-                with open(life, "rb") as file:
-                    file.seek(4096)
-                    page = file.read(65536)
-                if process.pid.to_bytes(4, "little") in page:
-                    break
-                time.sleep(0.01)
+            wait_for(lambda: first_sample(life, process.pid) != 0)
             child = child_of(process)
             process.kill()
             end(process)

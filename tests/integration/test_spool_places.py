@@ -19,7 +19,7 @@ import unittest
 
 import harness
 import private_folders
-from harness import crashed_thread, frames_of, names_of, program
+from harness import crashed_thread, frames_of, names_of, program, wait_for
 from place import not_for_others
 
 NOBODY = 65534
@@ -674,17 +674,6 @@ def full(folder, mode=0o1733):
         yield
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
-
-
-def wait_for(condition, seconds=60):
-    """What condition gives once it is true; it is asked again until then."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
 
 
 def is_locked(path):
