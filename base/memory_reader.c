@@ -45,9 +45,14 @@ enum ch_status memory_read_word(const struct memory_reader *reader, uint64_t add
     // Every step of every walk reads words, so this does without a cursor.
     const bool big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     uint64_t word;
+    const struct memory_window *window = reader->window;
     if (reader->narrow)
         return read_narrow_word(reader, address, out);
-    if (reader->read(reader->source, address, &word, sizeof(word)) != sizeof(word)) {
+    if (window != NULL && window->size >= sizeof(word) &&
+        address - window->address <= window->size - sizeof(word))
+        memcpy(&word, window->bytes + (address - window->address), sizeof(word));
+    else if (reader->read(reader->source, address, &word, sizeof(word)) !=
+             sizeof(word)) {
         enum ch_status status = memory_read(reader, address, &word, sizeof(word));
         if (status != CH_OK)
             return status;

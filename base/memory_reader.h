@@ -18,12 +18,21 @@
 // many it copied: 0 when address itself cannot be read.
 typedef size_t memory_read_fn(void *source, uint64_t address, void *to, size_t length);
 
+// A memory_window is a part of the target that has been copied. The source moves it as
+// it is read, so it is looked at anew for each word.
+struct memory_window {
+    const uint8_t *bytes;
+    uint64_t address;
+    size_t size;
+};
+
 // A memory_reader is passed by pointer and owns nothing: the source must outlive it.
 struct memory_reader {
     memory_read_fn *read;
     void *source;
-    bool big_endian; // the target's byte order
-    bool narrow;     // the target is a 32-bit program: its words have 4 bytes
+    const struct memory_window *window; // what needs no call of read; NULL: nothing
+    bool big_endian;                    // the target's byte order
+    bool narrow; // the target is a 32-bit program: its words have 4 bytes
 };
 
 // memory_read fills all length bytes at to, or returns CH_ERR_FAULT and leaves to

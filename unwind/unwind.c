@@ -6,7 +6,9 @@
 
 #include "unwind/fp_step.h"
 #include "unwind/image_search.h"
+#include "unwind/known_steps.h"
 #include "unwind/libunwind_step.h"
+#include "unwind/outermost_code.h"
 #include "unwind/row_step.h"
 #include "unwind/rule_cache.h"
 #include "unwind/scan_step.h"
@@ -30,6 +32,7 @@ struct unwind_space {
     struct rule_cache *rules;
     struct libunwind_images *libunwind_images; // created when first used
     struct libunwind_walk *libunwind;
+    struct known_steps known_steps;
     uint64_t known_code[CODE_PLACES];
 };
 
@@ -47,6 +50,7 @@ struct walk {
     unsigned signals;
     uint32_t scan_words;
     uint64_t called; // the last address that was_called looked at: a call precedes it
+    const struct unwind_row *row; // of the step being made; NULL: it is by no row
 };
 
 // A step_fn moves w->state outward and sets the kind and trust of the new frame.
@@ -71,6 +75,7 @@ enum ch_status unwind_space_create(const struct unwind_arch *arch,
         unwind_space_destroy(space);
         return status;
     }
+    known_steps_init(&space->known_steps, arch, memory);
     *out = space;
     return CH_OK;
 }
@@ -193,6 +198,7 @@ static enum ch_status step_by_row(struct walk *w, enum rule_source source,
                                    .exact = exact,
                                    .only_tracks = source == RULE_SFRAME };
     *frame = frame_of(signal ? UNWIND_KIND_PC : UNWIND_KIND_RA, trust);
+    w->row = row;
     return row_step(&step, &w->state);
 }
 
@@ -310,15 +316,9 @@ static step_fn *const means[][MEANS_MAX] = {
     [SETTING_UNWIND_LIBUNWIND] = { step_by_libunwind },
 };
 
-// stand is where a walk stood before a step.
-struct stand {
-    uint64_t pc;
-    uint64_t sp;
-};
-
-// unwind_check_step says whether a step led somewhere: outward, on an aligned stack, to
-// code.
-static enum ch_status unwind_check_step(struct walk *w, struct stand from,
+// unwind_check_step says whether a step from pc and sp led somewhere: outward, on an
+// aligned stack, to code.
+static enum ch_status unwind_check_step(struct walk *w, uint64_t pc, uint64_t sp,
                                         const struct unwind_frame *frame)
 {
     uint64_t next_sp = sp_of(w);
@@ -331,25 +331,25 @@ static enum ch_status unwind_check_step(struct walk *w, struct stand from,
     // Only an interrupted frame may be on another stack, or have a misaligned one.
     // Where the return address is in a register, only the innermost frame may use no
     // stack.
-    bool empty =
-        w->frame.kind == UNWIND_KIND_PC && next_sp == from.sp && next_pc != from.pc;
-    if (!signal &&
-        (next_sp % w->space->arch->word != 0 || (next_sp <= from.sp && !empty)))
+    bool empty = w->frame.kind == UNWIND_KIND_PC && next_sp == sp && next_pc != pc;
+    if (!signal && (next_sp % w->space->arch->word != 0 || (next_sp <= sp && !empty)))
         return CH_ERR_MALFORMED;
-    if (signal && (++w->signals > SIGNALS_MAX || next_sp == from.sp))
+    if (signal && (++w->signals > SIGNALS_MAX || next_sp == sp))
         return CH_ERR_MALFORMED;
     return space_is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
 static enum ch_status unwind_try_step(struct walk *w, step_fn *step)
 {
-    const struct stand from = { pc_of(w), sp_of(w) };
+    const uint64_t pc = pc_of(w);
+    const uint64_t sp = sp_of(w);
     struct unwind_frame frame;
     unwind_state_keep(&w->state);
+    w->row = NULL;
     enum ch_status status = step(w, &frame);
     w->had_rule = w->had_rule || status != CH_ERR_NOT_FOUND;
     if (status == CH_OK)
-        status = unwind_check_step(w, from, &frame);
+        status = unwind_check_step(w, pc, sp, &frame);
     if (status != CH_OK) {
         unwind_state_undo(&w->state);
         w->in_libunwind = false;
@@ -398,16 +398,6 @@ static bool find_lost(struct walk *w)
     return false;
 }
 
-// code_begins says whether the target's code at address begins with these bytes.
-static bool code_begins(const struct walk *w, uint64_t address, const uint8_t *bytes,
-                        size_t size)
-{
-    uint8_t code[16];
-    return size <= sizeof(code) &&
-           memory_read(w->space->memory, address, code, size) == CH_OK &&
-           memcmp(code, bytes, size) == 0;
-}
-
 // was_called is whether a call precedes pc, or nobody can tell.
 static bool was_called(struct walk *w, uint64_t pc)
 {
@@ -422,28 +412,20 @@ static bool was_called(struct walk *w, uint64_t pc)
     return true;
 }
 
-// is_outermost says whether the current frame certainly has no caller: it is in the
-// code where the kernel started the program, what it called cannot return, or nothing
-// was called: who made the stack put the return address there, as Go does with
-// runtime.goexit. On x86 a frame pointer of 0 alone does not prove that: code that
-// keeps no frame pointer has its caller's, and the program's start set that to 0.
+// is_outermost says whether the current frame certainly has no caller: it is in code
+// that nothing calls, or nothing was called: who made the stack put the return address
+// there, as Go does with runtime.goexit. On x86 a frame pointer of 0 alone does not
+// prove that: code that keeps no frame pointer has its caller's, and the program's
+// start set that to 0.
 static bool is_outermost(struct walk *w)
 {
-    enum { ENTRY_BYTES = 64 };
-    static const uint8_t halt[] = { 0xf4 };
-    // How musl's clone ends a thread: mov edi, eax; xor eax, eax; mov al, 60; syscall.
-    static const uint8_t exit_thread[] = { 0x89, 0xc7, 0x31, 0xc0,
-                                           0xb0, 0x3c, 0x0f, 0x05 };
     uint64_t pc = pc_of(w);
-    const struct unwind_image *image =
-        image_search(w->space->images, w->space->count, pc);
+    const struct unwind_space *space = w->space;
+    const struct unwind_image *image = image_search(space->images, space->count, pc);
     // Elsewhere frame records are part of the ABI, though not in the innermost frame.
-    if (w->space->arch->id != UNWIND_ARCH_AMD64 &&
-        w->space->arch->id != UNWIND_ARCH_I386)
+    if (space->arch->id != UNWIND_ARCH_AMD64 && space->arch->id != UNWIND_ARCH_I386)
         return !w->first;
-    return (image != NULL && image->entry != 0 && pc - image->entry < ENTRY_BYTES) ||
-           code_begins(w, pc, halt, sizeof(halt)) ||
-           code_begins(w, pc, exit_thread, sizeof(exit_thread)) ||
+    return outermost_code(space->memory, image, pc) ||
            (w->frame.kind == UNWIND_KIND_RA && !was_called(w, pc));
 }
 
@@ -455,10 +437,33 @@ static bool skips_sframe(const struct walk *w)
     return dwarf_too && !rule_cache_has_sframe(w->space->rules);
 }
 
+// keep_step lets the next frame with this return address repeat the step just made, if
+// no other method had rules for it.
+static void keep_step(struct walk *w, uint64_t pc, bool had_rule)
+{
+    struct unwind_space *space = w->space;
+    bool asks_runtime =
+        space->leave != NULL && image_search(space->images, space->count, pc) == NULL;
+    if (w->row != NULL && !had_rule && !asks_runtime)
+        known_steps_add(&space->known_steps, w->how, pc, w->row, w->frame.trust);
+}
+
+// repeat_step moves to the caller by a step that was kept.
+static bool repeat_step(struct walk *w)
+{
+    if (w->frame.kind != UNWIND_KIND_RA ||
+        !known_steps_repeat(&w->space->known_steps, w->how, &w->state, &w->frame.trust))
+        return false;
+    w->lost = w->lost || w->frame.trust != UNWIND_TRUST_CFI;
+    return true;
+}
+
 // walk_to_caller moves to the caller by the first method that leads there. Otherwise it
 // gives the error of the first method that had rules.
 static enum ch_status walk_to_caller(struct walk *w)
 {
+    const uint64_t pc = pc_of(w);
+    const bool returned = w->frame.kind == UNWIND_KIND_RA;
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
     if (w->first && !space_is_code(w->space, pc_of(w)) &&
@@ -491,6 +496,8 @@ static enum ch_status walk_to_caller(struct walk *w)
         // goes on.
         bool in_chain = way == step_by_frame_pointer;
         bool ends = status == CH_END && (!in_chain || (!had_rule && is_outermost(w)));
+        if (status == CH_OK && returned)
+            keep_step(w, pc, had_rule);
         if (status == CH_OK || ends)
             return status;
         if (reason == CH_ERR_NOT_FOUND && status != CH_END)
@@ -552,6 +559,8 @@ enum unwind_end unwind_walk(struct unwind_space *space,
         w.frame.address = pc_of(&w);
         if (!visit(context, &w.frame, &w.state))
             return UNWIND_END_LIMIT;
+        if (repeat_step(&w))
+            continue;
         enum ch_status status = walk_to_caller(&w);
         if (status != CH_OK)
             return end_reason(status);

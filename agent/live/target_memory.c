@@ -45,7 +45,8 @@ enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
     target_memory_init_uncached(memory, pid);
     memory->pages = arena;
     memory->fill = memory->pages + (size_t)TARGET_CACHE_PAGES * TARGET_PAGE_BYTES;
-    uint8_t *end = memory->fill + TARGET_WINDOW_BYTES;
+    memory->end_bytes = memory->fill + TARGET_WINDOW_BYTES;
+    uint8_t *end = memory->end_bytes;
     for (size_t i = 0; i < TARGET_ENDS; i++, end += TARGET_END_BYTES)
         memory->ends[i].bytes = end;
     memory->page_address = (uint64_t *)(void *)end;
@@ -198,7 +199,8 @@ static void read_ends(struct target_memory *memory)
         if (size > TARGET_END_BYTES)
             size = TARGET_END_BYTES;
         memory->ends[i].address = stack->start;
-        local[i] = (struct iovec){ memory->ends[i].bytes, (size_t)size };
+        local[i] =
+            (struct iovec){ memory->end_bytes + i * TARGET_END_BYTES, (size_t)size };
         remote[i] = (struct iovec){ (void *)(uintptr_t)stack->start, (size_t)size };
     }
     ssize_t copied = process_vm_readv(memory->pid, local, count, remote, count, 0);
@@ -247,7 +249,7 @@ static void fill_window(struct target_memory *memory, uint64_t address)
         memory->next_fill *= 4;
 }
 
-static size_t copy_from(const struct target_piece *piece, uint64_t address, void *to,
+static size_t copy_from(const struct memory_window *piece, uint64_t address, void *to,
                         size_t length)
 {
     size_t skip = (size_t)(address - piece->address);
@@ -277,7 +279,7 @@ read_outside_window(struct target_memory *memory, uint64_t address, void *to,
         memory->page_size[slot] =
             (uint16_t)target_memory_copy(memory, page, bytes, TARGET_PAGE_BYTES);
     }
-    const struct target_piece piece = { bytes, page, memory->page_size[slot] };
+    const struct memory_window piece = { bytes, page, memory->page_size[slot] };
     return copy_from(&piece, address, to, length);
 }
 
@@ -287,7 +289,7 @@ static size_t read_stopped_target(void *source, uint64_t address, void *to,
                                   size_t length)
 {
     struct target_memory *memory = source;
-    const struct target_piece *window = &memory->window;
+    const struct memory_window *window = &memory->window;
     uint64_t skip = address - window->address;
     if (length != sizeof(uint64_t) || window->size < sizeof(uint64_t) ||
         skip > window->size - sizeof(uint64_t))
@@ -298,5 +300,7 @@ static size_t read_stopped_target(void *source, uint64_t address, void *to,
 
 struct memory_reader target_memory_reader(struct target_memory *memory)
 {
-    return (struct memory_reader){ .read = read_stopped_target, .source = memory };
+    return (struct memory_reader){ .read = read_stopped_target,
+                                   .source = memory,
+                                   .window = &memory->window };
 }

@@ -33,13 +33,6 @@ struct target_stack {
     uint64_t end; // of its mapping
 };
 
-// A target_piece is a copy of the target's bytes from address on.
-struct target_piece {
-    uint8_t *bytes;
-    uint64_t address;
-    size_t size;
-};
-
 // A target_way is a way of reading a process's memory; each is tried when the one
 // before is refused.
 enum target_way {
@@ -60,9 +53,10 @@ struct target_memory {
     uint64_t *page_address; // of each cached page; 1: none
     uint16_t *page_size;    // readable bytes of each
     uint8_t *pages;
-    uint8_t *fill;              // buffer that the window is read into
-    struct target_piece window; // in fill, or one of ends
-    struct target_piece ends[TARGET_ENDS];
+    uint8_t *fill;               // buffer that the window is read into
+    uint8_t *end_bytes;          // buffers of ends
+    struct memory_window window; // in fill, or one of ends
+    struct memory_window ends[TARGET_ENDS];
     const struct target_stack *expected; // from the next stack to be walked on
     size_t expected_count;
     uint64_t stack_start; // the mapping that the window moves in

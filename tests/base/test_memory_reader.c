@@ -49,6 +49,26 @@ static void memory_read_word_obeys_the_byte_order(void **state)
     assert_true(value == 0x0102030405060708);
 }
 
+static void memory_read_word_calls_nothing_for_what_the_window_holds(void **state)
+{
+    (void)state;
+    static const uint8_t copied[] = { 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9 };
+    struct memory_window window = { copied, 0x1ffe, 10 };
+    struct fake_memory counted = { .regions = regions, .region_count = 3 };
+    struct memory_reader reader = fake_memory_reader(&counted);
+    uint64_t value;
+    reader.window = &window;
+    assert_int_equal(memory_read_word(&reader, 0x2000, &value), CH_OK);
+    assert_true(value == 0x0909090909090909);
+    assert_int_equal(counted.read_count, 0);
+    window.size = 9; // it ends in the word
+    assert_int_equal(memory_read_word(&reader, 0x2000, &value), CH_OK);
+    assert_true(value == 0x0807060504030201);
+    window = (struct memory_window){ copied, 0x2001, 10 }; // it begins in the word
+    assert_int_equal(memory_read_word(&reader, 0x2000, &value), CH_OK);
+    assert_true(value == 0x0807060504030201);
+}
+
 static void memory_read_string_is_bounded_and_terminated(void **state)
 {
     (void)state;
@@ -72,6 +92,7 @@ int main(void)
         cmocka_unit_test(memory_read_faults_at_a_hole),
         cmocka_unit_test(memory_read_refuses_a_range_that_wraps),
         cmocka_unit_test(memory_read_word_obeys_the_byte_order),
+        cmocka_unit_test(memory_read_word_calls_nothing_for_what_the_window_holds),
         cmocka_unit_test(memory_read_string_is_bounded_and_terminated),
     };
     return cmocka_run_group_tests_name("base/memory_reader", tests, NULL, NULL);

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that are repeated: they do what the row does that they were made of, and where
+// they cannot, they change nothing.
+#include "unwind/known_steps.h"
+
+#include "support/fake_memory.h"
+#include "support/test.h"
+#include "unwind/row_step.h"
+
+enum { SP = 0x10000, WORDS = 64, PC = 0x401234, RBX = 3, R12 = 12, CALLER = 0x405678 };
+
+// A stage is a stack in a window, and a table that knows a step from PC and one from
+// CALLER.
+struct stage {
+    uint64_t stack[WORDS];
+    struct memory_window window;
+    struct fake_region region;
+    struct fake_memory memory;
+    struct memory_reader reader;
+    struct known_steps steps;
+    struct unwind_row row;
+    struct unwind_state state;
+};
+
+static struct unwind_rule rule(enum unwind_rule_kind kind, uint16_t reg, int64_t offset)
+{
+    return (struct unwind_rule){ .kind = (uint8_t)kind, .reg = reg, .offset = offset };
+}
+
+// set_stage makes a frame of 8 words with rbx, r12 and rbp saved, and its state.
+static void set_stage(struct stage *s)
+{
+    *s = (struct stage){ .state = { .known = UINT64_MAX & ~(UINT64_C(1) << 13),
+                                    .kept = UINT64_MAX } };
+    for (size_t i = 0; i < WORDS; i++)
+        s->stack[i] = 0x7000 + i;
+    s->stack[7] = CALLER;
+    s->window =
+        (struct memory_window){ (const uint8_t *)s->stack, SP, sizeof(s->stack) };
+    s->region = (struct fake_region){ SP, s->stack, sizeof(s->stack) };
+    s->memory = (struct fake_memory){ &s->region, 1, 0 };
+    s->reader = fake_memory_reader(&s->memory);
+    s->reader.window = &s->window;
+    s->row = (struct unwind_row){ .cfa = rule(UNWIND_REGISTER_PLUS, 7, 64),
+                                  .ra = rule(UNWIND_AT_CFA, 0, -8),
+                                  .fp = rule(UNWIND_AT_CFA, 0, -16),
+                                  .other_count = 2 };
+    s->row.others[0] =
+        (struct unwind_register_rule){ RBX, rule(UNWIND_AT_CFA, 0, -32) };
+    s->row.others[1] =
+        (struct unwind_register_rule){ R12, rule(UNWIND_AT_CFA, 0, -24) };
+    for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
+        s->state.registers.value[i] = 0x9000 + i;
+    s->state.registers.value[7] = SP;
+    s->state.registers.value[16] = PC;
+    known_steps_init(&s->steps, &unwind_arch_amd64, &s->reader);
+}
+
+// know_steps adds the step from PC by the stage's row, and one from CALLER.
+static void know_steps(struct stage *s, enum unwind_trust trust)
+{
+    known_steps_add(&s->steps, SETTING_UNWIND_AUTO, PC, &s->row, trust);
+    known_steps_add(&s->steps, SETTING_UNWIND_AUTO, CALLER, &s->row, trust);
+}
+
+static bool repeat(struct stage *s, enum unwind_trust *out)
+{
+    return known_steps_repeat(&s->steps, SETTING_UNWIND_AUTO, &s->state, out);
+}
+
+// assert_same_step asserts that a repeated step and the row's lead to the same state.
+static void assert_same_step(struct stage *s, enum unwind_trust trust)
+{
+    struct unwind_state by_row = s->state;
+    enum unwind_trust found = UNWIND_TRUST_SCAN;
+    const struct row_step step = { .arch = &unwind_arch_amd64,
+                                   .memory = &s->reader,
+                                   .row = &s->row,
+                                   .only_tracks = trust == UNWIND_TRUST_SFRAME };
+    know_steps(s, trust);
+    assert_int_equal(row_step(&step, &by_row), CH_OK);
+    assert_true(repeat(s, &found));
+    assert_int_equal(found, trust);
+    assert_int_equal(s->state.known, by_row.known);
+    assert_int_equal(s->state.kept, by_row.kept);
+    assert_memory_equal(&s->state.registers, &by_row.registers,
+                        sizeof(by_row.registers));
+}
+
+// assert_no_step asserts that the step cannot be repeated, and that nothing changed.
+static void assert_no_step(struct stage *s)
+{
+    struct unwind_state before = s->state;
+    enum unwind_trust trust;
+    assert_false(repeat(s, &trust));
+    assert_memory_equal(&s->state, &before, sizeof(before));
+}
+
+static void repeated_step_recovers_what_its_row_does(void **state)
+{
+    (void)state;
+    struct stage s;
+    set_stage(&s);
+    assert_same_step(&s, UNWIND_TRUST_CFI);
+    assert_int_equal(s.state.registers.value[16], CALLER);
+    assert_int_equal(s.state.registers.value[7], SP + 64);
+    assert_int_equal(s.state.registers.value[RBX], 0x7004);
+}
+
+static void
+repeated_step_keeps_a_frame_pointer_that_the_frame_did_not_save(void **state)
+{
+    (void)state;
+    struct stage s;
+    for (unsigned known = 0; known < 2; known++) {
+        set_stage(&s);
+        s.row.fp = rule(UNWIND_SAME, 0, 0);
+        if (!known)
+            unwind_state_forget(&s.state, 6);
+        assert_same_step(&s, UNWIND_TRUST_CFI);
+    }
+}
+
+static void repeated_step_goes_by_the_frame_pointer(void **state)
+{
+    (void)state;
+    struct stage s;
+    set_stage(&s);
+    s.row.cfa = rule(UNWIND_REGISTER_PLUS, 6, 16);
+    s.state.registers.value[6] = SP + 48;
+    assert_same_step(&s, UNWIND_TRUST_CFI);
+}
+
+static void repeated_step_by_sframe_leaves_three_registers_known(void **state)
+{
+    (void)state;
+    struct stage s;
+    for (unsigned saved = 0; saved < 2; saved++) {
+        set_stage(&s);
+        s.row.other_count = 0;
+        if (!saved)
+            s.row.fp = rule(UNWIND_SAME, 0, 0);
+        assert_same_step(&s, UNWIND_TRUST_SFRAME);
+    }
+}
+
+static void step_is_repeated_for_its_address_and_its_method_alone(void **state)
+{
+    (void)state;
+    struct stage s;
+    enum unwind_trust trust;
+    set_stage(&s);
+    know_steps(&s, UNWIND_TRUST_CFI);
+    assert_false(
+        known_steps_repeat(&s.steps, SETTING_UNWIND_PRECISE, &s.state, &trust));
+    s.state.registers.value[16] = PC + 1;
+    assert_no_step(&s);
+}
+
+static void step_is_repeated_only_to_where_the_next_is_known(void **state)
+{
+    (void)state;
+    static const uint64_t callers[] = { 0, 1, CALLER + 1 };
+    struct stage s;
+    for (size_t i = 0; i < sizeof(callers) / sizeof(callers[0]); i++) {
+        set_stage(&s);
+        know_steps(&s, UNWIND_TRUST_CFI);
+        s.stack[7] = callers[i];
+        assert_no_step(&s);
+    }
+}
+
+static void step_is_repeated_only_outward_and_aligned(void **state)
+{
+    (void)state;
+    static const uint64_t caller = CALLER;
+    struct stage s;
+    set_stage(&s);
+    s.row.cfa.offset = 60;
+    memcpy((char *)s.stack + 52, &caller, sizeof(caller));
+    know_steps(&s, UNWIND_TRUST_CFI);
+    assert_no_step(&s);
+    set_stage(&s);
+    s.row.cfa = rule(UNWIND_REGISTER_PLUS, 6, 16);
+    s.state.registers.value[6] = SP + 48;
+    s.state.registers.value[7] = SP + 64; // where the CFA is
+    know_steps(&s, UNWIND_TRUST_CFI);
+    assert_no_step(&s);
+}
+
+static void step_is_repeated_only_from_what_the_window_holds(void **state)
+{
+    (void)state;
+    struct stage s;
+    set_stage(&s);
+    know_steps(&s, UNWIND_TRUST_CFI);
+    s.window.size = 63; // one byte too few for the return address
+    assert_no_step(&s);
+    s.window = (struct memory_window){ (const uint8_t *)(s.stack + 5), SP + 40, 400 };
+    assert_no_step(&s); // rbx lies before it
+    s.window = (struct memory_window){ 0 };
+    assert_no_step(&s);
+    s.reader.window = NULL;
+    known_steps_init(&s.steps, &unwind_arch_amd64, &s.reader);
+    assert_no_step(&s);
+}
+
+static void step_is_repeated_only_where_its_register_is_known(void **state)
+{
+    (void)state;
+    struct stage s;
+    set_stage(&s);
+    s.row.cfa = rule(UNWIND_REGISTER_PLUS, RBX, 64);
+    s.state.registers.value[RBX] = SP;
+    know_steps(&s, UNWIND_TRUST_CFI);
+    unwind_state_forget(&s.state, RBX);
+    assert_no_step(&s);
+}
+
+// A change of the stage's row that makes its step depend on more than the stack.
+typedef void change_fn(struct unwind_row *row);
+
+static void change_to_signal(struct unwind_row *row)
+{
+    row->flags = UNWIND_SIGNAL_FRAME;
+}
+
+static void change_to_word_at_register(struct unwind_row *row)
+{
+    row->cfa = rule(UNWIND_AT_REGISTER, 7, 64);
+}
+
+static void change_return_place(struct unwind_row *row)
+{
+    row->ra.offset = -16;
+}
+
+static void change_return_to_same(struct unwind_row *row)
+{
+    row->ra = rule(UNWIND_SAME, 0, 0);
+}
+
+static void change_frame_pointer(struct unwind_row *row)
+{
+    row->fp = rule(UNWIND_UNDEFINED, 0, 0);
+}
+
+static void change_saved_above(struct unwind_row *row)
+{
+    row->others[0].rule.offset = 8;
+}
+
+static void change_saved_far_below(struct unwind_row *row)
+{
+    row->others[0].rule.offset = -8 * (KNOWN_STEP_WORDS + 1);
+}
+
+static void change_saved_by_register(struct unwind_row *row)
+{
+    row->others[1].rule = rule(UNWIND_AT_REGISTER, 6, -8);
+}
+
+static void change_end(struct unwind_row *row)
+{
+    row->end = PC;
+}
+
+static void step_that_depends_on_more_than_the_stack_is_not_kept(void **state)
+{
+    (void)state;
+    static change_fn *const changes[] = {
+        change_to_signal,       change_to_word_at_register, change_return_place,
+        change_return_to_same,  change_frame_pointer,       change_saved_above,
+        change_saved_far_below, change_saved_by_register,   change_end,
+    };
+    struct stage s;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        set_stage(&s);
+        known_steps_add(&s.steps, SETTING_UNWIND_AUTO, CALLER, &s.row,
+                        UNWIND_TRUST_CFI);
+        changes[i](&s.row);
+        known_steps_add(&s.steps, SETTING_UNWIND_AUTO, PC, &s.row, UNWIND_TRUST_CFI);
+        assert_no_step(&s);
+    }
+}
+
+static void nothing_is_repeated_where_words_differ_from_ours(void **state)
+{
+    (void)state;
+    static const struct unwind_arch *const others[] = { &unwind_arch_aarch64,
+                                                        &unwind_arch_s390x,
+                                                        &unwind_arch_i386 };
+    struct stage s;
+    for (size_t i = 0; i < 4; i++) {
+        set_stage(&s);
+        s.reader.big_endian = i == 3;
+        known_steps_init(&s.steps, i < 3 ? others[i] : &unwind_arch_amd64, &s.reader);
+        assert_null(s.steps.window);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_step_recovers_what_its_row_does),
+        cmocka_unit_test(
+            repeated_step_keeps_a_frame_pointer_that_the_frame_did_not_save),
+        cmocka_unit_test(repeated_step_goes_by_the_frame_pointer),
+        cmocka_unit_test(repeated_step_by_sframe_leaves_three_registers_known),
+        cmocka_unit_test(step_is_repeated_for_its_address_and_its_method_alone),
+        cmocka_unit_test(step_is_repeated_only_to_where_the_next_is_known),
+        cmocka_unit_test(step_is_repeated_only_outward_and_aligned),
+        cmocka_unit_test(step_is_repeated_only_from_what_the_window_holds),
+        cmocka_unit_test(step_is_repeated_only_where_its_register_is_known),
+        cmocka_unit_test(step_that_depends_on_more_than_the_stack_is_not_kept),
+        cmocka_unit_test(nothing_is_repeated_where_words_differ_from_ours),
+    };
+    return cmocka_run_group_tests_name("unwind/known_steps", tests, NULL, NULL);
+}

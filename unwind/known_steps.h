@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that a walk made before, by return address: deep stacks are recursion, which
+// comes to the same few return addresses again and again.
+//
+// A step is kept if it depends on nothing but the stack: the CFA is a register plus an
+// offset, and what the frame saved lies in the few words below the CFA, as nearly all
+// frames of x86-64 have it. Such a step is repeated from the part of the stack that the
+// memory reader holds, without the searches and checks that led to it the first time;
+// everything else is left to the walk.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+#include "base/settings.h"
+#include "formats/unwind_row.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_state.h"
+
+// Limits: of the addresses that are kept, which replace each other, of the registers
+// that a frame saved, and of the words below the CFA that hold them.
+enum { KNOWN_STEPS = 256, KNOWN_STEP_SAVED = 6, KNOWN_STEP_WORDS = 16 };
+
+struct known_saved {
+    uint8_t reg;
+    uint8_t words; // it lies so many words below the CFA
+};
+
+struct known_step {
+    uint64_t pc;    // the return address; 0: this place is empty
+    uint64_t known; // the registers that the step leaves known, if they were
+    int32_t cfa_offset;
+    uint8_t cfa_reg;
+    uint8_t how;   // enum setting_unwind of the walk
+    uint8_t trust; // enum unwind_trust of the frame that it leads to
+    uint8_t words; // as many below the CFA are read
+    uint8_t saved_count;
+    struct known_saved saved[KNOWN_STEP_SAVED];
+};
+
+struct known_steps {
+    const struct unwind_arch *arch;
+    const struct memory_window *window; // NULL: no step can be repeated
+    struct known_step steps[KNOWN_STEPS];
+};
+
+// known_steps_init empties the table for walks over memory, which must outlive it.
+void known_steps_init(struct known_steps *steps, const struct unwind_arch *arch,
+                      const struct memory_reader *memory);
+
+// known_steps_add keeps the step that row led to from the return address pc, unless it
+// depends on more than the stack.
+void known_steps_add(struct known_steps *steps, enum setting_unwind how, uint64_t pc,
+                     const struct unwind_row *row, enum unwind_trust trust);
+
+// known_steps_repeat makes the step from a return address, state's PC, to another one
+// from which a step is known too. False: it cannot be repeated, and state is unchanged.
+bool known_steps_repeat(const struct known_steps *steps, enum setting_unwind how,
+                        struct unwind_state *state, enum unwind_trust *out_trust);
