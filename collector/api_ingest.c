@@ -59,7 +59,11 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
                                .size = request->body.size,
                                .encoding = arrival->item.upload.encoding };
     unsigned refused =
-        opened_report_open_brief(&opened, &body, &collector->large, &error);
+        opened_report_open_brief(&opened, &body, collector_large(request), &error);
+    if (refused == OPENED_REPORT_LARGE) {
+        http_move_large(request);
+        return false;
+    }
     if (refused != 0) {
         http_fail(request, refused, "%s", error.text);
         return false;
@@ -106,7 +110,9 @@ void api_begin_report(struct http_request *request)
 void api_post_report(struct http_request *request)
 {
     struct collector *collector = collector_of(request);
-    struct arrival *arrival = calloc(1, sizeof(*arrival));
+    struct arrival *arrival = request->state; // of the first try, if it was moved
+    if (arrival == NULL)
+        arrival = calloc(1, sizeof(*arrival));
     if (arrival == NULL) {
         http_fail(request, 503, "out of memory");
         return;

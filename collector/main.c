@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -266,6 +267,7 @@ static enum ch_status start_jobs(struct collector *collector, struct naming_jobs
                                                  .symbols = collector->symbols,
                                                  .metrics = &collector->metrics,
                                                  .complain = complain_of_option,
+                                                 .large = &collector->large,
                                                  .workers = collector->workers };
     return naming_jobs_create(&options, out);
 }
@@ -321,8 +323,8 @@ static int open_and_serve(const struct options *options,
     collector->receivers = &receivers;
     collector->access = access;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
-    pthread_mutex_init(&collector->large, NULL);
     pthread_mutex_init(&collector->releases.lock, NULL);
+    pthread_mutex_init(&collector->large, NULL);
     load_init(&collector->load);
 
     int code = EXIT_FAILED;

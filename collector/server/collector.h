@@ -5,7 +5,6 @@
 // request->context; every part is safe to use from many threads.
 #pragma once
 #include <pthread.h>
-
 #include <string.h>
 
 #include "collector/server/access.h"
@@ -21,7 +20,7 @@
 enum {
     COLLECTOR_BODY_MAX = 16 << 20,    // bytes of a report as sent
     COLLECTOR_DECODED_MAX = 64 << 20, // bytes of a report once decoded
-    COLLECTOR_LARGE = 1 << 20, // decoded bytes from which reports open one at a time
+    COLLECTOR_LARGE = 1 << 20, // decoded bytes above which reports open one at a time
 };
 
 // page_templates are addresses elsewhere, with holes for what a report has; NULL: none.
@@ -46,7 +45,7 @@ struct collector {
     struct release_cache releases;
     bool log_requests;
     unsigned workers;      // processes that name reports at the same time
-    pthread_mutex_t large; // held while a large report is open
+    pthread_mutex_t large; // held while a large report is open, or is being named
 };
 
 _Static_assert((int)RATE_SENDERS > (int)ACCESS_TOKENS &&
@@ -57,6 +56,13 @@ _Static_assert((int)RATE_SENDERS > (int)ACCESS_TOKENS &&
 static inline struct collector *collector_of(const struct http_request *request)
 {
     return request->context;
+}
+
+// collector_large is the lock for a large report, where the request may open one; NULL:
+// it is in a lane that others wait for.
+static inline pthread_mutex_t *collector_large(const struct http_request *request)
+{
+    return request->large ? &collector_of(request)->large : NULL;
 }
 
 // collector_shows says whether what belongs to a project may be shown to who asks.

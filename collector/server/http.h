@@ -4,10 +4,12 @@
 // libmicrohttpd.
 //
 // A route is one row of a table: method, path, who has access, the limit of the body,
-// and the function that answers. A handler fills request->answer and returns; a handler
-// that must wait for the store suspends the connection, which another thread resumes,
-// so no thread waits with it. Slow and silent clients are cut off by deadlines
-// (connections.h).
+// the lane of work that it takes (work.h), and the function that answers. The server's
+// event threads read heads and move bytes; they call no handler but those that answer
+// at once. What is slow in one lane delays no other lane, and no connection. A handler
+// fills request->answer and returns; one that must wait for the store suspends the
+// request, which another thread resumes, so no thread waits with it. Slow and silent
+// clients are cut off by deadlines (connections.h).
 //
 // Everything here may run on any of the server's threads; only one at a time uses a
 // request.
@@ -35,6 +37,16 @@ enum http_access {
     HTTP_LOGIN, // no token, but from a page of ours
 };
 
+// http_lane is where a request is handled.
+enum http_lane {
+    HTTP_READING, // pages and lists: reads the store
+    HTTP_WRITING, // changes the store or writes files
+    HTTP_TAKING,  // opens reports that arrive
+    HTTP_LARGE,   // what others of these would be held up by, one at a time
+    HTTP_LANES,
+    HTTP_AT_ONCE = HTTP_LANES, // by the event thread: waits for nothing
+};
+
 // http_handle_fn answers a request whose body has arrived, or suspends it.
 typedef void http_handle_fn(struct http_request *request);
 
@@ -49,7 +61,8 @@ struct http_route {
     const char *method;
     const char *path; // `/x/*`: request->id is the rest of the path
     enum http_access access;
-    unsigned scopes;   // any of them gives access
+    unsigned scopes; // any of them gives access
+    enum http_lane lane;
     bool page;         // failures are shown as a page, not as JSON
     size_t body_limit; // bytes
     http_handle_fn *handle;
@@ -86,6 +99,8 @@ struct http_request {
     struct access_grant who;      // what its token or session may do
     const char *host;             // the Host header, or NULL
     bool secure;                  // a proxy in front received the request over TLS
+    bool large;                   // it is in the lane of what is large
+    bool wants_large;             // a handler asks for that: http_move_large
     struct text body;
     struct http_answer answer;
     void *state; // the handler's own, released by state_destroy
@@ -135,7 +150,8 @@ void http_tick(struct http_server *server);
 // request is being served.
 void http_quiesce(struct http_server *server, int timeout_ms);
 
-// http_stop ends the server; no request may be suspended.
+// http_stop ends the server; what waits for a lane is refused, and no request may be
+// suspended by a handler.
 void http_stop(struct http_server *server);
 
 // http_peer writes the address that a request came from: the client that a proxy names
@@ -157,7 +173,12 @@ void http_fail(struct http_request *request, unsigned status, const char *format
 void http_later(struct http_request *request, unsigned status, unsigned wait_s,
                 const char *format, ...) CH_PRINTF(4, 5);
 
-// http_suspend is called by a handler; the answer is sent after http_resume.
+// http_move_large is called by a handler that is not in the lane of what is large, and
+// needs to be: it returns, what it answered is dropped, and it is called again there.
+void http_move_large(struct http_request *request);
+
+// http_suspend is called by a handler; the answer is sent after http_resume, and not
+// before the handler has returned.
 void http_suspend(struct http_request *request);
 
 // http_resume sends a suspended request's answer; the request is the server's again.

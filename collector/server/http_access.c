@@ -60,8 +60,8 @@ static bool identify(struct call *call)
     if (access_authorized(options->access, http_header(call, "Authorization"), browser,
                           who))
         return true;
-    const char *cookie = browser ? http_cookie(&call->request) : NULL;
-    return cookie != NULL && options->session(options->context, cookie, who);
+    call->by_session = browser && http_cookie(&call->request) != NULL;
+    return call->by_session;
 }
 
 // check_scopes fails the request of who may not do this.
@@ -69,7 +69,7 @@ static void check_scopes(struct call *call)
 {
     const struct http_request *request = &call->request;
     char scopes[64];
-    if (request->answer.status != 0 ||
+    if (request->answer.status != 0 || call->by_session ||
         (request->who.scopes & request->route->scopes) != 0)
         return;
     access_write_scopes(request->route->scopes, scopes, sizeof(scopes));
@@ -98,4 +98,17 @@ void http_access_check(struct call *call)
         http_fail(&call->request, 403, "pages of other sites may not send");
     else if (access != HTTP_LOGIN)
         check_scopes(call);
+}
+
+void http_access_check_session(struct call *call)
+{
+    const struct http_options *options = call->options;
+    struct http_request *request = &call->request;
+    if (!call->by_session)
+        return;
+    call->by_session = false;
+    if (options->session(options->context, http_cookie(request), &request->who))
+        check_scopes(call);
+    else
+        http_fail(request, 401, "a valid token is needed");
 }

@@ -80,12 +80,23 @@ void http_suspend(struct http_request *request)
 {
     struct call *call = (struct call *)request;
     call->suspended = true;
-    MHD_suspend_connection(call->connection);
+    atomic_fetch_add(&call->holds, 1);
 }
 
 void http_resume(struct http_request *request)
 {
-    MHD_resume_connection(((struct call *)request)->connection);
+    http_let_go((struct call *)request);
+}
+
+void http_let_go(struct call *call)
+{
+    if (atomic_fetch_sub(&call->holds, 1) == 1)
+        MHD_resume_connection(call->connection);
+}
+
+void http_move_large(struct http_request *request)
+{
+    request->wants_large = true;
 }
 
 const char *http_header(struct call *call, const char *name)

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,19 @@ enum {
     BODY_BYTES_PER_MS = 16,
     ANSWER_MS = 120000,     // to make an answer and have it fetched
     DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before closing
+    ANSWER_LARGE = 1 << 20, // bytes from which answers are counted in the load
+};
+
+// lane_widths is how many threads the lanes have. What is large has one: a report takes
+// ten times its size while it is open.
+static const struct {
+    unsigned threads;
+    int niceness;
+} lane_widths[HTTP_LANES] = {
+    [HTTP_READING] = { .threads = 4 },
+    [HTTP_WRITING] = { .threads = 4 },
+    [HTTP_TAKING] = { .threads = 4 },
+    [HTTP_LARGE] = { .threads = 1, .niceness = 10 },
 };
 
 // content_policy allows no script and nothing from elsewhere: markup that got past
@@ -40,6 +54,8 @@ struct http_server {
     const struct http_options *options;
     struct MHD_Daemon *daemon;
     struct connections connections;
+    struct work *lanes[HTTP_LANES];
+    atomic_bool ending;
     pthread_mutex_t lock; // guards under_way
     pthread_cond_t idle;
     size_t under_way; // requests begun and not finished
@@ -144,7 +160,7 @@ static void check_request(struct call *call, const char *version)
     call->sender = request->who.index;
     // What anybody may ask for does not make a stranger known.
     if (request->answer.status == 0 && request->route->access != HTTP_OPEN &&
-        request->route->access != HTTP_LOGIN)
+        request->route->access != HTTP_LOGIN && !call->by_session)
         connections_use(&call->server->connections, call->watched, CONNECTION_BUSY);
     if (request->answer.status == 0 && request->route->begin != NULL)
         request->route->begin(request);
@@ -273,15 +289,37 @@ static void tell_request(struct call *call, size_t sent)
     call->server->options->observe(call->request.context, &seen);
 }
 
+// finish_answer does what takes time with an answer, on the thread that made it. Large
+// ones that are not fetched take memory, as bodies do that are not sent.
+static void finish_answer(struct call *call)
+{
+    struct http_request *request = &call->request;
+    struct http_answer *answer = &request->answer;
+    call->finished = true;
+    if (!text_ok(&answer->body))
+        http_fail(request, 503, "the answer does not fit into memory");
+    if (answer->is_file)
+        return;
+    call->compressed = compress_wanted(http_header(call, "Accept-Encoding")) &&
+                       compress_answer(&answer->body);
+    size_t size = answer->body.size;
+    if (size < ANSWER_LARGE)
+        return;
+    if (load_take(call->options->load, call->sender, 0, size)) {
+        call->kept += size;
+        return;
+    }
+    text_deinit(&answer->body);
+    call->compressed = false;
+    http_later(request, 429, 0, "too much is being fetched at once, ask later");
+}
+
 static enum MHD_Result send_answer(struct call *call)
 {
     struct http_request *request = &call->request;
     struct http_answer *answer = &request->answer;
-    if (!text_ok(&answer->body))
-        http_fail(request, 503, "the answer does not fit into memory");
-    bool compressed = !answer->is_file &&
-                      compress_wanted(http_header(call, "Accept-Encoding")) &&
-                      compress_answer(&answer->body);
+    if (!call->finished)
+        finish_answer(call);
     size_t sent = answer->is_file ? answer->file_size : answer->body.size;
     struct MHD_Response *response =
         answer->is_file ? MHD_create_response_from_fd64(sent, answer->file)
@@ -293,7 +331,7 @@ static enum MHD_Result send_answer(struct call *call)
     add_headers(response, request);
     if (call->closing)
         MHD_add_response_header(response, "Connection", "close");
-    if (compressed)
+    if (call->compressed)
         MHD_add_response_header(response, "Content-Encoding", "gzip");
     if (!answer->is_file)
         MHD_add_response_header(response, "Vary", "Accept-Encoding");
@@ -305,8 +343,61 @@ static enum MHD_Result send_answer(struct call *call)
     return result;
 }
 
+static void refuse_at_end(struct call *call)
+{
+    http_later(&call->request, 503, 0, "the collector is stopping");
+    http_let_go(call);
+}
+
+// move_call has a call handled again, in the lane of what is large.
+static void move_call(struct call *call)
+{
+    struct http_request *request = &call->request;
+    request->wants_large = false;
+    request->large = true;
+    text_deinit(&request->answer.body);
+    text_deinit(&request->answer.cookie);
+    request->answer = (struct http_answer){ 0 };
+    if (work_add(call->server->lanes[HTTP_LARGE], &call->work) != CH_OK)
+        refuse_at_end(call);
+}
+
+// run_call handles a request, on a thread of its lane.
+static void run_call(struct work_item *item)
+{
+    struct call *call = (struct call *)((char *)item - offsetof(struct call, work));
+    struct http_request *request = &call->request;
+    if (call->server->ending) {
+        refuse_at_end(call);
+        return;
+    }
+    if (call->by_session) {
+        http_access_check_session(call);
+        if (request->answer.status == 0)
+            connections_use(&call->server->connections, call->watched, CONNECTION_BUSY);
+    }
+    if (request->answer.status == 0)
+        request->route->handle(request);
+    if (request->wants_large) {
+        move_call(call);
+        return;
+    }
+    if (!call->suspended)
+        finish_answer(call);
+    http_let_go(call);
+}
+
+// hand_over gives a call to its lane; on_request is called again once it is answered.
+static void hand_over(struct call *call)
+{
+    atomic_store(&call->holds, 1);
+    MHD_suspend_connection(call->connection);
+    if (work_add(call->server->lanes[call->request.route->lane], &call->work) != CH_OK)
+        refuse_at_end(call);
+}
+
 // on_request is called once for the head, then for each piece of the body, then without
-// bytes, and again without bytes after a resume.
+// bytes, and again without bytes after a resume, when the answer is made.
 // NOLINTNEXTLINE(readability-function-size): its parameters are the library's
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *url, const char *method,
@@ -335,11 +426,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (!call->handled && call->request.answer.status == 0) {
         call->handled = true;
         connections_allow(&call->server->connections, call->watched, ANSWER_MS);
-        call->request.route->handle(&call->request);
-        // Another thread owns the answer until it resumes the connection; this function
-        // is then called again, on this thread.
-        if (call->suspended)
+        if (call->request.route->lane != HTTP_AT_ONCE) {
+            hand_over(call);
             return MHD_YES;
+        }
+        call->request.route->handle(&call->request);
     }
     return send_answer(call);
 }
@@ -389,6 +480,18 @@ static void on_connection(void *context, struct MHD_Connection *mhd_connection,
     }
 }
 
+static enum ch_status start_lanes(struct http_server *server)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < HTTP_LANES && status == CH_OK; i++) {
+        const struct work_options options = { .threads = lane_widths[i].threads,
+                                              .niceness = lane_widths[i].niceness,
+                                              .run = run_call };
+        status = work_create(&options, &server->lanes[i]);
+    }
+    return status;
+}
+
 enum ch_status http_start(const struct http_options *options, struct http_server **out)
 {
     struct http_server *server = calloc(1, sizeof(*server));
@@ -398,6 +501,11 @@ enum ch_status http_start(const struct http_options *options, struct http_server
     connections_init(&server->connections, CONNECTIONS_EASY);
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
+    enum ch_status status = start_lanes(server);
+    if (status != CH_OK) {
+        http_stop(server);
+        return status;
+    }
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
         NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
@@ -441,8 +549,15 @@ void http_stop(struct http_server *server)
 {
     if (server == NULL)
         return;
+    server->ending = true;
+    for (size_t i = 0; i < HTTP_LANES; i++) {
+        if (server->lanes[i] != NULL)
+            work_end(server->lanes[i]);
+    }
     if (server->daemon != NULL)
         MHD_stop_daemon(server->daemon);
+    for (size_t i = 0; i < HTTP_LANES; i++)
+        work_destroy(server->lanes[i]);
     connections_deinit(&server->connections);
     pthread_cond_destroy(&server->idle);
     pthread_mutex_destroy(&server->lock);

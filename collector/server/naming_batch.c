@@ -215,7 +215,8 @@ static enum ch_status answer_for(struct batch_naming *naming, size_t index,
 
 static void open_batch(struct batch_naming *naming)
 {
-    pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER; // of this process
+    // The parent holds its lock for a large report.
+    pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
     for (size_t i = 0; i < naming->batch->count; i++) {
         const struct naming_item *item = &naming->batch->items[i];
         struct store_body body = { .bytes = item->body.bytes,

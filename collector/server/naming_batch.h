@@ -11,7 +11,7 @@
 
 enum {
     NAMING_BATCH = 256,            // most reports
-    NAMING_BATCH_BYTES = 4 << 20,  // most bytes of their bodies, but for a single one
+    NAMING_BATCH_BYTES = 4 << 20,  // most bytes of them, decoded, but for a single one
     NAMING_PLACES_BYTES = 8 << 20, // most bytes of places
 };
 
@@ -23,6 +23,7 @@ struct naming_item {
     int64_t received_ms;
     enum decode_encoding encoding;
     struct text body;
+    size_t decoded; // bytes of the body; COLLECTOR_LARGE + 1: more
 };
 
 // naming_batch is the reports; symbols is the folder of debug files, known the places

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "collector/server/background.h"
+#include "collector/server/collector.h"
 #include "collector/server/naming_batch.h"
 #include "collector/server/symbol_folder.h"
 #include "collector/store/moment.h"
@@ -42,6 +43,15 @@ struct claimed_batch {
     int64_t moment; // of the debug files that it was named with
 };
 
+// decoded_size is how large an item's report is, or more than COLLECTOR_LARGE.
+static size_t decoded_size(const struct naming_item *item)
+{
+    struct text CH_CLEANUP(text_deinit) decoded = { 0 };
+    enum ch_status status = decode_body(item->encoding, item->body.bytes,
+                                        item->body.size, COLLECTOR_LARGE, &decoded);
+    return status == CH_ERR_LIMIT ? COLLECTOR_LARGE + 1 : decoded.size;
+}
+
 static void take_naming_item(void *context, const struct store_naming *naming)
 {
     struct claimed_batch *batch = context;
@@ -52,6 +62,7 @@ static void take_naming_item(void *context, const struct store_naming *naming)
     item->received_ms = naming->received_ms;
     item->encoding = naming->body.encoding;
     text_append(&item->body, naming->body.bytes, naming->body.size);
+    item->decoded = decoded_size(item);
     if (text_ok(&item->body) && batch->count < NAMING_BATCH - 1)
         batch->count++;
     else
@@ -130,21 +141,29 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
                                  .count = count,
                                  .symbols = batch->jobs->options.symbols,
                                  .known = batch->known };
+    bool large = count == 1 && batch->items[start].decoded > COLLECTOR_LARGE;
+    if (large)
+        pthread_mutex_lock(batch->jobs->options.large);
     enum ch_status status = guarded_child_run(
         naming_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
+    if (large)
+        pthread_mutex_unlock(batch->jobs->options.large);
     if (status == CH_OK)
         take_answers(batch, start, count, &result);
     return status;
 }
 
-// chunk_end is the index after the items from start on that are named together.
+// chunk_end is the index after the items from start on that are named together: a large
+// report alone, because one takes ten times its size while it is open.
 static size_t chunk_end(const struct claimed_batch *batch, size_t start)
 {
-    size_t bytes = 0;
-    size_t end = start;
-    while (end < batch->count &&
-           (end == start || bytes + batch->items[end].body.size <= NAMING_BATCH_BYTES))
-        bytes += batch->items[end++].body.size;
+    size_t bytes = batch->items[start].decoded;
+    size_t end = start + 1;
+    if (bytes > COLLECTOR_LARGE)
+        return end;
+    while (end < batch->count && batch->items[end].decoded <= COLLECTOR_LARGE &&
+           bytes + batch->items[end].decoded <= NAMING_BATCH_BYTES)
+        bytes += batch->items[end++].decoded;
     return end;
 }
 

@@ -25,7 +25,8 @@ struct naming_jobs_options {
     const char *symbols; // the folder of debug files
     struct metrics *metrics;
     naming_jobs_complain_fn *complain;
-    unsigned workers; // how many child processes there are at once
+    pthread_mutex_t *large; // held while a large report is named
+    unsigned workers;       // how many child processes there are at once
 };
 
 // naming_jobs_create starts the threads.

@@ -34,14 +34,17 @@ size_t opened_report_weigh(const char *bytes, size_t size)
 }
 
 static unsigned decode_report_body(struct opened_report *report,
-                                   const struct store_body *body,
+                                   const struct store_body *body, bool large,
                                    struct opened_report_error *error)
 {
-    switch (decode_body(body->encoding, body->bytes, body->size, COLLECTOR_DECODED_MAX,
-                        &report->bytes)) {
+    size_t limit = large ? COLLECTOR_DECODED_MAX : COLLECTOR_LARGE;
+    switch (
+        decode_body(body->encoding, body->bytes, body->size, limit, &report->bytes)) {
     case CH_OK:
         return 0;
     case CH_ERR_LIMIT:
+        if (!large)
+            return OPENED_REPORT_LARGE;
         snprintf(error->text, sizeof(error->text),
                  "the report has more than %d bytes once decoded",
                  COLLECTOR_DECODED_MAX);
@@ -80,23 +83,16 @@ static unsigned parse_opened_report(struct opened_report *report,
     return status == CH_ERR_LIMIT ? 413 : status == CH_ERR_NO_MEMORY ? 503 : 400;
 }
 
-// open_decoded waits for the lock if the report is large, and parses it.
-static unsigned open_decoded(struct opened_report *out, pthread_mutex_t *large,
-                             struct opened_report_error *error)
-{
-    if (out->bytes.size >= COLLECTOR_LARGE) {
-        pthread_mutex_lock(large);
-        out->large = large;
-    }
-    return parse_opened_report(out, error);
-}
-
 static unsigned open_body(struct opened_report *out, const struct store_body *body,
                           pthread_mutex_t *large, struct opened_report_error *error)
 {
-    unsigned refused = decode_report_body(out, body, error);
+    unsigned refused = decode_report_body(out, body, large != NULL, error);
+    if (refused == 0 && large != NULL && out->bytes.size > COLLECTOR_LARGE) {
+        pthread_mutex_lock(large);
+        out->large = large;
+    }
     if (refused == 0)
-        refused = open_decoded(out, large, error);
+        refused = parse_opened_report(out, error);
     if (refused != 0)
         opened_report_close(out);
     return refused;

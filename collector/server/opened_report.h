@@ -3,7 +3,8 @@
 // An opened report is a body turned into a tree: decoded, weighed, parsed and checked.
 //
 // A few bytes of JSON become many in memory ({} takes a hundred times its size), so a
-// body is weighed before it is parsed, and large reports are opened one at a time.
+// body is weighed before it is parsed, and only one large report is open at a time:
+// those in the lane of what is large (http.h) take turns with jobs that name one.
 #pragma once
 #include <jansson.h>
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 // OPENED_REPORT_VALUES is how many values a report may hold: well over what 5,000
 // threads of 32 frames need.
-enum { OPENED_REPORT_VALUES = 3000000 };
+enum { OPENED_REPORT_VALUES = 3000000, OPENED_REPORT_LARGE = 1 };
 
 struct opened_report {
     json_t *json;
@@ -30,9 +31,9 @@ struct opened_report_error {
     char text[320];
 };
 
-// opened_report_open opens a body; large reports take turns on the lock large. It
-// returns 0, or the HTTP status of the failure (400, 413, 503) with the reason at
-// error.
+// opened_report_open opens a body. It returns 0, or the HTTP status of the failure
+// (400, 413, 503) with the reason at error. Large reports take turns on the lock large;
+// NULL: they are not opened, and it returns OPENED_REPORT_LARGE.
 unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
                             pthread_mutex_t *large, struct opened_report_error *error);
 

@@ -146,7 +146,11 @@ bool viewed_report_open(struct http_request *request, const char *id,
                                .encoding = copied.encoding };
     struct opened_report_error reason;
     unsigned refused =
-        opened_report_open(&out->opened, &body, &collector->large, &reason);
+        opened_report_open(&out->opened, &body, collector_large(request), &reason);
+    if (refused == OPENED_REPORT_LARGE) {
+        http_move_large(request);
+        return false;
+    }
     if (refused != 0) {
         http_fail(request, refused, "%s", reason.text);
         return false;
@@ -181,7 +185,11 @@ bool viewed_report_open_newest(struct http_request *request, const char *group,
                                .size = copied.bytes.size,
                                .encoding = copied.encoding };
     struct opened_report_error reason;
-    if (opened_report_open(&out->opened, &body, &collector->large, &reason) != 0)
+    unsigned refused =
+        opened_report_open(&out->opened, &body, collector_large(request), &reason);
+    if (refused == OPENED_REPORT_LARGE)
+        http_move_large(request);
+    if (refused != 0)
         return false;
     viewed_add_names(collector, out);
     return true;
@@ -205,9 +213,14 @@ bool viewed_report_sent(struct http_request *request, const char *id, struct tex
     CH_CLEANUP(copied_deinit) struct copied copied = { 0 };
     if (!find_viewed(request, id, &copied))
         return false;
-    if (decode_body(copied.encoding, copied.bytes.bytes, copied.bytes.size,
-                    COLLECTOR_DECODED_MAX, out) == CH_OK)
+    size_t limit = request->large ? COLLECTOR_DECODED_MAX : COLLECTOR_LARGE;
+    enum ch_status status =
+        decode_body(copied.encoding, copied.bytes.bytes, copied.bytes.size, limit, out);
+    if (status == CH_OK)
         return true;
-    http_fail(request, 503, "the stored report cannot be decoded");
+    if (status == CH_ERR_LIMIT && !request->large)
+        http_move_large(request);
+    else
+        http_fail(request, 503, "the stored report cannot be decoded");
     return false;
 }

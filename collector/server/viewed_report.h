@@ -24,12 +24,14 @@ struct viewed_report {
 };
 
 // viewed_report_open finds report id. If it cannot, it answers request with the reason
-// and returns false; then there is nothing to close.
+// and returns false; then there is nothing to close. A large report moves the request
+// into the lane of what is large, and it returns false too.
 bool viewed_report_open(struct http_request *request, const char *id,
                         struct viewed_report *out);
 
 // viewed_report_open_newest opens the newest report of a group, if it is small enough
-// to be shown beside the group; false: there is none, and the request goes on.
+// to be shown beside the group; false: there is none, or it is large, and the request
+// goes on.
 bool viewed_report_open_newest(struct http_request *request, const char *group,
                                char out_id[REPORT_ID_SIZE], struct viewed_report *out);
 

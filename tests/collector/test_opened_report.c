@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+#include "collector/server/collector.h"
 #include "collector/store/entry_marks.h"
 #include "collector/store/store_facet.h"
 #include "support/test.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t weigh(const char *json)
 {
@@ -35,11 +38,31 @@ static void opened_report_refuses_what_would_fill_the_memory(void **state)
     struct store_body body = { .bytes = bytes, .size = COUNT * 3 };
     struct opened_report report;
     struct opened_report_error error;
-    pthread_mutex_t large = PTHREAD_MUTEX_INITIALIZER;
-    unsigned refused = opened_report_open(&report, &body, &large, &error);
-    int free_again = pthread_mutex_trylock(&large);
+    unsigned refused = opened_report_open(&report, &body, &lock, &error);
     free(bytes);
     assert_int_equal(refused, 413);
+}
+
+static void opened_report_leaves_large_ones_to_who_opens_one_at_a_time(void **state)
+{
+    (void)state;
+    size_t size = COLLECTOR_LARGE + 1;
+    char *bytes = calloc(1, size);
+    if (bytes == NULL)
+        abort();
+    struct store_body body = { .bytes = bytes, .size = size };
+    struct opened_report report;
+    struct opened_report_error error;
+    unsigned refused = opened_report_open(&report, &body, NULL, &error);
+    unsigned brief = opened_report_open_brief(&report, &body, NULL, &error);
+    unsigned opened = opened_report_open(&report, &body, &lock, &error);
+    int free_again = pthread_mutex_trylock(&lock);
+    if (free_again == 0)
+        pthread_mutex_unlock(&lock);
+    free(bytes);
+    assert_int_equal(refused, OPENED_REPORT_LARGE);
+    assert_int_equal(brief, OPENED_REPORT_LARGE);
+    assert_int_equal(opened, 400);
     assert_int_equal(free_again, 0);
 }
 
@@ -49,8 +72,7 @@ static void opened_report_says_what_is_wrong(void **state)
     struct store_body body = { .bytes = "{\"schema\":", .size = 10 };
     struct opened_report report;
     struct opened_report_error error = { { 0 } };
-    pthread_mutex_t large = PTHREAD_MUTEX_INITIALIZER;
-    assert_int_equal(opened_report_open(&report, &body, &large, &error), 400);
+    assert_int_equal(opened_report_open(&report, &body, &lock, &error), 400);
     assert_true(strncmp(error.text, "not a report: ", 14) == 0);
 }
 
@@ -77,8 +99,7 @@ static size_t nothings(char out[64])
     struct opened_report report;
     struct opened_report_error error;
     size_t count = 0;
-    pthread_mutex_t large = PTHREAD_MUTEX_INITIALIZER;
-    if (opened_report_open_brief(&report, &body, &large, &error) != 0)
+    if (opened_report_open_brief(&report, &body, &lock, &error) != 0)
         return 0;
     entry_marks_from_report(report.json, &entry);
     opened_report_close(&report);
@@ -105,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opened_report_weighs_values_and_not_strings),
         cmocka_unit_test(opened_report_refuses_what_would_fill_the_memory),
+        cmocka_unit_test(opened_report_leaves_large_ones_to_who_opens_one_at_a_time),
         cmocka_unit_test(opened_report_says_what_is_wrong),
         cmocka_unit_test(arguments_of_the_crash_are_found_in_reports_of_version_2),
     };
