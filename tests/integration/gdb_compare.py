@@ -209,7 +209,7 @@ def one_case(entry, noise, chance, known):
 
 
 def main():
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().randrange(1 << 32)
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else harness.SEED
     if not harness.cores_land_in_folder():
         print("gdb_compare: kernel.core_pattern sends cores elsewhere and needs root")
         return 77

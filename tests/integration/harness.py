@@ -8,6 +8,7 @@ import atexit
 import fcntl
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -24,6 +25,9 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file
 BUILD = os.path.realpath(
     os.environ.get("CRASHHOOK_BUILD", os.path.join(SOURCE, "build", "release")))
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
+# What a harness draws its cases from: any seed at the full count, else the same in each run.
+SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or (random.randrange(1, 1 << 30) if FULL
+                                                      else 7)
 
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
 COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")

@@ -14,7 +14,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 import unittest
 
 import harness
@@ -22,7 +21,7 @@ from both_ways import known_differences, lines_of, refusal_of
 from harness import Scene
 from place import refusal
 
-SEED = int(os.environ.get("CRASHHOOK_SEED", time.time_ns() % 1_000_000_000))
+SEED = harness.SEED
 PROGRAMS_MIN = 200  # of the list, that this machine has
 SAMPLE = None if harness.FULL else 40
 SECONDS = 60

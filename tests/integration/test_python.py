@@ -22,10 +22,9 @@ import jsonschema
 
 import harness
 import python_versions
-from harness import Scene
+from harness import FULL, Scene
 
-FULL = os.environ.get("CRASHHOOK_FULL") == "1"
-SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or random.randrange(1, 1 << 30)
+SEED = harness.SEED
 STOPS = int(os.environ.get("CRASHHOOK_STOPS", "200" if FULL else "2"))
 SIGNALS = 100 if FULL else 1
 KINDS = ("calls", "generators", "coroutines", "threads", "recursion")

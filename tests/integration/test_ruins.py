@@ -6,7 +6,6 @@
 
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -17,11 +16,9 @@ import unittest
 
 import harness
 import python_versions
-from harness import Scene
+from harness import FULL, Scene
 
-FULL = os.environ.get("CRASHHOOK_FULL") == "1"
-SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or (random.randrange(1, 1 << 30) if FULL
-                                                      else 7)
+SEED = harness.SEED
 CASES = int(os.environ.get("CRASHHOOK_RUINS", "10000" if FULL else "40"))
 BATCH = 100
 HERE = os.path.dirname(os.path.abspath(__file__))

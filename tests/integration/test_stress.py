@@ -15,7 +15,7 @@ import unittest
 import harness
 from harness import FULL, Scene, program
 
-SEED = int(os.environ.get("CRASHHOOK_SEED", time.time_ns() % 1_000_000_000))
+SEED = harness.SEED
 WAYS = {"null": signal.SIGSEGV, "abort": signal.SIGABRT, "divide": signal.SIGFPE,
         "illegal": signal.SIGILL, "raise": signal.SIGBUS, "heap": signal.SIGABRT}
 DEADLINE = 30  # seconds, the default of CRASHHOOK_TIMEOUT

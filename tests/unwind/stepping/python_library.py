@@ -16,22 +16,26 @@ import debian_sources  # pylint: disable=wrong-import-position
 PACKAGE = "python3.11"
 LIBRARY = f"lib{PACKAGE}.so"
 FLAGS = "CFLAGS=-O2 -g0 -w -Wa,--gsframe"
+FOLDER = debian_sources.place(os.path.join(
+    os.environ.get("CRASHHOOK_TEST_CACHE") or os.path.expanduser("~/.cache/crashhook-tests"),
+    PACKAGE))
+
+
+def is_built():
+    return os.path.exists(os.path.join(FOLDER, "build", LIBRARY))
 
 
 def build():
     """The arguments that compile and link a program with it. Where the source cannot be
     fetched, OSError or CalledProcessError."""
-    folder = debian_sources.place(os.path.join(
-        os.environ.get("CRASHHOOK_TEST_CACHE") or
-        os.path.expanduser("~/.cache/crashhook-tests"), PACKAGE))
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
+    os.makedirs(FOLDER, exist_ok=True)
+    with open(os.path.join(FOLDER, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        debian_sources.fetch(folder, [PACKAGE])
-        source = glob.glob(f"{folder}/{PACKAGE}-*/")[0]
-        built = os.path.join(folder, "build")
+        debian_sources.fetch(FOLDER, [PACKAGE])
+        source = glob.glob(f"{FOLDER}/{PACKAGE}-*/")[0]
+        built = os.path.join(FOLDER, "build")
         os.makedirs(built, exist_ok=True)
-        if not os.path.exists(os.path.join(built, LIBRARY)):
+        if not is_built():
             debian_sources.run(
                 [os.path.join(source, "configure"), "-q", "--enable-shared",
                  "--without-ensurepip", "--disable-test-modules", "OPT=", FLAGS],
