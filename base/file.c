@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void file_close(const int *fd)
+void file_close(int *fd)
 {
     int error = errno;
     if (*fd >= 0)
         (void)close(*fd);
+    *fd = -1;
     errno = error;
 }
 

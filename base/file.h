@@ -11,8 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// file_close closes *fd if it is a descriptor, and preserves errno: for CH_CLEANUP.
-void file_close(const int *fd);
+// file_close closes *fd if it is a descriptor, and makes it none, because its number is
+// soon another file's. errno is preserved: for CH_CLEANUP.
+void file_close(int *fd);
 
 // file_write_all writes all size bytes, in as many calls as needed. false: errno has
 // the reason, and some bytes may have been written.

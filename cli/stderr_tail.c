@@ -124,7 +124,6 @@ void stderr_tail_use(const struct stderr_tail *tail)
 void stderr_tail_started(struct stderr_tail *tail)
 {
     file_close(&tail->program_fd);
-    tail->program_fd = -1;
 }
 
 // is_idle is whether the relay has nothing to pass on at this moment.

@@ -107,9 +107,7 @@ enum ch_status spool_open(const char *path, enum spool_access access, struct spo
 
 void spool_close(struct spool *spool)
 {
-    if (spool->folder_fd >= 0)
-        file_close(&spool->folder_fd);
-    spool->folder_fd = -1;
+    file_close(&spool->folder_fd);
 }
 
 const char *spool_why(enum ch_status status)

@@ -25,6 +25,20 @@ static void file_close_keeps_errno_and_takes_no_descriptor(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+// The number that it had may be another file's by the second time.
+static void file_close_closes_a_descriptor_once(void **state)
+{
+    (void)state;
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    file_close(&fd);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    file_close(&fd);
+    int flags = fcntl(next, F_GETFD);
+    (void)close(next);
+    assert_int_equal(fd, -1);
+    assert_int_not_equal(flags, -1);
+}
+
 // A pipe takes less at once than this.
 static void file_write_all_writes_more_than_one_call_takes(void **state)
 {
@@ -137,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_close_keeps_errno_and_takes_no_descriptor),
+        cmocka_unit_test(file_close_closes_a_descriptor_once),
         cmocka_unit_test(file_write_all_writes_more_than_one_call_takes),
         cmocka_unit_test(file_write_all_says_why_it_could_not),
         cmocka_unit_test(file_read_all_reads_what_comes_in_pieces),

@@ -7,11 +7,10 @@
 
 import os
 import signal
-import time
 import unittest
 
 import harness
-from harness import Scene, crashed_thread, names_of, program
+from harness import Scene, crashed_thread, names_of, program, wait_for
 
 
 def daemons(scene):
@@ -31,27 +30,44 @@ def daemons(scene):
     return found
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(") ")[2][0]
+
+
+def lives(scene):
+    return [name for name in os.listdir(scene.spool) if name.startswith("life-")]
+
+
+def is_kept(scene):
+    """Whether the waiting agent has signed the life of the program."""
+    agents = daemons(scene)
+    with open(os.path.join(scene.spool, lives(scene)[0]), "rb") as file:
+        file.seek(4096)
+        return agents and agents[0].to_bytes(4, "little") in file.read()
+
+
 class Daemon(unittest.TestCase):
     def run_way(self, scene, way, **variables):
         ended = scene.run([program("confined"), way], CRASHHOOK_MODE="daemon", **variables)
-        deadline = time.monotonic() + 20
-        while daemons(scene) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertEqual(daemons(scene), [])
+        wait_for(lambda: not daemons(scene))
         return ended
 
-    def reported(self, way, signals=(signal.SIGSEGV,), tier="ptrace", count=1):
+    def reported(self, way, tier="ptrace", count=1, **variables):
         with Scene() as scene:
-            ended = self.run_way(scene, way)
-            self.assertIn(ended.signal, signals)
-            scene.command("list")
-            reports = scene.reports()
-            self.assertEqual(len(reports), count)
-            for report in reports:
-                self.assertEqual(report["agent"]["tier"], tier)
-                self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
-                self.assertIn("crash", names_of(crashed_thread(report)))
+            ended = self.run_way(scene, way, **variables)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assert_reported(scene, tier, count)
             return ended
+
+    def assert_reported(self, scene, tier="ptrace", count=1):
+        scene.command("list")
+        reports = scene.reports()
+        self.assertEqual(len(reports), count)
+        for report in reports:
+            self.assertEqual(report["agent"]["tier"], tier)
+            self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
+            self.assertIn("crash", names_of(crashed_thread(report)))
 
     def test_a_crash_is_reported_where_no_process_may_be_made(self):
         self.reported("refused")
@@ -59,6 +75,35 @@ class Daemon(unittest.TestCase):
     def test_nor_when_making_one_would_end_the_program(self):
         self.reported("killed")
         self.reported("trapped")
+
+    def test_a_program_whose_kill_nobody_would_report_is_reported_all_the_same(self):
+        """As one that `crashhook run` starts through a shell."""
+        self.reported("refused", CRASHHOOK_KILLS="run")
+
+    def test_a_child_that_outlives_the_program_is_reported_where_kills_are(self):
+        with Scene() as scene:
+            process = scene.start([program("confined"), "outlives"], CRASHHOOK_MODE="daemon",
+                                  CRASHHOOK_KILLS="yes")
+            child = int(process.stdout.readline())
+            wait_for(lambda: is_kept(scene))
+            process.send_signal(signal.SIGUSR1)
+            self.assertEqual(process.wait(), 0)
+            wait_for(lambda: not lives(scene))  # its keeper has seen that
+            os.kill(child, signal.SIGUSR1)
+            wait_for(lambda: not daemons(scene))
+            process.communicate()
+            self.assert_reported(scene)
+
+    def test_it_sleeps_until_there_is_something_to_do(self):
+        for kills in ("no", "run"):
+            with self.subTest(kills), Scene() as scene:
+                process = scene.start([program("lives"), "waits"], CRASHHOOK_MODE="daemon",
+                                      CRASHHOOK_KILLS=kills)
+                wait_for(lambda: daemons(scene))
+                agent, = daemons(scene)
+                wait_for(lambda: state_of(agent) == "S")
+                process.kill()
+                process.communicate()
 
     def test_without_it_such_a_program_leaves_a_record_unless_it_is_killed(self):
         for way, count in (("refused", 1), ("trapped", 1), ("killed", 0)):
@@ -93,9 +138,7 @@ class Daemon(unittest.TestCase):
     def test_a_killed_one_is_replaced_in_the_crash(self):
         with Scene() as scene:
             process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon")
-            deadline = time.monotonic() + 20
-            while not daemons(scene) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_for(lambda: daemons(scene))
             for pid in daemons(scene):
                 os.kill(pid, signal.SIGKILL)
             process.send_signal(signal.SIGSEGV)

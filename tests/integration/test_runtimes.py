@@ -80,12 +80,6 @@ def own_handler(way, end):
                says=["own handler"], ways=WAYS if FULL or way == "siginfo" else PRELOAD)
 
 
-def no_daemon_for_others():
-    """Why a process that is another user's now may have no report; "": it has one. Where the
-    daemon is late, it starts the agent itself."""
-    return no_sys_ptrace() or not_for_others(harness.BUILD)
-
-
 def faulty(name, command, thread_of=None, **rest):
     """A program that is not ours, in a thread of which a write goes wrong."""
     rest.setdefault("frame", "faulty_thread_bug")
@@ -167,11 +161,11 @@ ROWS += [
     faulty("memcached that drops its privileges",
            ["memcached", "-u", "nobody", "-s", "socket"], "memcached", # where cwd is
            needs=["memcached"], prepare=lambda folder: os.chmod(folder, 0o777),
-           variables={"CRASHHOOK_MODE": "daemon"}, lacks=no_daemon_for_others),
+           variables={"CRASHHOOK_MODE": "daemon"}, lacks=no_sys_ptrace),
     faulty("nginx, a worker", ["sh", "-c", AWAIT_WORKER], "nginx", needs=["nginx"],
            prepare=lambda folder: prepare_nginx(folder), says=["exited on signal 11"],
            variables={"FAULT_FORKED": "yes", "FAULT_ONCE": "{folder}/once",
-                      "CRASHHOOK_MODE": "daemon"}, lacks=no_daemon_for_others),
+                      "CRASHHOOK_MODE": "daemon"}, lacks=no_sys_ptrace),
     faulty("gdb", ["gdb", "-q", "-nx"], needs=["gdb"], says=["Fatal signal: Segmentation fault"]),
     faulty("clang", ["clang", "-x", "c", "-fsyntax-only", "-"], needs=["clang"],
            says=["PLEASE submit a bug report", "#0 0x"]),

@@ -77,6 +77,26 @@ static void reuse_descriptors(void)
     (void)fflush(stdout);
 }
 
+// outlive ends when it is told to, and leaves a child that says its number, and crashes
+// when that is told to.
+static void outlive(void)
+{
+    sigset_t told;
+    int number;
+    (void)sigemptyset(&told);
+    (void)sigaddset(&told, SIGUSR1);
+    (void)sigprocmask(SIG_BLOCK, &told, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)printf("%d\n", (int)getpid());
+        (void)fflush(stdout);
+    }
+    (void)sigwait(&told, &number);
+    if (child != 0)
+        exit(0);
+    forbid(SECCOMP_RET_ERRNO | EPERM);
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
@@ -92,6 +112,8 @@ int main(int argc, char **argv)
         closefrom(3);
     if (strcmp(way, "reuses") == 0)
         reuse_descriptors();
+    if (strcmp(way, "outlives") == 0)
+        outlive();
     if (strcmp(way, "waits") == 0)
         (void)printf("%s\n", waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD
                                  ? "no child"
