@@ -141,7 +141,7 @@ class Flight(unittest.TestCase):
         self.assertEqual([frames[call["frame"]]["function"] for call in thread["open"][-6:]],
                          DESCENT)
         self.assertLess(thread["events"][-1]["t_ns"], 0)
-        self.assertGreater(thread["events"][-1]["t_ns"], -10**9)
+        self.assertGreater(thread["events"][-1]["t_ns"], -10**10)
 
     def check_workers(self, report):
         threads = report["flight"]["threads"]
@@ -241,14 +241,15 @@ class Flight(unittest.TestCase):
         self.check_stack(whole, "finstrument")
 
     def test_crash_in_the_recorder(self):
-        inside = 0
-        for _ in range(5):
+        inside, tries = False, 0
+        while not inside:  # mostly the first is
+            tries += 1
+            self.assertLess(tries, 50)
             report = self.run_one(Programs.gcc(), "recorder")
             frames = report["threads"][0]["backtrace"]["frames"]
-            inside += any("cyg_profile" in frame.get("function", "") for frame in frames[:4])
+            inside = any("cyg_profile" in frame.get("function", "") for frame in frames[:4])
             self.assertEqual(set(functions(crashed(report))), {"step"})
             self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
-        self.assertGreater(inside, 0)
 
     def test_xrays_own_recorder_is_found_in_memory(self):
         source = os.path.join(PROGRAMS, "flight_xray_fdr.c")
@@ -268,7 +269,7 @@ class Flight(unittest.TestCase):
                     self.assertEqual(thread["open_on_stack"], len(thread["open_calls"]))
                 self.assertGreaterEqual(len(report["flight"]["threads"]), 3)
                 self.assertLess(thread["events"][-1]["t_ns"], 0)
-                self.assertGreater(thread["events"][-1]["t_ns"], -10**9)
+                self.assertGreater(thread["events"][-1]["t_ns"], -10**10)
 
     def test_nothing_is_recorded_unless_asked(self):
         for flight, program in (("no", Programs.gcc()), ("no", Programs.xray())):

@@ -22,11 +22,14 @@
 #define NOT_RECORDED __attribute__((no_instrument_function))
 
 enum { WORKERS = 4, DEPTH = 5, SHORT_THREADS = 10000, AT_A_TIME = 20 };
+enum { SIGNALS_LEAST = 100, STEPS_LEAST = 1000 };
 
 static struct elf_view program;
 static pthread_barrier_t all_at_work;
 static jmp_buf way_back;
 static volatile sig_atomic_t working = 1;
+static volatile sig_atomic_t handled; // signals
+static volatile int steps;
 
 #if defined(__clang__)
 #define FIRST_ARGUMENT __attribute__((xray_log_args(1), xray_always_instrument))
@@ -128,6 +131,7 @@ __attribute__((noinline)) static int step(int value)
 static void handle(int signal)
 {
     (void)step(signal);
+    handled++;
 }
 
 NOT_RECORDED static void *send_signals(void *to)
@@ -145,7 +149,7 @@ static void crash_among_signals(void)
     pthread_t sender;
     sigaction(SIGUSR1, &action, NULL);
     pthread_create(&sender, NULL, send_signals, &self);
-    for (int i = 0; i < 2000; i++)
+    for (int i = 0; i < 2000 || handled < SIGNALS_LEAST; i++)
         (void)read_sections();
     working = 0;
     pthread_join(sender, NULL);
@@ -191,10 +195,8 @@ static void crash_after_many_calls(void)
 
 NOT_RECORDED static void *step_for_ever(void *unused)
 {
-    volatile int value = 0;
-    pthread_barrier_wait(&all_at_work);
     for (;;)
-        value = step(value);
+        steps = step(steps);
     return unused;
 }
 
@@ -202,10 +204,9 @@ NOT_RECORDED static void *step_for_ever(void *unused)
 NOT_RECORDED static void crash_in_the_recorder(void)
 {
     pthread_t thread;
-    pthread_barrier_init(&all_at_work, NULL, 2);
     pthread_create(&thread, NULL, step_for_ever, NULL);
-    pthread_barrier_wait(&all_at_work);
-    usleep(20000);
+    while (steps < STEPS_LEAST)
+        usleep(1000);
     pthread_kill(thread, SIGSEGV);
     pthread_join(thread, NULL);
 }
