@@ -197,12 +197,15 @@ static int run_doctor(const struct options *options)
                              .program = options->arguments[0],
                              .user = options_value(options, "user"),
                              .pid = options_value(options, "pid"),
+                             .at = options_value(options, "at"),
                              .package = options_value(options, "package"),
                              .kernel_log = options_value(options, "kernel-log") };
     struct doctor_print print = { .pen = { .to = stdout, .colour = style.colour },
                                   .fixes = options_given(options, "fix") };
     if (doctor.program != NULL && strcmp(doctor.program, TEST_CRASH) == 0)
         return crash_now(doctor.user);
+    if (doctor.at != NULL && doctor.pid == NULL)
+        return command_misused("doctor: --at says when the process of --pid died");
     if (options_given(options, "json"))
         print.found = json_array();
     session_init_quietly(&session, options);
@@ -219,6 +222,7 @@ static const struct option doctor_options[] = {
     { "url", "URL", "the targets to check", 0 },
     { "user", "NAME", "the user that a service becomes after its start", 0 },
     { "pid", "PID", "a process that lives, or one that left no report", 0 },
+    { "at", "TIME", "when that process died: 12:31, 2026-11-22T12:31", 0 },
     { "package", "NAME", "a package of Debian's, whose programs to check", 0 },
     { "kernel-log", "FILE", "records of /dev/kmsg, in place of it", 0 },
     { "fix", NULL, "print the commands that put right what can be", 0 },

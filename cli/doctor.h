@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/session.h"
+#include "cli/time_span.h"
 
 enum doctor_verdict {
     DOCTOR_FINE,
@@ -24,6 +25,7 @@ struct doctor {
     const char *program;    // program to check; NULL: none
     const char *user;       // user that a service becomes; NULL: none
     const char *pid;        // process to look at, or that left no report; NULL: none
+    const char *at;         // when that process died; NULL: not told
     const char *package;    // package whose programs to check; NULL: none
     const char *kernel_log; // file in place of /dev/kmsg; NULL: none
 };
@@ -74,9 +76,15 @@ doctor_check_fn doctor_container;
 // doctor_package says how the programs of a package of Debian's would be watched.
 doctor_check_fn doctor_package;
 
-// doctor_process says what would stop a report of a process that lives, and, from the
-// spool, the kernel's log and the agent's, why there is none of one that has died.
+// doctor_process says what would stop a report of a process that lives, and of one that
+// has died what doctor_gone says.
 doctor_check_fn doctor_process;
+
+// doctor_gone says from the spool, the kernel's log and the agent's why there is no
+// report of process pid, which died within span; NULL: at any time.
+enum doctor_verdict doctor_gone(struct doctor *doctor, pid_t pid,
+                                const struct time_span *span,
+                                struct doctor_finding *out);
 
 // doctor_crash crashes a program under `crashhook run` and looks for its report.
 doctor_check_fn doctor_crash;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process by its number: what would stop a report of one that lives, and why there is
-// none of one that has died.
+// A process by its number: what would stop a report of one that lives. doctor_gone.c
+// says why there is none of one that has died.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -10,12 +10,11 @@
 #include <unistd.h>
 
 #include "agent/images/read_file.h"
-#include "cli/crash_records.h"
+#include "agent/live/facts.h"
+#include "base/clock.h"
 #include "cli/doctor.h"
-#include "cli/kernel_log.h"
-#include "report/report.h"
 
-enum { PROC_FILE_BYTES = 8 << 20, LOG_BYTES = 16 << 20 };
+enum { PROC_FILE_BYTES = 8 << 20 };
 
 static bool process_file(pid_t pid, const char *name, struct text *out)
 {
@@ -108,115 +107,38 @@ static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
     return enabled && catches ? DOCTOR_FINE : DOCTOR_TROUBLE;
 }
 
-// find_report_of writes the id of the newest report of a process.
-static bool find_report_of(struct session *session, pid_t pid, char id[REPORT_ID_SIZE])
+// is_started_after says whether a process that lives was started when the one in
+// question was gone: the kernel gave the number away again.
+static bool is_started_after(pid_t pid, const struct time_span *span)
 {
-    struct spool_listing listing = { 0 };
-    bool found = false;
-    if (spool_open(session->spool_path, SPOOL_READ, &session->spool) != CH_OK)
+    struct process_facts facts;
+    if (span == NULL)
         return false;
-    crash_records_take(session);
-    if (spool_list(&session->spool, &listing) != CH_OK)
-        listing.count = 0;
-    for (size_t i = listing.count; i > 0 && !found; i--) {
-        struct report_error error;
-        json_t *report = NULL;
-        int fd = -1;
-        if (spool_read(&session->spool, listing.entries[i - 1].id, &fd) != CH_OK)
-            continue;
-        if (report_read(fd, &report, &error) == CH_OK)
-            found = report_integer(json_object_get(report, "process"), "pid", 0) == pid;
-        (void)close(fd);
-        json_decref(report);
-        if (found)
-            memcpy(id, listing.entries[i - 1].id, REPORT_ID_SIZE);
-    }
-    spool_listing_deinit(&listing);
-    spool_close(&session->spool);
-    session->spool.folder_fd = -1;
-    return found;
-}
-
-// note_agent_log notes the last line of the agent's log that names the process.
-static void note_agent_log(const struct session *session, pid_t pid,
-                           struct doctor_finding *out)
-{
-    struct text CH_CLEANUP(text_deinit) log = { 0 };
-    struct text CH_CLEANUP(text_deinit) word = { 0 };
-    const char *last = NULL;
-    const char *path = session->settings.log;
-    if (path == NULL || path[0] != '/') {
-        text_append_string(&out->line,
-                           "; the agent keeps no log: set CRASHHOOK_LOG=FILE for it");
-        return;
-    }
-    text_appendf(&word, " %d", pid);
-    if (read_file(path, LOG_BYTES, &log) == CH_OK && log.bytes != NULL) {
-        for (const char *at = log.bytes; (at = strstr(at, word.bytes)) != NULL; at++)
-            last = at;
-    }
-    if (last == NULL) {
-        text_appendf(&out->line, "; the agent's log %s does not name it", path);
-        return;
-    }
-    while (last > log.bytes && last[-1] != '\n')
-        last--;
-    text_appendf(&out->line, "; the agent's log says: %.*s", (int)strcspn(last, "\n"),
-                 last);
-}
-
-static void note_kernel_words(const struct doctor *doctor, pid_t pid,
-                              struct doctor_finding *out)
-{
-    struct text CH_CLEANUP(text_deinit) message = { 0 };
-    bool memory = false;
-    errno = 0;
-    if (kernel_log_find(doctor->kernel_log, pid, &message, &memory)) {
-        text_appendf(&out->line, "; the kernel says: %s: %s", message.bytes,
-                     memory ? "nothing in a process that is killed can report it, but "
-                              "`crashhook run` does"
-                            : "it crashed without the handler, or the handler could "
-                              "start no agent and write nothing");
-        if (!memory)
-            text_append_string(&out->fix,
-                               "crashhook-core-pattern install "
-                               "# programs without the handler are reported by it\n");
-        return;
-    }
-    if (errno != 0)
-        text_appendf(&out->line, "; the kernel's log cannot be read: %s",
-                     strerror(errno));
-    else
-        text_append_string(
-            &out->line, "; the kernel logged no fault of it: it exited, or died of a "
-                        "signal that is not logged, such as an abort's or a kill's");
-}
-
-static enum doctor_verdict note_dead(struct doctor *doctor, pid_t pid,
-                                     struct doctor_finding *out)
-{
-    struct session *session = doctor->session;
-    char id[REPORT_ID_SIZE];
-    if (find_report_of(session, pid, id)) {
-        text_appendf(&out->line, "process %d was reported: crashhook show %s", pid, id);
-        return DOCTOR_FINE;
-    }
-    text_appendf(&out->line, "process %d is gone, and %s has no report of it", pid,
-                 session->spool_path);
-    note_kernel_words(doctor, pid, out);
-    note_agent_log(session, pid, out);
-    return DOCTOR_TROUBLE;
+    facts_read_process(&facts, pid, pid);
+    bool after =
+        facts.started_ms != 0 && (int64_t)(facts.started_ms / 1000) > span->last;
+    facts_deinit_process(&facts);
+    return after;
 }
 
 enum doctor_verdict doctor_process(struct doctor *doctor, struct doctor_finding *out)
 {
     char *end = NULL;
+    struct time_span times;
+    const struct time_span *span = doctor->at != NULL ? &times : NULL;
     long pid = strtol(doctor->pid, &end, 10);
     if (*doctor->pid == 0 || *end != 0 || pid <= 0 || pid > INT32_MAX) {
         text_appendf(&out->line, "'%s' is no process's number", doctor->pid);
         return DOCTOR_TROUBLE;
     }
-    if (kill((pid_t)pid, 0) == 0 || errno == EPERM)
+    int64_t now = (int64_t)(clock_now_ms(CLOCK_REALTIME) / 1000);
+    if (span != NULL && !time_span_read(doctor->at, now, &times)) {
+        text_appendf(&out->line, "'%s' is no time: 12:31 or 2026-11-22T12:31",
+                     doctor->at);
+        return DOCTOR_TROUBLE;
+    }
+    bool lives = kill((pid_t)pid, 0) == 0 || errno == EPERM;
+    if (lives && !is_started_after((pid_t)pid, span))
         return note_live((pid_t)pid, out);
-    return note_dead(doctor, (pid_t)pid, out);
+    return doctor_gone(doctor, (pid_t)pid, span, out);
 }

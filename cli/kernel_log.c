@@ -37,19 +37,24 @@ bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory)
            strstr(at, "invalid opcode") != NULL;
 }
 
-// append_kernel_message appends the first line of a record after its time of day.
-static void append_kernel_message(const char *record, const char *message,
-                                  struct text *out)
+// kernel_record_second is when a record was written, in seconds since 1970.
+static int64_t kernel_record_second(const char *record)
 {
-    char time_text[TIME_SIZE] = "";
     uint64_t us = 0;
     const char *number = strchr(record, ',');
     const char *moment = number != NULL ? strchr(number + 1, ',') : NULL;
     if (moment != NULL)
         us = strtoull(moment + 1, NULL, 10);
-    time_t seconds = (time_t)((clock_now_ms(CLOCK_REALTIME) -
-                               clock_now_ms(CLOCK_MONOTONIC) + us / 1000) /
-                              1000);
+    return (int64_t)((clock_now_ms(CLOCK_REALTIME) - clock_now_ms(CLOCK_MONOTONIC) +
+                      us / 1000) /
+                     1000);
+}
+
+// append_kernel_message appends the first line of a record after its time of day.
+static void append_kernel_message(int64_t second, const char *message, struct text *out)
+{
+    char time_text[TIME_SIZE] = "";
+    time_t seconds = (time_t)second;
     struct tm parts;
     if (gmtime_r(&seconds, &parts) != NULL)
         (void)strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ ", &parts);
@@ -57,40 +62,46 @@ static void append_kernel_message(const char *record, const char *message,
     text_append(out, message, strcspn(message, "\n"));
 }
 
-// take_kernel_record keeps a record that tells of pid in place of an earlier one.
-static bool take_kernel_record(const char *record, pid_t pid, struct text *out,
-                               bool *out_memory)
+// take_kernel_record keeps a record that answers the query in place of an earlier one.
+static void take_kernel_record(const char *record, const struct kernel_log_query *query,
+                               struct kernel_log_answer *out)
 {
+    bool memory;
     const char *message = strchr(record, ';');
-    if (message == NULL || !kernel_log_tells(message + 1, pid, out_memory))
-        return false;
-    text_deinit(out);
-    append_kernel_message(record, message + 1, out);
-    return true;
+    int64_t second = kernel_record_second(record);
+    if (message == NULL)
+        return;
+    if (out->begins == 0)
+        out->begins = second;
+    if (!time_span_has(query->span, second) ||
+        !kernel_log_tells(message + 1, query->pid, &memory))
+        return;
+    out->memory = memory;
+    text_clear(&out->message);
+    append_kernel_message(second, message + 1, &out->message);
 }
 
 // find_in_file reads lines, as someone has kept them of /dev/kmsg.
-static bool find_in_file(const char *path, pid_t pid, struct text *out,
-                         bool *out_memory)
+static bool find_in_file(const struct kernel_log_query *query,
+                         struct kernel_log_answer *out)
 {
     char line[RECORD_SIZE];
-    bool found = false;
-    FILE *file = fopen(path, "re");
+    FILE *file = fopen(query->path, "re");
     if (file == NULL)
         return false;
     while (fgets(line, sizeof(line), file) != NULL)
-        found = take_kernel_record(line, pid, out, out_memory) || found;
+        take_kernel_record(line, query, out);
     (void)fclose(file);
     errno = 0;
-    return found;
+    return out->message.size != 0;
 }
 
-bool kernel_log_find(const char *path, pid_t pid, struct text *out, bool *out_memory)
+bool kernel_log_find(const struct kernel_log_query *query,
+                     struct kernel_log_answer *out)
 {
     char record[RECORD_SIZE];
-    bool found = false;
-    if (path != NULL)
-        return find_in_file(path, pid, out, out_memory);
+    if (query->path != NULL)
+        return find_in_file(query, out);
     int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -101,9 +112,9 @@ bool kernel_log_find(const char *path, pid_t pid, struct text *out, bool *out_me
         if (length <= 0)
             break;
         record[length] = 0;
-        found = take_kernel_record(record, pid, out, out_memory) || found;
+        take_kernel_record(record, query, out);
     }
     (void)close(fd);
     errno = 0;
-    return found;
+    return out->message.size != 0;
 }

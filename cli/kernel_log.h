@@ -7,12 +7,26 @@
 #include <sys/types.h>
 
 #include "base/text.h"
+#include "cli/time_span.h"
 
-// kernel_log_find appends the last message that tells how process pid ended, and when,
-// and says whether that was for want of memory. path is a file with such records; NULL:
-// /dev/kmsg. False: there is none, or the log cannot be read; then errno says why, or
-// is 0.
-bool kernel_log_find(const char *path, pid_t pid, struct text *out, bool *out_memory);
+// kernel_log_query asks for what tells how a process ended.
+struct kernel_log_query {
+    const char *path; // a file with such records; NULL: /dev/kmsg
+    pid_t pid;
+    const struct time_span *span; // when it ended; NULL: at any time
+};
+
+// kernel_log_answer is empty before the query, and its text is the caller's.
+struct kernel_log_answer {
+    struct text message; // the last that tells of it, and when
+    bool memory;         // it ended for want of memory
+    int64_t begins;      // when the oldest record was written; 0: there is none
+};
+
+// kernel_log_find returns whether there is such a message. False: there is none, or the
+// log cannot be read; then errno says why, or is 0.
+bool kernel_log_find(const struct kernel_log_query *query,
+                     struct kernel_log_answer *out);
 
 // kernel_log_tells says whether message tells how process pid ended.
 bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory);

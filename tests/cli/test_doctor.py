@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import cli_scene
@@ -433,6 +434,72 @@ class Processes(Doctor):
             self.assertTrue(text.endswith(f"says: cannot stop process {self.GONE}: Gone"), text)
             _, text, _ = self.process(scene, self.GONE, *nothing)
             self.assertIn("set CRASHHOOK_LOG=FILE", text)
+
+    def moment_of_kernel(self, seconds_ago):
+        """A record of the kernel's log written so long ago, and when that was, for --at."""
+        us = int((time.clock_gettime(time.CLOCK_MONOTONIC) - seconds_ago) * 1e6)
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
+        return f"6,1207,{us},-;shop[{{pid}}]: segfault at 0 ip 0 sp 0 error 6\n", when
+
+    def test_of_a_number_that_was_given_away_again_the_time_tells_which_is_meant(self):
+        with Scene() as scene:
+            identity = scene.add(1, process={"pid": self.GONE, "executable": "/bin/shop"})
+            taken = int(identity[:13].replace("-", ""), 16) // 1000
+            for at in (taken - 60, taken + 59):
+                _, text, _ = self.process(scene, self.GONE, "--at",
+                                          time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(at)))
+                self.assertEqual(text,
+                                 f"process {self.GONE} was reported: crashhook show {identity}")
+            later = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(taken + 3600))
+            verdict, text, _ = self.process(scene, self.GONE, "--at", later,
+                                            *self.kernel_log(scene))
+            self.assertEqual(verdict, "trouble")
+            self.assertIn("has no report of it at that time", text)
+            self.assertIn(f"had the same number: crashhook show {identity}", text)
+
+    def test_what_the_kernel_said_at_another_time_is_of_another_process(self):
+        with Scene() as scene:
+            fault, when = self.moment_of_kernel(5)
+            log = self.kernel_log(scene, "6,1,2,-;Linux begins\n", fault)
+            self.assertIn("segfault", self.process(scene, self.GONE, "--at", when, *log)[1])
+            _, before = self.moment_of_kernel(600)
+            self.assertIn("the kernel logged no fault of it",
+                          self.process(scene, self.GONE, "--at", before, *log)[1])
+
+    def test_a_kernels_log_that_begins_later_is_told(self):
+        with Scene() as scene:
+            log = self.kernel_log(scene, self.moment_of_kernel(5)[0])
+            _, before = self.moment_of_kernel(600)
+            _, text, _ = self.process(scene, self.GONE, "--at", before, *log)
+            self.assertIn("the kernel's log begins at ", text)
+            self.assertIn("`journalctl -k` may have it", text)
+
+    def test_a_process_that_was_started_after_that_time_is_another(self):
+        with Scene() as scene:
+            pid = self.waiting()
+            for when, text in ((time.time() - 86400, "has no report of it at that time"),
+                               (time.time(), "does not hold the shared handler")):
+                at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(when))
+                self.assertIn(text, self.process(scene, pid, "--at", at)[1])
+
+    def test_a_time_of_day_is_the_last_such_one(self):
+        with Scene() as scene:
+            identity = scene.add(1, process={"pid": self.GONE})
+            now = time.time()
+            for hours in (1, 23):
+                recent = f"{int((now - 3600 * hours) * 1000):012x}"
+                moved = f"{recent[:8]}-{recent[8:]}{identity[13:]}"
+                os.rename(scene.file(identity), scene.file(moved))
+                at = time.strftime("%H:%M", time.gmtime(now - 3600 * hours)) + "Z"
+                self.assertIn("crashhook show " + moved,
+                              self.process(scene, self.GONE, "--at", at)[1])
+                identity = moved
+
+    def test_what_is_no_time_is_trouble_and_a_time_without_a_process_is_misuse(self):
+        with Scene() as scene:
+            for word in ("", "25:00", "12:31Zx", "2026-13-01T00:00"):
+                self.assertIn("is no time", self.process(scene, self.GONE, "--at", word)[1])
+            self.assertEqual(scene.run("doctor", "--at", "12:31").returncode, 2)
 
     def test_what_is_no_number_is_trouble(self):
         with Scene() as scene:
