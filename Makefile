@@ -81,12 +81,13 @@ bench: everything
 	packaging/install-packages packaging/more-packages.txt
 	bench/run $(BENCH)
 
-# Debian and RPM packages and tarballs, of what is committed, in build/packages.
+# Debian and RPM packages, tarballs and the bindings', of what is committed, in build/packages.
 packages: deps
 	packaging/install-packages packaging/more-packages.txt
 	packaging/build-debian build/packages
 	packaging/build-rpm build/packages
 	packaging/build-tarball build/packages
+	packaging/build-bindings build/packages/bindings
 
 # The documents as pages, in build/site.
 site:

@@ -6,10 +6,10 @@
 //		log.Print("crashes are not reported: ", err)
 //	}
 //
-// It needs cgo and no other module. The library is loaded by Install: libcrashhook.so.1
-// where the loader finds it, or the file that LIBCRASHHOOK names; a program on a machine
-// without it goes on. With the build tag crashhook_link it is linked instead, and in
-// place before main.
+// It needs cgo and no other module. The library is linked, by pkg-config, and in place
+// before main. With the build tag crashhook_load it is loaded by Install instead:
+// libcrashhook.so.1 where the loader finds it, or the file that LIBCRASHHOOK names; a
+// program on a machine without it goes on.
 //
 // crashhook/crashhook.h says what each function promises.
 package crashhook

@@ -36,6 +36,17 @@ CLEAN = {
     "handler/c.c": SPDX + '#include "base/settings.h"\n',
 }
 
+ROWS = 'ROW("CRASHHOOK_URL", "url", URLS, url,\n ROW("{}", NULL, PATH, spool, "")\n'
+# What stands beside the file of a case of that lint.
+BESIDE = {
+    "options": {
+        "include/crashhook/crashhook.h": "// CRASHHOOK_ENABLE has none.\n"
+                                         "struct crashhook_options {\n    size_t size;\n"
+                                         "    const char *url;\n    const char *spool;\n};\n",
+        "handler/variables.c": "    SETTING_AT_url,\n    SETTING_AT_spool,\n",
+    },
+}
+
 # lint, file, its text, what the lint must say of it
 CASES = [
     ("include_rules", "base/a.c", '#include "report/json.h"\n', "may not include"),
@@ -95,6 +106,12 @@ CASES = [
      "base/circle.c does not call docs/architecture.md"),
     ("ways", "docs/architecture.md", "```\nagent/ → agent/live/\n```\n",
      "agent/ does not include agent/live/"),
+    ("options", "base/settings_table.h", ROWS.format("CRASHHOOK_HOLD"),
+     "CRASHHOOK_HOLD has no member"),
+    ("options", "base/settings_table.h", ROWS.format("CRASHHOOK_ENABLE"),
+     "'spool' is the member of no variable"),
+    ("options", "base/settings_table.h", ROWS.format("CRASHHOOK_ENABLE"),
+     "not those of the struct"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
     ("top_level", "run.log", "ended\n", "run.log: is no file of the top level"),
     ("top_level", "scratch/a", "\n", "scratch/: is not in README"),
@@ -130,8 +147,8 @@ def case_fails(style, lint, path, text, words):
     with tempfile.TemporaryDirectory() as root:
         for name in (".clang-format", ".clang-tidy"):
             shutil.copy(os.path.join(style, name), root)
-        beside = {"base/circle.c": '#include "base/a.h"\n'}
-        status, said = run(lint, root, {path: text, **(beside if "circle" in text else {})})
+        beside = {"base/circle.c": '#include "base/a.h"\n'} if "circle" in text else {}
+        status, said = run(lint, root, {path: text, **beside, **BESIDE.get(lint, {})})
     if status == 1 and re.search(words, said):
         return True
     print(f"{lint} on {path}: expected a failure with '{words}', got {status}:\n{said}")

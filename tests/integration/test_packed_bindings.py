@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The bindings as packaging/build-bindings packs them, got and used as those of each language
+# do it, without a network: a crate of a registry, a wheel and an sdist by pip, a module of a
+# Go proxy, a tarball of npm. tests/integration/test_bindings.py has what they do.
+
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import unittest
+
+import harness
+from harness import BUILD, HANDLER, SOURCE, Scene, crashed_thread, names_of
+from place import refusal, rust_compiler
+
+PKG_CONFIG = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig")}
+MODULE = "crashhook.invalid/crashhook"
+PANICS = """
+fn total_in_cents(price: Option<&str>) -> i64 {
+    price.unwrap().parse().expect("a number")
+}
+
+fn main() {
+    crashhook::Options::new().release("1.4.2").install().expect("the library is linked");
+    crashhook::set_panic_hook();
+    println!("{}", total_in_cents(None));
+}
+"""
+WORDS = """package main
+
+import (
+	"fmt"
+
+	"crashhook.invalid/crashhook/words"
+)
+
+func main() {
+	fmt.Println(words.Keep(words.Options{Release: "1.4.2"}))
+}
+"""
+
+
+def version():
+    with open(os.path.join(SOURCE, "CMakeLists.txt"), encoding="utf-8") as file:
+        return re.search(r"project\(crashhook VERSION ([0-9.]+)", file.read()).group(1)
+
+
+def cargo_that_works():
+    """Cargo and the compiler of the same place; that of a version manager has none where
+    HOME is another."""
+    for cargo in (shutil.which("cargo"), "/usr/bin/cargo"):
+        if cargo and not refusal(cargo, "--version"):
+            return cargo
+    return None
+
+
+class Packed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="crashhook-packed.")
+        cls.packed = os.path.join(cls.folder, "packed")
+        done = subprocess.run([os.path.join(SOURCE, "packaging", "build-bindings"), cls.packed],
+                              check=False, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        cls.said = done.stdout
+        assert done.returncode == 0, done.stdout
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def only(self, pattern, name):
+        """The one package of that kind, or a skip with what build-bindings said."""
+        found = glob.glob(os.path.join(self.packed, pattern))
+        left_out = re.search(rf"^left out: {name}: (.*)$", self.said, re.MULTILINE)
+        if not found and left_out:
+            self.skipTest(left_out[1])
+        self.assertEqual(len(found), 1, self.said)
+        return found[0]
+
+    def succeed(self, command, **options):
+        done = subprocess.run(command, check=False, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def report_of(self, command, **variables):
+        """How the command ended, and its one report."""
+        with Scene() as scene:
+            scene.preload = None
+            ended = subprocess.run(command, check=False, text=True, timeout=60, cwd=scene.folder,
+                                   env=scene.environment(variables), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            reports = scene.reports()
+            self.assertEqual(len(reports), 1, ended.stderr)
+            self.assertEqual(reports[0]["release"], "1.4.2")
+            return ended, reports[0]
+
+    def new_folder(self):
+        return tempfile.mkdtemp(dir=self.folder)
+
+    def test_a_crate_of_a_registry_is_linked_by_its_build_script(self):
+        crate = self.only("*.crate", "rust")
+        self.assertEqual(os.path.basename(crate), f"crashhook-{version()}.crate")
+        if " " in BUILD:
+            self.skipTest("pkg-config escapes a space for a shell, which build.rs is none")
+        folder = self.new_folder()
+        self.place_crate(crate, os.path.join(folder, "registry"))
+        texts = {
+            ".cargo/config.toml": '[source.crates-io]\nreplace-with = "here"\n'
+                                  '[source.here]\ndirectory = "registry"\n',
+            "Cargo.toml": '[package]\nname = "shop"\nversion = "1.0.0"\nedition = "2021"\n\n'
+                          '[dependencies]\n'
+                          f'crashhook = {{ version = "{version()}", features = ["link"] }}\n',
+            "src/main.rs": PANICS,
+        }
+        for name, text in texts.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.succeed([cargo_that_works(), "build", "--offline"], cwd=folder,
+                     env={**os.environ, **PKG_CONFIG, "RUSTC": rust_compiler(),
+                          "CARGO_HOME": os.path.join(folder, "home"),
+                          "CARGO_TARGET_DIR": os.path.join(folder, "target")})
+        # cargo passes no link argument of a dependency on: who links finds the library itself.
+        ended, report = self.report_of([os.path.join(folder, "target", "debug", "shop")],
+                                       LD_LIBRARY_PATH=os.path.join(BUILD, "lib"))
+        self.assertEqual(ended.returncode, 101)
+        names = [name for thread in report["threads"] for name in names_of(thread)]
+        self.assertIn("shop::total_in_cents", names)
+
+    def place_crate(self, crate, registry):
+        """A crate in a registry that is a folder, as cargo vendor leaves one."""
+        with tarfile.open(crate) as archive:
+            archive.extractall(registry)
+        with open(crate, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        place = os.path.join(registry, f"crashhook-{version()}")
+        for wanted in ("LICENSE", "README.md", "examples/panics.rs"):
+            self.assertTrue(os.path.exists(os.path.join(place, wanted)), wanted)
+        with open(os.path.join(place, ".cargo-checksum.json"), "w", encoding="ascii") as file:
+            json.dump({"package": digest, "files": {}}, file)
+
+    def test_a_wheel_and_an_sdist_are_installed_by_pip(self):
+        if refusal("/usr/bin/python3", "-m", "pip", "--version"):
+            self.skipTest("there is no pip")
+        wheel = self.only(f"crashhook-{version()}-py3-none-any.whl", "python")
+        sdist = self.only(f"crashhook-{version()}.tar.gz", "python")
+        for package in (wheel, sdist):
+            with self.subTest(os.path.basename(package)):
+                place = self.new_folder()
+                self.succeed(["/usr/bin/python3", "-m", "pip", "install", "-q", "--no-index",
+                              "--no-deps", "--no-build-isolation", "--no-cache-dir",
+                              "--disable-pip-version-check", "--root-user-action", "ignore",
+                              "--target", place, package],
+                             env={**os.environ, "PIP_CONFIG_FILE": os.devnull})
+                self.assertTrue(glob.glob(os.path.join(place, "*.dist-info", "LICENSE")))
+                self.check_python(place)
+
+    def check_python(self, place):
+        example = os.path.join(SOURCE, "bindings", "python", "examples", "crash.py")
+        ended, report = self.report_of(["/usr/bin/python3", example], PYTHONPATH=place,
+                                       LIBCRASHHOOK=HANDLER, PYTHONDONTWRITEBYTECODE="1")
+        self.assertEqual(-ended.returncode, signal.SIGSEGV)
+        self.assertIn("strlen", names_of(crashed_thread(report))[0])
+
+    def go(self, *command, cwd=None, **variables):
+        go = shutil.which("go")
+        if go is None:
+            self.skipTest("go is not installed")
+        if " " in BUILD:
+            self.skipTest("cgo takes no path with a space")
+        environment = {**os.environ, **PKG_CONFIG, "GOTOOLCHAIN": "local", "GOSUMDB": "off",
+                       "GOPROXY": "file://" + os.path.join(self.packed, "go"),
+                       "GOFLAGS": "-modcacherw", "GOMODCACHE": os.path.join(self.folder, "mods"),
+                       "GOBIN": os.path.join(self.folder, "bin"), **variables}
+        return self.succeed([go, *command], cwd=cwd or self.folder, env=environment)
+
+    def test_a_go_module_of_a_proxy_is_installed_by_its_version(self):
+        self.go("install", f"{MODULE}/example@v{version()}")
+        ended, report = self.report_of([os.path.join(self.folder, "bin", "example"), "crash"])
+        self.assertEqual(-ended.returncode, signal.SIGABRT)
+        self.assertEqual(crashed_thread(report)["backtrace"]["frames"][0]["function"],
+                         "write_null")
+
+    def test_a_go_program_without_cgo_requires_it_and_nothing_else(self):
+        folder = self.new_folder()
+        with open(os.path.join(folder, "main.go"), "w", encoding="utf-8") as file:
+            file.write(WORDS)
+        self.go("mod", "init", "shop.invalid/shop", cwd=folder)
+        self.go("get", f"{MODULE}/words@v{version()}", cwd=folder)
+        self.go("build", "-o", "shop", ".", cwd=folder, CGO_ENABLED="0")
+        listed = self.go("list", "-m", "all", cwd=folder)
+        self.assertEqual(listed.split(), ["shop.invalid/shop", MODULE, "v" + version()])
+
+    def test_a_tarball_of_npm_is_required_by_its_name(self):
+        if shutil.which("node") is None:
+            self.skipTest("node is not installed")
+        modules = os.path.join(self.new_folder(), "node_modules")
+        with tarfile.open(self.only(f"crashhook-{version()}.tgz", "node")) as archive:
+            archive.extractall(modules)
+        os.rename(os.path.join(modules, "package"), os.path.join(modules, "crashhook"))
+        said = self.succeed(["node", "-p", "typeof require('crashhook').reportExceptions"],
+                            cwd=os.path.dirname(modules))
+        self.assertEqual(said, "function\n")
+
+    def test_the_same_tree_gives_the_same_packages(self):
+        again = os.path.join(self.new_folder(), "again")
+        said = self.succeed([os.path.join(SOURCE, "packaging", "build-bindings"), again,
+                             "python", "go", "node"])
+        kept = re.compile(r"\.(whl|zip|tgz|mod|info)$", re.MULTILINE)
+        self.assertEqual([line for line in said.splitlines() if kept.search(line)],
+                         [line for line in self.said.splitlines() if kept.search(line)])
+
+
+if __name__ == "__main__":
+    harness.main()
