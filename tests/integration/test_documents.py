@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -16,8 +17,9 @@ import harness
 from harness import BUILD, SOURCE
 
 DOCS = os.path.join(SOURCE, "docs")
-PAGES = ("tutorial.md", "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md",
-         "from-swift.md", "from-systemd-coredump.md", "privacy.md")
+PAGES = ("tutorial.md", "adopting.md", "collector.md", "cores.md", "costs.md", "limits.md",
+         "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
+         "from-systemd-coredump.md", "privacy.md", "types.md")
 SITE = os.path.join(SOURCE, "packaging", "build-site")
 
 
@@ -65,8 +67,14 @@ class Documents(unittest.TestCase):
         for name, source in (("service", "service.c"), ("prices", "prices.c")):
             subprocess.run(["cc", "-g", "-O1", "-o", name, source], cwd=self.folder, check=True)
 
+    @staticmethod
+    def free_port():
+        with socket.socket() as place:
+            place.bind(("127.0.0.1", 0))
+            return place.getsockname()[1]
+
     def run_page(self, page):
-        port = 20000 + os.getpid() % 20000
+        port = self.free_port()
         self.give_programs()
         output = os.path.join(self.folder, "output")
         with open(output, "w", encoding="utf-8") as file:
@@ -140,6 +148,93 @@ class Documents(unittest.TestCase):
         self.assertIn("a.html: b.html", done.stdout)
         self.assertIn("a.html: #c", done.stdout)
         self.assertIn("1 pages, 3 links, 2 broken", done.stdout)
+
+
+class Words(unittest.TestCase):
+    """What documents name in passing, in a span or a block that is not run: it exists."""
+    COMMAND = re.compile(r"(?:^|[\s/|;&(\"$])(crashhook|crashhook-collector)"
+                         r"((?: [^\s|;&()#`]+)+)")
+    HIDDEN = {"finish", "record", "core-pattern"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.pages = {}
+        for place in ("docs", os.path.join("docs", "formats"), "", "packaging", "bindings/go",
+                      "bindings/node", "bindings/python", "bindings/rust"):
+            for name in os.listdir(os.path.join(SOURCE, place)):
+                if name.endswith(".md"):
+                    path = os.path.join(place, name)
+                    with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+                        cls.pages[path] = file.read()
+        cls.shown = cls.help_of("crashhook")
+        cls.helps = {name: cls.help_of("crashhook", *name.split()) for name in re.findall(
+            r"^  ([a-z-]+(?: [a-z]+)?)  +\S", cls.shown, re.MULTILINE)}
+        cls.collector = cls.help_of("crashhook-collector")
+
+    @staticmethod
+    def help_of(program, *words):
+        return subprocess.run([os.path.join(BUILD, "bin", program), *words, "--help"], check=True,
+                              text=True, stdout=subprocess.PIPE).stdout
+
+    @staticmethod
+    def code_of(text):
+        """The lines of its blocks and its spans."""
+        rest = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            yield from block.splitlines()
+        yield from re.findall(r"^    (.*)$", rest, re.MULTILINE)
+        for span in re.findall(r"`([^`]+)`", rest):
+            yield " ".join(span.split())
+
+    def help_for(self, program, words):
+        """What --help of that command prints; None: it is no command with options."""
+        if program == "crashhook-collector":
+            return self.collector
+        if words[0].startswith("-"):
+            return self.shown
+        for name in (" ".join(words[:2]), words[0]):
+            if name in self.helps:
+                return self.helps[name]
+        groups = {name.split()[0] for name in self.helps}
+        if words[0] in groups | self.HIDDEN or not re.fullmatch("[a-z-]+", words[0]):
+            return None
+        return ""
+
+    def test_commands_and_their_options_are_those_that_there_are(self):
+        count = 0
+        for path, text in self.pages.items():
+            for line in self.code_of(text):
+                for program, rest in self.COMMAND.findall(line):
+                    words = rest.split(" -- ")[0].split()
+                    shown = self.help_for(program, words) if words else None
+                    if shown is None or re.match(r"\w+ \d", rest.strip()):
+                        continue  # such as the first line of a format, "crashhook words 1"
+                    count += 1
+                    self.assertNotEqual(shown, "", f"{path}: {line}")
+                    for word in words:
+                        option = re.match(r"\[?(--[a-z-]+)", word)
+                        self.assertTrue(not option or option[1] in shown, f"{path}: {line}")
+        self.assertGreater(count, 100)
+
+    def test_targets_of_the_makefile_are_those_that_there_are(self):
+        with open(os.path.join(SOURCE, "Makefile"), encoding="utf-8") as file:
+            targets = set(" ".join(re.findall(r"^([a-z][a-z0-9 -]*):", file.read(),
+                                              re.MULTILINE)).split())
+        for path, text in self.pages.items():
+            for line in self.code_of(text):
+                for name in re.findall(r"(?:^|&& |sudo )make ([a-z][a-z0-9-]*)", line):
+                    self.assertIn(name, targets, f"{path}: {line}")
+
+    def test_files_of_the_tree_are_those_that_there_are(self):
+        folders = "|".join(sorted(name for name in os.listdir(SOURCE)
+                                  if os.path.isdir(os.path.join(SOURCE, name))
+                                  and name[0] != "." and name != "build"))
+        for path, text in self.pages.items():
+            for name in re.findall(rf"`((?:{folders})/[\w./-]+)`", text):
+                places = (SOURCE, DOCS)
+                self.assertTrue("FOLDER" in name or any(
+                    os.path.exists(os.path.join(place, name)) for place in places),
+                    f"{path}: {name}")
 
 
 def page_test(page):
