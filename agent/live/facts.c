@@ -149,6 +149,25 @@ static void guess_container(struct text *out, const struct text *cgroup)
     }
 }
 
+// find_container_mark recognizes the container by the files that engines put into its
+// root: where it has a cgroup namespace, its own cgroup is called "/".
+static void find_container_mark(struct text *out, pid_t tid)
+{
+    static const char *const marks[][2] = {
+        { "var/run/secrets/kubernetes.io", "kubernetes" },
+        { ".dockerenv", "docker" },
+        { "run/.containerenv", "podman" },
+    };
+    char path[64];
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        (void)snprintf(path, sizeof(path), "/proc/%d/root/%s", tid, marks[i][0]);
+        if (access(path, F_OK) == 0) {
+            text_append_string(out, marks[i][1]);
+            break;
+        }
+    }
+}
+
 void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgroup)
 {
     struct sysinfo info;
@@ -166,6 +185,8 @@ void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgrou
         read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &own);
     guess_container(&out->container, cgroup != NULL ? cgroup : &own);
     text_deinit(&own);
+    if (out->container.size == 0)
+        find_container_mark(&out->container, tid);
 }
 
 void facts_deinit_host(struct host_facts *facts)
