@@ -175,7 +175,7 @@ static struct ring_area *map_ring_area(int fd, size_t bytes, uint64_t end)
         return area;
     if (area != MAP_FAILED)
         (void)munmap(area, bytes);
-    (void)ftruncate(fd, (off_t)end);
+    (void)!ftruncate(fd, (off_t)end);
     return NULL;
 }
 
