@@ -3,6 +3,11 @@
 // What MD5 (RFC 1321) and SHA-256 (FIPS 180-4) have in common: they take a message in
 // blocks of 64 bytes, and end it with a bit of 1, zeros, and its length in bits. The
 // length of a message is not limited here; both count it modulo 2^64 bits.
+//
+// Both are written here because every program of the project links base/, and base/
+// links the C library alone: OpenSSL or nettle would come to all of them, the static
+// agent included, for two sums that never change. Nothing is encrypted in this project;
+// TLS is libcurl's.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,8 @@
 #include "collector/store/entry_marks.h"
 #include "collector/store/moment.h"
 
-// arrival is a report between its arrival and its commit.
+// arrival is a report between its arrival and its commit; its entry, of many kilobytes,
+// is filled when the report has been read.
 struct arrival {
     struct ingest_item item; // first: ingest passes a pointer to it back
     struct entry entry;
@@ -112,7 +113,7 @@ void api_post_report(struct http_request *request)
     struct collector *collector = collector_of(request);
     struct arrival *arrival = request->state; // of the first try, if it was moved
     if (arrival == NULL)
-        arrival = calloc(1, sizeof(*arrival));
+        arrival = malloc(sizeof(*arrival));
     if (arrival == NULL) {
         http_fail(request, 503, "out of memory");
         return;
@@ -120,7 +121,7 @@ void api_post_report(struct http_request *request)
     request->state = arrival;
     request->state_destroy = free;
     arrival->request = request;
-    arrival->item.done = on_stored;
+    arrival->item = (struct ingest_item){ .done = on_stored };
     if (decode_encoding_named(request->content_encoding,
                               &arrival->item.upload.encoding) != CH_OK) {
         http_fail(request, 415, "the Content-Encoding is not identity, gzip or zstd");

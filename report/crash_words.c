@@ -300,14 +300,19 @@ void crash_words_complete(json_t *report)
 {
     struct words CH_CLEANUP(words_deinit) words = { 0 };
     json_t *crash = json_object_get(report, "crash");
-    if (!json_is_object(crash))
-        return;
+    bool summary = report_string(crash, "summary") == NULL;
+    bool message = report_string(crash, "message") == NULL &&
+                   json_object_get(crash, "exception") != NULL;
+    bool origin = json_object_get(crash, "provenance") != NULL;
+    if (!json_is_object(crash) || !(summary || message || origin))
+        return; // of version 1 a report has all its words
     words_make(report, NULL, &words);
-    if (report_string(crash, "summary") == NULL)
+    if (summary)
         set_words(crash, "summary", &words.summary);
-    if (report_string(crash, "message") == NULL)
+    if (message)
         set_words(crash, "message", &words.message);
-    set_detail(crash, &words.origin);
+    if (origin)
+        set_detail(crash, &words.origin);
 }
 
 void crash_words_leave_out(json_t *report)

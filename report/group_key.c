@@ -63,30 +63,39 @@ static size_t first_frame(const struct keying *keying, const json_t *frames)
     return first;
 }
 
+// name_key_frame finds the scoped name of the frame's function. False: it is taken as
+// it is written, because it is interpreted, or of Java, where `<init>` is no template's
+// argument.
+static bool name_key_frame(struct key_frame *to)
+{
+    const char *function = report_string(to->frame, "function");
+    const char *source = report_string(to->frame, "source");
+    bool java = source != NULL && strcmp(source, "vmstructs") == 0;
+    to->interpreted = report_frame_is_interpreted(to->frame);
+    bool as_written = to->interpreted || java;
+    if (function != NULL && as_written)
+        text_append_string(&to->name, function);
+    else if (function != NULL)
+        scoped_name(function, &to->name);
+    return !as_written;
+}
+
 static void take_key_frame(struct keying *keying, const json_t *frame)
 {
     struct key_frame *to = &keying->frames[keying->count++];
-    const char *function = report_string(frame, "function");
     const char *trust = report_string(frame, "trust");
     to->frame = frame;
     // After a jump to where no code is, the stack begins with where it came from.
     to->weak = keying->count > 1 && trust != NULL && strcmp(trust, "scan") == 0;
-    // Calls of a function by itself from one place share their frame.
-    if (keying->count > 1 && to[-1].frame == frame) {
+    if (keying->count > 1 && report_same_place(to[-1].frame, frame)) {
         to->verdict = to[-1].verdict;
         to->interpreted = to[-1].interpreted;
         text_append(&to->name, to[-1].name.bytes, to[-1].name.size);
         return;
     }
-    report_own_judge(keying->report, frame, &to->verdict);
-    to->interpreted = report_frame_is_interpreted(frame);
-    // A constructor of Java is called `<init>`, which is no template's argument.
-    const char *source = report_string(frame, "source");
-    bool java = source != NULL && strcmp(source, "vmstructs") == 0;
-    if (to->interpreted || java)
-        text_append_string(&to->name, function != NULL ? function : "");
-    else if (function != NULL)
-        scoped_name(function, &to->name);
+    bool scoped = name_key_frame(to);
+    report_own_judge(keying->report, frame, scoped ? to->name.bytes : NULL,
+                     &to->verdict);
 }
 
 // lambda_in finds the scope of a lambda among the template arguments of a function that
@@ -139,9 +148,8 @@ static void scope_lambda(struct keying *keying, size_t index)
     frame->name = scope;
 }
 
-static void read_key_frames(struct keying *keying)
+static void read_key_frames(struct keying *keying, const json_t *frames)
 {
-    const json_t *frames = report_frames(report_crashed_thread(keying->report));
     for (size_t i = first_frame(keying, frames);
          i < json_array_size(frames) && keying->count < FRAMES_READ; i++) {
         const json_t *frame = json_array_get(frames, i);
@@ -494,13 +502,16 @@ static void write_key(struct keying *keying)
 bool group_key_make(const json_t *report, struct group_key *out)
 {
     *out = (struct group_key){ 0 };
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    size_t most = json_array_size(frames);
+    most = most < FRAMES_READ ? most : FRAMES_READ;
     struct keying keying = { .report = report,
                              .crash = json_object_get(report, "crash"),
-                             .frames = calloc(FRAMES_READ, sizeof(struct key_frame)),
+                             .frames = calloc(most + 1, sizeof(struct key_frame)),
                              .key = out };
     bool crashed = json_is_object(keying.crash) && keying.frames != NULL;
     if (crashed) {
-        read_key_frames(&keying);
+        read_key_frames(&keying, frames);
         write_key(&keying);
     }
     for (size_t i = 0; i < keying.count; i++)

@@ -45,16 +45,11 @@ static struct {
 } own_user;
 
 static const char *const own_kind_words[OWN_KINDS] = {
-    [OWN_IMAGE] = "image",
-    [OWN_PACKAGE] = "package",
-    [OWN_BUILD] = "build",
-    [OWN_BUILDS] = "builds",
-    [OWN_SOURCE] = "source",
-    [OWN_NAMESPACE] = "namespace",
-    [OWN_RUST] = "namespace",
-    [OWN_FUNCTION] = "function",
-    [OWN_REPORTS] = "reports",
-    [OWN_STARTS] = "starts",
+    [OWN_REPORTS] = "reports",         [OWN_STARTS] = "starts",
+    [OWN_PACKAGE] = "package",         [OWN_BUILD] = "build",
+    [OWN_BUILDS] = "builds",           [OWN_IMAGE] = "image",
+    [OWN_SOURCE] = "source",           [OWN_NAMESPACE] = "namespace",
+    [OWN_RUST] = "namespace",          [OWN_FUNCTION] = "function",
     [OWN_INTERPRETER] = "interpreter",
 };
 
@@ -135,23 +130,28 @@ static const char *own_interpreter(const struct own_frame *frame)
     return frame->image != NULL && frame->file == NULL ? file_name(frame->image) : NULL;
 }
 
-// own_facts_fill collects what a frame is compared by; name is its scoped name.
+// own_facts_fill collects what a frame is compared by; name holds its scoped name where
+// frame does not.
 static void own_facts_fill(struct own_facts *facts, const struct own_frame *frame,
-                           const struct text *name)
+                           struct text *name)
 {
-    const struct own_subject called = { name->size != 0 ? name->bytes : NULL,
-                                        name->size };
-    facts->frame = frame;
-    facts->subjects[OWN_IMAGE] = own_subject_of(frame->image);
+    const char *scoped = frame->scoped;
+    if (scoped == NULL && frame->function != NULL) {
+        scoped_name(frame->function, name);
+        scoped = name->size != 0 ? name->bytes : NULL;
+    }
+    const struct own_subject called = own_subject_of(scoped);
+    *facts = (struct own_facts){ .frame = frame };
+    facts->subjects[OWN_REPORTS] = called;
+    facts->subjects[OWN_STARTS] = called;
     facts->subjects[OWN_PACKAGE] = own_subject_of(frame->package);
     facts->subjects[OWN_BUILD] = own_subject_of(frame->build_id);
+    facts->subjects[OWN_IMAGE] = own_subject_of(frame->image);
     facts->subjects[OWN_SOURCE] = own_subject_of(frame->file);
     facts->subjects[OWN_NAMESPACE] = called;
     if (called.bytes != NULL && is_of_rust(frame))
         facts->subjects[OWN_RUST] = called;
     facts->subjects[OWN_FUNCTION] = called;
-    facts->subjects[OWN_REPORTS] = called;
-    facts->subjects[OWN_STARTS] = called;
     facts->subjects[OWN_INTERPRETER] = own_subject_of(own_interpreter(frame));
 }
 
@@ -218,7 +218,7 @@ static bool own_builds_match(const struct own_user_rule *user,
                    by_build_start) != NULL;
 }
 
-static bool own_judge_by_user(const struct own_facts *facts, struct own_verdict *out)
+static bool own_find_user_rule(const struct own_facts *facts, struct own_verdict *out)
 {
     for (size_t i = 0; i < own_user.count; i++) {
         struct own_user_rule user = own_user.rules[i];
@@ -237,55 +237,52 @@ static bool own_judge_by_user(const struct own_facts *facts, struct own_verdict 
     return false;
 }
 
-// own_rank is the order of kinds: what a function does comes first, as a static program
-// has its abort in itself.
-static const int own_rank[OWN_KINDS] = {
-    [OWN_REPORTS] = 0,  [OWN_STARTS] = 1,      [OWN_PACKAGE] = 2,   [OWN_BUILD] = 3,
-    [OWN_IMAGE] = 4,    [OWN_SOURCE] = 5,      [OWN_NAMESPACE] = 6, [OWN_RUST] = 7,
-    [OWN_FUNCTION] = 8, [OWN_INTERPRETER] = 9,
-};
-
 static bool own_same_package(const struct own_frame *frame)
 {
     return frame->package != NULL && frame->program_package != NULL &&
            strcmp(frame->package, frame->program_package) == 0;
 }
 
-// own_find_rule is the first rule that matches of the first kind that has one, or best.
+// own_find_rule is the first rule that matches; package, if there is such, is one.
 static const struct own_rule *own_find_rule(const struct own_facts *facts,
-                                            const struct own_rule *best)
+                                            const struct own_rule *package)
 {
     const bool home = facts->frame->executable || own_same_package(facts->frame);
     for (size_t i = 0; i < own_rules_count; i++) {
         const struct own_rule *rule = &own_rules[i];
-        if (!own_may_match(rule, &facts->subjects[rule->kind]))
-            continue;
-        bool skipped = rule->kind == OWN_IMAGE && home;
-        if (!skipped && (best == NULL || own_rank[rule->kind] < own_rank[best->kind]) &&
+        if (package != NULL && rule->kind > OWN_PACKAGE)
+            return package;
+        if (!(rule->kind == OWN_IMAGE && home) &&
+            own_may_match(rule, &facts->subjects[rule->kind]) &&
             own_rule_matches(rule, facts))
-            best = rule;
+            return rule;
     }
-    return best;
+    return NULL;
 }
 
 void own_judge(const struct own_frame *frame, struct own_verdict *out)
 {
-    struct own_facts facts = { 0 };
+    struct own_facts facts;
     CH_CLEANUP(text_deinit) struct text name = { 0 };
-    *out = (struct own_verdict){ .own = true };
-    if (frame->function != NULL)
-        scoped_name(frame->function, &name);
-    own_facts_fill(&facts, frame, &name);
     const struct own_rule package = { OWN_PACKAGE, frame->package };
-    const struct own_rule *rule = NULL;
-    if (frame->package != NULL && !own_same_package(frame))
-        rule = &package;
-    if (own_judge_by_user(&facts, out))
-        rule = NULL;
-    else
-        rule = own_find_rule(&facts, rule);
+    const bool foreign = frame->package != NULL && !own_same_package(frame);
+    *out = (struct own_verdict){ .own = true };
+    own_facts_fill(&facts, frame, &name);
+    if (own_find_user_rule(&facts, out))
+        return;
+    const struct own_rule *rule = own_find_rule(&facts, foreign ? &package : NULL);
     if (rule != NULL)
         own_decide(out, rule, false);
+}
+
+bool own_judge_by_user(const struct own_frame *frame, struct own_verdict *out)
+{
+    struct own_facts facts;
+    CH_CLEANUP(text_deinit) struct text name = { 0 };
+    if (own_user.count == 0)
+        return false;
+    own_facts_fill(&facts, frame, &name);
+    return own_find_user_rule(&facts, out);
 }
 
 // own_word_is compares a word of a name, whose first letter may be a capital.

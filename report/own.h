@@ -22,18 +22,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// own_kind is what a rule looks at, and for functions what they do.
+// own_kind is what a rule looks at, and for functions what they do, in the order in
+// which rules decide: what a function does comes first, as a static program has its
+// abort in itself.
 enum own_kind {
-    OWN_IMAGE,       // the image's path
-    OWN_PACKAGE,     // its package note
+    OWN_REPORTS,     // the scoped name: it reports a failure and is not its place
+    OWN_STARTS,      // the same: it starts programs and threads, or calls handlers
+    OWN_PACKAGE,     // the package note of the image
     OWN_BUILD,       // its build ID
     OWN_BUILDS,      // the same, in a list that a file holds: the pattern is its path
+    OWN_IMAGE,       // its path
     OWN_SOURCE,      // the source file
     OWN_NAMESPACE,   // the first components of the function's scoped name
     OWN_RUST,        // the same, of Rust alone: C++ programs have a `core::` too
     OWN_FUNCTION,    // the scoped name
-    OWN_REPORTS,     // the same: it reports a failure and is not its place
-    OWN_STARTS,      // the same: it starts programs and threads, or calls handlers
     OWN_INTERPRETER, // a function of an interpreter: it is, in an image of that name
     OWN_KINDS
 };
@@ -51,13 +53,15 @@ extern const size_t own_rules_count;
 // a failure: `die`, `log_fatal`. A NULL ends them.
 extern const char *const own_failing_words[];
 
-// own_frame is what is known of a frame; all members may be NULL.
+// own_frame is what is known of a frame; all members may be NULL. A caller that has the
+// scoped name of function passes it, since it takes time to find.
 struct own_frame {
     const char *image;
     const char *package;         // of the image
     const char *program_package; // of the executable
     const char *build_id;
     const char *function; // demangled
+    const char *scoped;   // scoped_name of function, or NULL
     const char *raw_name;
     const char *file;
     bool executable; // the image is the program itself
@@ -78,6 +82,9 @@ const char *own_extend(const char *rules);
 
 // own_judge judges a frame.
 void own_judge(const struct own_frame *frame, struct own_verdict *out);
+
+// own_judge_by_user judges it by the rules of the user alone; false: none matches.
+bool own_judge_by_user(const struct own_frame *frame, struct own_verdict *out);
 
 // own_is_failing is true for a scoped name whose words say that the function only
 // reports a failure. It counts where machinery was called by it.

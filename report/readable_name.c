@@ -123,11 +123,21 @@ static void qualified_part(const char *name, size_t *out_start, size_t *out_end)
     *out_end = i;
 }
 
+// is_short_name is true for a name that has neither scope, arguments nor parameters.
+static bool is_short_name(const char *function)
+{
+    return function[strcspn(function, " <({:")] == 0;
+}
+
 void readable_name_short(const char *function, struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     size_t start = 0;
     size_t end = 0;
+    if (is_short_name(function)) {
+        text_append_string(out, function);
+        return;
+    }
     readable_name(function, &name);
     if (!text_ok(&name) || name.size == 0)
         return;

@@ -354,10 +354,9 @@ static enum ch_status open_value(struct opening *opening, json_t *thread,
 
 // open_frame_values puts the values of one element of thread's stack into its frames.
 static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
-                                        const json_t *values, struct open_position *at)
+                                        const json_t *elements, const json_t *values,
+                                        struct open_position *at)
 {
-    const json_t *elements =
-        json_object_get(json_object_get(thread, "backtrace"), "elements");
     const json_t *number = json_array_get(values, 0);
     if (!json_is_integer(number) ||
         !advance_opening(opening, elements, json_integer_value(number), at))
@@ -375,11 +374,14 @@ static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
 static enum ch_status open_values(struct opening *opening, json_t *thread)
 {
     json_t *values = take_member(thread, "values");
+    const json_t *elements =
+        json_object_get(json_object_get(thread, "backtrace"), "elements");
     opening->keeping = !opening->brief || report_flag(thread, "crashed");
     struct open_position at = { 0 };
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < json_array_size(values); i++)
-        status = open_frame_values(opening, thread, json_array_get(values, i), &at);
+        status = open_frame_values(opening, thread, elements, json_array_get(values, i),
+                                   &at);
     json_decref(values);
     return status;
 }

@@ -41,34 +41,50 @@ static bool may_be_runtime(const json_t *frame)
            (language == NULL || strcmp(language, "javascript") == 0);
 }
 
-void report_own_judge(const json_t *report, const json_t *frame,
-                      struct own_verdict *out)
+// take_said_rule takes the verdict of the sender, by the rule that it names.
+static void take_said_rule(const json_t *frame, const char *rule,
+                           struct own_verdict *out)
 {
     static const char reports[] = "reports ";
+    static const char starts[] = "starts ";
+    *out = (struct own_verdict){
+        .own = !report_flag(frame, "system"),
+        .reports = strncmp(rule, reports, sizeof(reports) - 1) == 0,
+        .starts = strncmp(rule, starts, sizeof(starts) - 1) == 0,
+    };
+    (void)snprintf(out->rule, sizeof(out->rule), "%.90s", rule);
+}
+
+void report_own_judge(const json_t *report, const json_t *frame, const char *scoped,
+                      struct own_verdict *out)
+{
     const json_t *image = report_image(report, frame);
     const char *path = report_string(image, "path");
+    const char *package = package_name(image);
     const char *rule = report_string(frame, "rule");
     const struct own_frame facts = {
         .image = path != NULL ? path : report_string(image, "name"),
-        .package = package_name(image),
-        .program_package = package_name(image) != NULL ? program_package(report) : NULL,
+        .package = package,
+        .program_package = package != NULL ? program_package(report) : NULL,
         .build_id = report_string(image, "build_id"),
         .function = report_string(frame, "function"),
+        .scoped = scoped,
         .raw_name = report_string(frame, "raw_name"),
         .file = report_string(frame, "file"),
         .executable = is_executable(report, path),
     };
     // The image is the interpreter's, and says nothing of a frame that it ran.
     const struct own_frame interpreted = { .file = facts.file };
-    bool runs = report_frame_is_interpreted(frame);
-    own_judge(runs ? &interpreted : &facts, out);
+    const bool runs = report_frame_is_interpreted(frame);
+    const struct own_frame *judged = runs ? &interpreted : &facts;
+    if (rule != NULL && !own_judge_by_user(judged, out)) {
+        take_said_rule(frame, rule, out);
+        return;
+    }
+    if (rule == NULL)
+        own_judge(judged, out);
     if ((runs && facts.function == NULL) || may_be_runtime(frame))
         out->own = false;
-    if (rule == NULL || out->by_user)
-        return;
-    out->own = !report_flag(frame, "system");
-    out->reports = strncmp(rule, reports, sizeof(reports) - 1) == 0;
-    (void)snprintf(out->rule, sizeof(out->rule), "%.90s", rule);
 }
 
 static void mark_frame(const json_t *report, json_t *frame)
@@ -78,7 +94,7 @@ static void mark_frame(const json_t *report, json_t *frame)
         report_string(frame, "function") != NULL || report_image(report, frame) != NULL;
     if (!report_frame_is_code(frame) || !known)
         return;
-    report_own_judge(report, frame, &verdict);
+    report_own_judge(report, frame, NULL, &verdict);
     (void)json_object_set_new(frame, "system", json_boolean(!verdict.own));
     if (verdict.rule[0] != 0)
         (void)json_object_set_new(frame, "rule", json_string(verdict.rule));
@@ -132,6 +148,6 @@ bool report_frame_is_system(const json_t *report, const json_t *frame)
     if (!report_frame_is_code(frame) || (report_string(frame, "function") == NULL &&
                                          report_image(report, frame) == NULL))
         return false;
-    report_own_judge(report, frame, &verdict);
+    report_own_judge(report, frame, NULL, &verdict);
     return !verdict.own;
 }

@@ -10,8 +10,9 @@
 #include "report/own.h"
 
 // report_own_judge judges a frame. What the sender found by a rule holds (it knew its
-// CRASHHOOK_OWN), unless a rule of this process's user says otherwise.
-void report_own_judge(const json_t *report, const json_t *frame,
+// CRASHHOOK_OWN), unless a rule of this process's user says otherwise. scoped is the
+// scoped name of its function, or NULL.
+void report_own_judge(const json_t *report, const json_t *frame, const char *scoped,
                       struct own_verdict *out);
 
 // report_own_mark sets `system` of every frame that stands for code, and `rule` where a

@@ -85,6 +85,21 @@ bool report_frame_is_code(const json_t *frame)
     return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
 }
 
+static bool report_same_string(const json_t *object, const json_t *other,
+                               const char *key)
+{
+    const char *a = report_string(object, key);
+    const char *b = report_string(other, key);
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+bool report_same_place(const json_t *frame, const json_t *other)
+{
+    return frame == other || (report_string(frame, "address") != NULL &&
+                              report_same_string(frame, other, "address") &&
+                              report_same_string(frame, other, "function"));
+}
+
 bool report_frame_is_interpreted(const json_t *frame)
 {
     const char *source = report_string(frame, "source");

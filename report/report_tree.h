@@ -48,6 +48,10 @@ json_t *report_frames(const json_t *thread);
 // trunc.
 bool report_frame_is_code(const json_t *frame);
 
+// report_same_place is true for two frames of one function at one address, as calls of
+// a function by itself make them.
+bool report_same_place(const json_t *frame, const json_t *other);
+
 // report_frame_is_interpreted is true for a frame that an interpreter ran in the native
 // frame after it.
 bool report_frame_is_interpreted(const json_t *frame);

@@ -227,6 +227,15 @@ static bool at_operator(const struct naming_walk *walk, const char *end)
            (walk->at + length == end || !is_word(walk->at[length]));
 }
 
+// walk_word appends a word, or the one byte that is none.
+static void walk_word(struct naming_walk *walk, const char *end)
+{
+    const char *begin = walk->at++;
+    while (is_word(*begin) && walk->at < end && is_word(*walk->at))
+        walk->at++;
+    text_append(walk->out, begin, (size_t)(walk->at - begin));
+}
+
 static void walk_name(struct naming_walk *walk)
 {
     while (walk_more(walk)) {
@@ -244,13 +253,11 @@ static void walk_name(struct naming_walk *walk)
             walk->at = closing_bracket(walk->at, end) + 1; // an ABI tag, a crate's hash
         else if ((c == '$' || c == '\'') && walk_lambda(walk, end))
             continue;
-        else {
-            if (c == ' ')
-                cut(walk, 0); // what came before was a return type
-            else
-                text_append(walk->out, walk->at, 1);
+        else if (c == ' ') {
+            cut(walk, 0); // what came before was a return type
             walk->at++;
-        }
+        } else
+            walk_word(walk, end);
     }
 }
 
@@ -282,13 +289,22 @@ static void drop_hash(struct naming_walk *walk)
         cut(walk, length - HASH_DIGITS - 3);
 }
 
+// is_plain_name is true for a function of C: its name is nothing but that.
+static bool is_plain_name(const char *function)
+{
+    while (is_word(*function))
+        function++;
+    return *function == 0;
+}
+
 void scoped_name(const char *function, struct text *out)
 {
     static const char *const thunks[] = { "non-virtual thunk to ", "virtual thunk to ",
                                           "covariant return thunk to " };
     struct naming_walk walk = { .at = function, .out = out, .begin = out->size };
     // A method of Go spells its receiver in parentheses.
-    if (strlen(function) > NAME_MAX_BYTES || strstr(function, ".(*") != NULL) {
+    if (is_plain_name(function) || strlen(function) > NAME_MAX_BYTES ||
+        strstr(function, ".(*") != NULL) {
         text_append_string(out, function);
         return;
     }

@@ -52,26 +52,30 @@ static void answer_sentence(struct http_request *request, unsigned status,
     free(dumped);
 }
 
-void http_fail(struct http_request *request, unsigned status, const char *format, ...)
+static void answer_words(struct http_request *request, unsigned status,
+                         const char *format, va_list arguments)
 {
     char sentence[600];
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    answer_sentence(request, status, sentence);
+}
+
+void http_fail(struct http_request *request, unsigned status, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    answer_words(request, status, format, arguments);
     va_end(arguments);
-    answer_sentence(request, status, sentence);
 }
 
 void http_later(struct http_request *request, unsigned status, unsigned wait_s,
                 const char *format, ...)
 {
-    char sentence[600];
+    struct load *load = ((struct call *)request)->options->load;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    answer_words(request, status, format, arguments);
     va_end(arguments);
-    answer_sentence(request, status, sentence);
-    struct load *load = ((struct call *)request)->options->load;
     request->answer.retry_after_s =
         wait_s != 0 ? load_spread(wait_s) : load_refuse(load, moment_now());
 }

@@ -82,8 +82,7 @@ static void mark_frames(const json_t *report, const json_t *frames, struct entry
     size_t builds = 0;
     json_array_foreach(frames, i, frame)
     {
-        // Calls of a function by itself from one place share their frame.
-        if (i > 0 && json_array_get(frames, i - 1) == frame)
+        if (i > 0 && report_same_place(json_array_get(frames, i - 1), frame))
             continue;
         const char *function = report_string(frame, "function");
         const char *file = report_string(frame, "file");

@@ -74,8 +74,9 @@ struct crashhook_options {
       NULL, NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
-// crashhook_install installs the handler or, if it is already installed, applies
-// options to it; options may be NULL. 0: crashes are reported from now on. Otherwise it
+// crashhook_install installs the handler. If it is already installed, options replace
+// those of the call before: what they leave out is as the variables say again. With
+// options NULL nothing changes then. 0: crashes are reported from now on. Otherwise it
 // returns an errno value, and nothing has changed: EPERM in a setuid program, ECANCELED
 // when CRASHHOOK_ENABLE says no, EINVAL when options->size is unknown, ENOMEM.
 CRASHHOOK_API int crashhook_install(const struct crashhook_options *options);

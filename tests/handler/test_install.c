@@ -307,6 +307,18 @@ static void installing_again_changes_nothing(void **state)
     assert_string_equal(run.output, "");
 }
 
+static void options_of_a_second_call_replace_those_of_the_first(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "with-options-replaced";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    assert_true(real_crash_says(&run, "tags=a=b"));
+    assert_false(real_crash_says(&run, "release=1.2.3"));
+}
+
 static void installing_does_not_use_the_heap(void **state)
 {
     (void)state;
@@ -342,6 +354,7 @@ int main(void)
         CRASH_TEST(a_program_of_an_earlier_header_is_served),
         CRASH_TEST(a_variable_overrules_an_option),
         CRASH_TEST(installing_again_changes_nothing),
+        CRASH_TEST(options_of_a_second_call_replace_those_of_the_first),
         CRASH_TEST(installing_does_not_use_the_heap),
     };
     return cmocka_run_group_tests_name("handler/install", tests, NULL, NULL);

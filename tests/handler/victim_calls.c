@@ -36,6 +36,17 @@ static void with_options(void)
         null_write();
 }
 
+// with_options_replaced installs twice: the second options say nothing of the release.
+static void with_options_replaced(void)
+{
+    struct crashhook_options first = CRASHHOOK_DEFAULTS;
+    struct crashhook_options second = CRASHHOOK_DEFAULTS;
+    first.release = "1.2.3";
+    second.tags = "a=b";
+    if (crashhook_install(&first) == 0 && crashhook_install(&second) == 0)
+        null_write();
+}
+
 // with_every_option gives each member a value of its own: what the variable that has
 // its name would have.
 static void with_every_option(void)
@@ -145,6 +156,7 @@ int main(int argc, char **argv)
         { "with-another-signal", with_another_signal },
         { "with-old-options", with_old_options },
         { "install-often", install_often },
+        { "with-options-replaced", with_options_replaced },
         { "watch-the-heap", watch_the_heap },
     };
     for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {

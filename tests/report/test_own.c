@@ -48,6 +48,22 @@ static void a_verdict_names_the_rule(void **state)
                 "starts start_thread");
 }
 
+static void rules_stand_in_the_order_in_which_kinds_decide(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < own_rules_count; i++)
+        assert_true(own_rules[i - 1].kind <= own_rules[i].kind);
+    // What a function does counts more than the image that it is in.
+    expect_rule(&(struct own_frame){ .image = "/usr/lib/libc.so.6",
+                                     .package = "libc6",
+                                     .function = "abort" },
+                "reports abort");
+    expect_rule(&(struct own_frame){ .image = "/usr/lib/libc.so.6",
+                                     .package = "libc6",
+                                     .function = "qsort" },
+                "package libc6");
+}
+
 static void a_namespace_is_a_whole_component(void **state)
 {
     (void)state;
@@ -205,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_rule_matches_is_the_programs_own),
         cmocka_unit_test(a_verdict_names_the_rule),
+        cmocka_unit_test(rules_stand_in_the_order_in_which_kinds_decide),
         cmocka_unit_test(a_namespace_is_a_whole_component),
         cmocka_unit_test(core_is_a_library_of_rust_alone),
         cmocka_unit_test(an_executable_is_its_own_program_wherever_it_is),

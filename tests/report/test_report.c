@@ -175,6 +175,27 @@ static void report_accessors_take_what_is_missing(void **state)
     assert_false(report_frame_is_code(NULL));
 }
 
+static void calls_from_one_place_are_of_one_function_at_one_address(void **state)
+{
+    (void)state;
+    json_t *frames = json_loads("[{\"address\":\"0x10\",\"function\":\"f\"},"
+                                "{\"address\":\"0x10\",\"function\":\"f\"},"
+                                "{\"address\":\"0x10\",\"function\":\"inlined\"},"
+                                "{\"address\":\"0x10\"},{\"address\":\"0x18\"},"
+                                "{\"kind\":\"omit\"},{\"kind\":\"omit\"}]",
+                                0, NULL);
+    bool same[6];
+    for (size_t i = 0; i < 6; i++)
+        same[i] =
+            report_same_place(json_array_get(frames, i), json_array_get(frames, i + 1));
+    bool itself =
+        report_same_place(json_array_get(frames, 5), json_array_get(frames, 5));
+    json_decref(frames);
+    static const bool wanted[6] = { true };
+    assert_memory_equal(same, wanted, sizeof(same));
+    assert_true(itself);
+}
+
 static const char *unsaid(const char *json)
 {
     static char kept[64];
@@ -210,6 +231,7 @@ int main(void)
         cmocka_unit_test(report_survives_every_flipped_bit),
         cmocka_unit_test(report_refuses_deep_nesting),
         cmocka_unit_test(report_accessors_take_what_is_missing),
+        cmocka_unit_test(calls_from_one_place_are_of_one_function_at_one_address),
         cmocka_unit_test(report_message_is_not_repeated_where_the_summary_has_it),
     };
     return cmocka_run_group_tests_name("report/report", tests, NULL, NULL);
