@@ -34,10 +34,12 @@
 enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
-    STOP_MS = 5000,       // for the requests that are being served
-    STOP_MAX_S = 20,      // for all of the rest
-    HEAP_SLACK = 8 << 20, // free bytes at a heap's end that are not given back
-    HEAP_STEP = 1 << 20,  // bytes that a heap grows by
+    STOP_MS = 5000,        // for the requests that are being served
+    STOP_MAX_S = 20,       // for all of the rest
+    HEAP_SLACK = 8 << 20,  // free bytes at a heap's end that are not given back
+    HEAP_STEP = 1 << 20,   // bytes that a heap grows by
+    SIZE_LEAST = 64 << 20, // bytes of a store: an empty one takes some, too
+    SIZE_UNITS_MAX = 1 << 20,
     PATH_SIZE = 4096,
     STATE_SIZE = PATH_SIZE - 64
 };
@@ -72,7 +74,21 @@ static void observe_request(void *context, const struct http_seen *seen)
         request_log_write(seen);
 }
 
-// read_retention parses --keep and --keep-per-group.
+// read_size parses a size such as 50G; false: it is none, or too small for a store.
+static bool read_size(const char *text, int64_t *out)
+{
+    static const char units[] = "MGT";
+    char *end = NULL;
+    int64_t size = strtoll(text, &end, 10);
+    const char *unit = *end != 0 ? strchr(units, *end) : NULL;
+    if (unit == NULL || end[1] != 0 || !isdigit((unsigned char)text[0]) ||
+        size > SIZE_UNITS_MAX)
+        return false;
+    *out = size << (20 + 10 * (unit - units));
+    return *out >= SIZE_LEAST;
+}
+
+// read_retention parses --keep, --keep-per-group and --keep-size.
 static bool read_retention(const struct options *options, struct store_retention *out)
 {
     *out = (struct store_retention){ 0 };
@@ -86,7 +102,8 @@ static bool read_retention(const struct options *options, struct store_retention
             !isdigit((unsigned char)options->keep_per_group[0]))
             return false;
     }
-    return true;
+    return options->keep_size == NULL ||
+           read_size(options->keep_size, &out->size_bytes);
 }
 
 static bool is_web_template(const char *text)
@@ -102,7 +119,8 @@ static const char *read_collector_limits(const struct options *options,
                                          struct collector *collector)
 {
     if (!read_retention(options, retention))
-        return "--keep is not a time such as 90d, or --keep-per-group not a number";
+        return "--keep is not a time such as 90d, --keep-per-group not a number, or"
+               " --keep-size not a size of at least 64M such as 50G";
     if (options->log != NULL && strcmp(options->log, "requests") != 0)
         return "--log is not `requests`";
     if (rate_init(options->rate, &collector->rate) != CH_OK)
@@ -121,6 +139,9 @@ static const char *read_collector_limits(const struct options *options,
     collector->workers = (unsigned)strtoul(workers, &end, 10);
     if (*end != 0 || end == workers || collector->workers > NAMING_WORKERS_MAX)
         return "--workers is not a number from 0 to 16";
+    if (options->read_only != NULL && strcmp(options->read_only, "yes") != 0)
+        return "--read-only is not `yes`";
+    collector->reading = options->read_only != NULL;
     if (options->own != NULL && own_extend(options->own) != NULL)
         return "--own has a word that is no pattern, or too many, or a file that "
                "cannot be"
@@ -247,6 +268,7 @@ static int serve_until_told(struct collector *collector,
                                     .route_count = routes_count,
                                     .access = access,
                                     .load = &collector->load,
+                                    .reading = collector->reading,
                                     .session = sessions_find,
                                     .context = collector,
                                     .observe = observe_request,
@@ -283,6 +305,39 @@ static enum ch_status start_alerts(struct collector *collector,
     return alerts_create(&alerts, out);
 }
 
+// helpers is what works in the background.
+struct helpers {
+    struct retention *retention;
+    struct naming_jobs *jobs;
+    struct alerts *alerts;
+};
+
+// start_helpers starts them, unless the store is only read, and returns NULL, or what
+// failed.
+static const char *start_helpers(struct collector *collector,
+                                 const struct options *options,
+                                 const struct store_retention *limits,
+                                 struct helpers *out)
+{
+    if (collector->reading)
+        return NULL;
+    if (retention_create(collector->store, limits, collector->access,
+                         complain_of_option, &out->retention) != CH_OK)
+        return "cannot start the thread that removes reports";
+    if (start_jobs(collector, &out->jobs) != CH_OK)
+        return "cannot start the threads that name reports";
+    if (start_alerts(collector, options, &out->alerts) != CH_OK)
+        return "cannot start the thread that sends alerts";
+    return NULL;
+}
+
+static void stop_helpers(struct helpers *helpers)
+{
+    alerts_destroy(helpers->alerts);
+    naming_jobs_destroy(helpers->jobs);
+    retention_destroy(helpers->retention);
+}
+
 static void free_collector(struct collector *collector)
 {
     pthread_mutex_destroy(&collector->large);
@@ -307,9 +362,8 @@ static int open_and_serve(const struct options *options,
     if (collector == NULL)
         return say_collector_line(EXIT_FAILED, "out of memory");
     struct store_retention limits;
-    struct retention *retention = NULL;
-    struct naming_jobs *jobs = NULL;
-    struct alerts *alerts = NULL;
+    struct helpers helpers = { 0 };
+    const char *failed = NULL;
     struct receivers receivers;
     char line[PATH_SIZE] = "out of memory";
     const char *wrong = read_collector_limits(options, &limits, collector);
@@ -331,7 +385,8 @@ static int open_and_serve(const struct options *options,
     // No thread runs yet. Until the store is open, a signal simply ends the program:
     // to reach a database, or to upgrade it, may take any time.
     pthread_sigmask(SIG_UNBLOCK, stops, NULL);
-    enum ch_status status = store_open(options->store, error, &collector->store);
+    enum ch_status status = (collector->reading ? store_open_reading : store_open)(
+        options->store, error, &collector->store);
     pthread_sigmask(SIG_BLOCK, stops, NULL);
     if (status != CH_OK)
         code = say_collector_line(
@@ -339,18 +394,11 @@ static int open_and_serve(const struct options *options,
     else if (ingest_create(collector->store, &ingest_limits, complain_of_option,
                            &collector->ingest) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that stores reports");
-    else if (retention_create(collector->store, &limits, access, complain_of_option,
-                              &retention) != CH_OK)
-        say_collector_line(EXIT_FAILED, "cannot start the thread that removes reports");
-    else if (start_jobs(collector, &jobs) != CH_OK)
-        say_collector_line(EXIT_FAILED, "cannot start the threads that name reports");
-    else if (start_alerts(collector, options, &alerts) != CH_OK)
-        say_collector_line(EXIT_FAILED, "cannot start the thread that sends alerts");
+    else if ((failed = start_helpers(collector, options, &limits, &helpers)) != NULL)
+        say_collector_line(EXIT_FAILED, failed);
     else
         code = serve_until_told(collector, listener, access, stops);
-    alerts_destroy(alerts);
-    naming_jobs_destroy(jobs);
-    retention_destroy(retention);
+    stop_helpers(&helpers);
     ingest_destroy(collector->ingest);
     store_close(collector->store);
     receivers_deinit(&receivers);

@@ -28,6 +28,8 @@ static const struct row {
       "remove reports this long after they came: 90d, 12w; default: never" },
     { "--keep-per-group", "COUNT", NULL, offsetof(struct options, keep_per_group),
       "leave the latest COUNT reports of a group; default: all" },
+    { "--keep-size", "SIZE", NULL, offsetof(struct options, keep_size),
+      "remove the oldest reports beyond so much room: 500M, 50G; default: never" },
     { "--rate", "COUNT/TIME", NULL, offsetof(struct options, rate),
       "most reports a token sends: 600/1m; default: no limit" },
     { "--workers", "COUNT", NULL, offsetof(struct options, workers),
@@ -47,6 +49,8 @@ static const struct row {
       "the folder that the sources were built in; {file} is below it" },
     { "--issue-url", "TEMPLATE", NULL, offsetof(struct options, issue_url),
       "where an issue is begun: {title} {text} {url} {group}" },
+    { "--read-only", "yes", NULL, offsetof(struct options, read_only),
+      "only show what is stored: on a standby, or beside the collector that writes" },
     { "--log", "requests", NULL, offsetof(struct options, log),
       "a line of JSON on stderr for every request" },
 };

@@ -15,6 +15,7 @@ struct options {
     const char *trusted_proxy;  // its address
     const char *keep;           // NULL: for ever
     const char *keep_per_group; // NULL: all of them
+    const char *keep_size;      // NULL: any
     const char *rate;           // NULL: no limit
     const char *workers;        // processes that name reports; NULL: 2
     const char *own;            // rules of what is a program's own; NULL: none
@@ -25,6 +26,7 @@ struct options {
     const char *source_root;    // folder that they were built in; NULL: any
     const char *issue_url;      // of a new issue; NULL: none
     const char *log;            // NULL: only failures
+    const char *read_only;      // `yes`; NULL: no
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };

@@ -44,6 +44,7 @@ struct collector {
     struct page_templates templates;
     struct release_cache releases;
     bool log_requests;
+    bool reading;          // the store is only read
     unsigned workers;      // processes that name reports at the same time
     pthread_mutex_t large; // held while a large report is open, or is being named
 };

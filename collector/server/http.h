@@ -133,6 +133,7 @@ struct http_options {
     size_t route_count;
     struct access *access;
     struct load *load;
+    bool reading;  // what changes anything is refused
     void *context; // handed to handlers by request->context
     http_session_fn *session;
     http_observe_fn *observe;

@@ -30,6 +30,7 @@ enum {
     ANSWER_MS = 120000,     // to make an answer and have it fetched
     DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before closing
     ANSWER_LARGE = 1 << 20, // bytes from which answers are counted in the load
+    READER_AFTER_S = 60,    // a collector that reads may be promoted with its standby
 };
 
 // lane_widths is how many threads the lanes have. What is large has one: a report takes
@@ -89,7 +90,12 @@ static bool path_matches(const char *pattern, const char *path, char *out_id)
     return true;
 }
 
-// find_route sets the request's route, or fails the request with 404 or 405.
+static bool is_reading(enum http_lane lane)
+{
+    return lane == HTTP_READING || lane == HTTP_AT_ONCE;
+}
+
+// find_route sets the request's route, or fails the request with 404, 405 or 503.
 static void find_route(struct http_request *request, const char *method,
                        const struct http_options *options)
 {
@@ -104,6 +110,9 @@ static void find_route(struct http_request *request, const char *method,
         if (strcmp(route->method, head ? "GET" : method) != 0)
             continue;
         request->route = route;
+        if (options->reading && !is_reading(route->lane))
+            http_later(request, 503, READER_AFTER_S,
+                       "this collector only reads, ask one that writes");
         return;
     }
     if (known)

@@ -33,7 +33,8 @@ static bool has_limits(struct retention *retention)
     limits->projects = retention->projects;
     limits->project_count =
         access_list_retention(retention->access, retention->projects);
-    return limits->age_ms != 0 || limits->per_group != 0 || limits->project_count != 0;
+    return limits->age_ms != 0 || limits->per_group != 0 || limits->size_bytes != 0 ||
+           limits->project_count != 0;
 }
 
 // trim_retained takes one step of retention, and drops empty weeks when nothing is left

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/store.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
@@ -11,6 +14,8 @@
 #include "collector/store/store_schema.h"
 
 enum { LONGEST_WRITE_MS = 60000 };
+
+static const char sqlite_prefix[] = "sqlite:";
 
 // upgrade_layout uses a connection of its own, on which statements may take as long as
 // a large database needs.
@@ -25,6 +30,40 @@ static enum ch_status upgrade_layout(const char *name, char reason[SQL_ERROR_SIZ
     return status;
 }
 
+// lock_file keeps a second collector from a SQLite file: it would take jobs and
+// sessions for its own. The lock is of the process, so children do not keep it when it
+// is killed.
+static enum ch_status lock_file(struct store *store, const char *path,
+                                char reason[SQL_ERROR_SIZE])
+{
+    char name[4096];
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (snprintf(name, sizeof(name), "%s.lock", path) >= (int)sizeof(name)) {
+        snprintf(reason, SQL_ERROR_SIZE, "its path is too long");
+        return CH_ERR_IO;
+    }
+    store->file_lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (store->file_lock >= 0 && fcntl(store->file_lock, F_SETLK, &whole) == 0)
+        return CH_OK;
+    bool used = store->file_lock >= 0 && (errno == EACCES || errno == EAGAIN);
+    snprintf(reason, SQL_ERROR_SIZE, "%s",
+             used ? "another collector uses it" : strerror(errno));
+    return CH_ERR_IO;
+}
+
+// open_reader opens what stands in for the writer of a store that is only read.
+static enum ch_status open_reader(struct store *store, const char *name,
+                                  char reason[SQL_ERROR_SIZE])
+{
+    struct sql_options options = { .name = name,
+                                   .statements = store_statements,
+                                   .reading = true,
+                                   .query_limit_ms = STORE_QUERY_MS,
+                                   .abandon = &store->given_up };
+    enum ch_status status = sql_open(&options, reason, &store->writer);
+    return status == CH_OK ? store_schema_check(store->writer, reason) : status;
+}
+
 static enum ch_status open_writer(struct store *store, const char *name,
                                   char reason[SQL_ERROR_SIZE])
 {
@@ -32,7 +71,11 @@ static enum ch_status open_writer(struct store *store, const char *name,
                                    .statements = store_statements,
                                    .query_limit_ms = LONGEST_WRITE_MS,
                                    .abandon = &store->given_up };
-    enum ch_status status = upgrade_layout(name, reason);
+    bool is_file = strncmp(name, sqlite_prefix, strlen(sqlite_prefix)) == 0;
+    enum ch_status status =
+        is_file ? lock_file(store, name + strlen(sqlite_prefix), reason) : CH_OK;
+    if (status == CH_OK)
+        status = upgrade_layout(name, reason);
     if (status == CH_OK)
         status = sql_open(&options, reason, &store->writer);
     // A SQLite file is one collector's: what is claimed was claimed before it was
@@ -60,8 +103,8 @@ static enum ch_status open_readers(struct store *store, const char *name,
     return CH_OK;
 }
 
-enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
-                          struct store **out)
+static enum ch_status open_store(const char *name, bool reading,
+                                 char error[STORE_ERROR_SIZE], struct store **out)
 {
     char reason[SQL_ERROR_SIZE] = "out of memory";
     if (!sql_name_ok(name)) {
@@ -78,20 +121,35 @@ enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
         pthread_mutex_init(&store->lock, NULL);
         pthread_cond_init(&store->returned, NULL);
         store->ready_week = -1;
-        status = open_writer(store, name, reason);
+        store->file_lock = -1;
+        store->reading = reading;
+        status = (reading ? open_reader : open_writer)(store, name, reason);
     }
     if (status == CH_OK)
         status = open_readers(store, name, reason);
     if (status != CH_OK) {
         // The URL of a database may contain a password.
-        bool path = strncmp(name, "sqlite:", 7) == 0;
+        bool path = strncmp(name, sqlite_prefix, strlen(sqlite_prefix)) == 0;
         snprintf(error, STORE_ERROR_SIZE, "cannot open store '%.*s': %.140s",
-                 path ? 100 : (int)strcspn(name, ":"), path ? name + 7 : name, reason);
+                 path ? 100 : (int)strcspn(name, ":"),
+                 path ? name + strlen(sqlite_prefix) : name, reason);
         store_close(store);
         return status;
     }
     *out = store;
     return CH_OK;
+}
+
+enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
+                          struct store **out)
+{
+    return open_store(name, false, error, out);
+}
+
+enum ch_status store_open_reading(const char *name, char error[STORE_ERROR_SIZE],
+                                  struct store **out)
+{
+    return open_store(name, true, error, out);
 }
 
 void store_close(struct store *store)
@@ -101,6 +159,8 @@ void store_close(struct store *store)
     for (size_t i = 0; i < store->idle_count; i++)
         sql_close(store->idle[i]);
     sql_close(store->writer);
+    if (store->file_lock >= 0)
+        close(store->file_lock);
     pthread_cond_destroy(&store->returned);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->writing);
@@ -143,9 +203,24 @@ static enum ch_status do_nothing(struct sql *sql, void *context)
     return sql_flush(sql);
 }
 
+static enum ch_status check_reading(struct store *store, char error[STORE_ERROR_SIZE])
+{
+    int64_t one = 0;
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, "SELECT 1", NULL, 0, sql_take_number, &one);
+    if (status != CH_OK)
+        snprintf(error, STORE_ERROR_SIZE, "cannot reach the store: %.200s",
+                 reader->error);
+    store_return(store, reader);
+    return status;
+}
+
 enum ch_status store_check(struct store *store, char error[STORE_ERROR_SIZE])
 {
     struct store_job job = { .what = "reach the store", .work = do_nothing };
+    if (store->reading)
+        return check_reading(store, error);
     return store_transact(store, &job, error);
 }
 
@@ -196,6 +271,11 @@ enum ch_status store_transact(struct store *store, const struct store_job *job,
 {
     enum ch_status status = CH_ERR_IO;
     bool again = true;
+    if (store->reading) {
+        snprintf(error, STORE_ERROR_SIZE, "cannot %s: this collector only reads",
+                 job->what);
+        return CH_ERR_IO;
+    }
     pthread_mutex_lock(&store->writing);
     snprintf(error, STORE_ERROR_SIZE, "cannot %s: the collector stops", job->what);
     for (int i = 0; i < STORE_ATTEMPTS && again && !store->given_up; i++) {

@@ -150,9 +150,14 @@ struct store;
 
 // store_open opens the store that `sqlite:PATH` or `postgresql://...` names, and
 // creates the file or the tables where they do not exist. error gets one line on any
-// failure.
+// failure. A SQLite file that another process has opened so is refused.
 CH_CHECKED enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
                                      struct store **out);
+
+// store_open_reading opens a store only to read it, such as a PostgreSQL standby, or a
+// file that another collector uses. What changes it then fails.
+CH_CHECKED enum ch_status
+store_open_reading(const char *name, char error[STORE_ERROR_SIZE], struct store **out);
 
 // store_close closes the store; no other call may be running.
 void store_close(struct store *store);

@@ -21,6 +21,7 @@ enum {
     STORE_QUERY_MS = 10000,       // a longer query is aborted
     STORE_ATTEMPTS = 5,           // at a transaction that others were in the way of
     STORE_WEEK_MS = 7 * 86400000, // the time that a partition of bodies covers
+    STORE_KEPT_WEEKS = 1,         // partitions before this week's that stay
 };
 
 enum store_statement {
@@ -80,6 +81,8 @@ enum store_statement {
     STORE_MOVE_END,
     STORE_TRIM_LOCK,
     STORE_TRIM_OLD,
+    STORE_TRIM_FIRST,
+    STORE_TRIM_SIZE,
     STORE_TRIM_HELD,
     STORE_TRIM_CROWDED,
     STORE_TRIM_OLDEST,
@@ -152,6 +155,8 @@ extern const struct sql_statement store_statements[STORE_STATEMENT_COUNT];
 
 struct store {
     atomic_bool given_up;    // the collector stops: nothing waits any more
+    bool reading;            // writer only reads, too
+    int file_lock;           // descriptor of the file that keeps others off; -1: none
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;
     int64_t ready_week;        // the partition of this week and the next exist

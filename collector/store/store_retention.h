@@ -22,6 +22,9 @@ struct store_project_retention {
 struct store_retention {
     int64_t age_ms;    // since a report was received
     int64_t per_group; // how many of the latest crashes
+    // size_bytes is what the store may take on disk: the SQLite file, or in PostgreSQL
+    // the partitions of bodies, of which whole weeks go, but not the last two.
+    int64_t size_bytes;
     const struct store_project_retention *projects;
     size_t project_count;
 };

@@ -298,28 +298,59 @@ static const char *const steps[2][STORE_SCHEMA_VERSION] = {
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where
-// it stores the number of its layout.
+// it stores the number of its layout and the oldest one whose programs can use it.
 static const struct {
     const char *begin;
     const char *read;
+    const char *oldest;
     const char *write;
 } words[] = {
     [SQL_SQLITE] = { .begin = "BEGIN IMMEDIATE",
                      .read = "PRAGMA user_version",
+                     .oldest = "PRAGMA user_version", // one file, one collector
                      .write = "PRAGMA user_version = " DIGITS(
                          STORE_SCHEMA_VERSION) "; COMMIT" },
     [SQL_POSTGRES] = { .begin = "BEGIN; SELECT pg_advisory_xact_lock(7157312091);"
                                 "CREATE TABLE IF NOT EXISTS"
-                                " crashhook_layout(version bigint NOT NULL)",
+                                " crashhook_layout(version bigint NOT NULL);"
+                                "ALTER TABLE crashhook_layout ADD COLUMN IF NOT EXISTS"
+                                " oldest bigint NOT NULL DEFAULT 0",
                        .read = "SELECT max(version) FROM crashhook_layout",
+                       // A database of before has no such column.
+                       .oldest =
+                           "SELECT coalesce(max(coalesce(CAST(to_jsonb(l) ->>"
+                           " 'oldest' AS bigint), 0)), 0) FROM crashhook_layout l",
                        .write = "DELETE FROM crashhook_layout;"
-                                "INSERT INTO crashhook_layout VALUES (" DIGITS(
-                                    STORE_SCHEMA_VERSION) "); COMMIT" },
+                                "INSERT INTO crashhook_layout(version, oldest)"
+                                " VALUES (" DIGITS(STORE_SCHEMA_VERSION) ", " DIGITS(
+                                    STORE_SCHEMA_OLDEST) "); COMMIT" },
 };
+
+// read_layout finds the number of the layout, and refuses one that this program cannot
+// use: CH_ERR_UNSUPPORTED.
+static enum ch_status read_layout(struct sql *sql, int64_t *found,
+                                  char error[SQL_ERROR_SIZE])
+{
+    int64_t oldest = 0;
+    enum ch_status status =
+        sql_query(sql, words[sql->dialect].read, NULL, 0, sql_take_number, found);
+    if (status == CH_OK)
+        status = sql_query(sql, words[sql->dialect].oldest, NULL, 0, sql_take_number,
+                           &oldest);
+    if (status != CH_OK || *found <= STORE_SCHEMA_VERSION ||
+        oldest <= STORE_SCHEMA_VERSION)
+        return status;
+    snprintf(error, SQL_ERROR_SIZE,
+             "the database has layout %lld, this program knows %d", (long long)*found,
+             STORE_SCHEMA_VERSION);
+    return CH_ERR_UNSUPPORTED;
+}
 
 static enum ch_status migrate_schema(struct sql *sql, int64_t from)
 {
     enum ch_status status = CH_OK;
+    if (from > STORE_SCHEMA_VERSION)
+        return sql_script(sql, "COMMIT");
     for (int64_t i = from; i < STORE_SCHEMA_VERSION && status == CH_OK; i++) {
         const char *step = steps[sql->dialect][i];
         if (step != NULL)
@@ -333,19 +364,28 @@ enum ch_status store_schema_open(struct sql *sql, char error[SQL_ERROR_SIZE])
     int64_t found = 0;
     enum ch_status status = sql_script(sql, words[sql->dialect].begin);
     if (status == CH_OK)
-        status =
-            sql_query(sql, words[sql->dialect].read, NULL, 0, sql_take_number, &found);
-    if (status == CH_OK && found > STORE_SCHEMA_VERSION) {
-        snprintf(error, SQL_ERROR_SIZE,
-                 "the database has layout %lld, this program knows %d",
-                 (long long)found, STORE_SCHEMA_VERSION);
-        status = CH_ERR_UNSUPPORTED;
-    } else if (status == CH_OK) {
+        status = read_layout(sql, &found, error);
+    if (status == CH_OK)
         status = migrate_schema(sql, found);
-    }
     if (status != CH_OK && status != CH_ERR_UNSUPPORTED)
         snprintf(error, SQL_ERROR_SIZE, "%s", sql->error);
     if (status != CH_OK)
         sql_rollback(sql);
+    return status == CH_ERR_UNSUPPORTED ? CH_ERR_IO : status;
+}
+
+enum ch_status store_schema_check(struct sql *sql, char error[SQL_ERROR_SIZE])
+{
+    int64_t found = 0;
+    enum ch_status status = read_layout(sql, &found, error);
+    if (status == CH_OK && found < STORE_SCHEMA_VERSION) {
+        snprintf(error, SQL_ERROR_SIZE,
+                 "the database has layout %lld, which a collector that writes has to"
+                 " upgrade to %d",
+                 (long long)found, STORE_SCHEMA_VERSION);
+        return CH_ERR_IO;
+    }
+    if (status != CH_OK && status != CH_ERR_UNSUPPORTED)
+        snprintf(error, SQL_ERROR_SIZE, "%s", sql->error);
     return status == CH_ERR_UNSUPPORTED ? CH_ERR_IO : status;
 }

@@ -3,8 +3,11 @@
 // The layout of the tables, and the SQL that counts what is in them.
 //
 // A layout has a number. store_schema_open upgrades an older database, one step after
-// the other in one transaction, and refuses a newer one. The tables are the same in
-// both dialects:
+// the other in one transaction. It refuses a newer one unless that says, in PostgreSQL,
+// that programs of this layout can go on with it: so collectors that share a database
+// are upgraded one by one. A step that only adds tables, columns with defaults and
+// indexes leaves STORE_SCHEMA_OLDEST as it is. The tables are the same in both
+// dialects:
 //
 //   groups     a row a group, with the figures its lists show
 //   group_days reports a day of a group
@@ -31,6 +34,9 @@
 
 // STORE_SCHEMA_VERSION is this program's layout.
 #define STORE_SCHEMA_VERSION 13
+
+// STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
+#define STORE_SCHEMA_OLDEST 13
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"
@@ -85,3 +91,7 @@
 // gets one line on failure.
 CH_CHECKED enum ch_status store_schema_open(struct sql *sql,
                                             char error[SQL_ERROR_SIZE]);
+
+// store_schema_check says whether this program can read the tables as they are.
+CH_CHECKED enum ch_status store_schema_check(struct sql *sql,
+                                             char error[SQL_ERROR_SIZE]);

@@ -320,6 +320,17 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                          "SELECT number, group_number FROM reports WHERE"
                          " received < ?1 ORDER BY received LIMIT ?2 FOR UPDATE SKIP"
                          " LOCKED" },
+    [STORE_TRIM_FIRST] = { "SELECT coalesce(min(received), 0) FROM reports", NULL },
+    // ?1 is the week of the oldest report: partitions of before are about to be
+    // dropped.
+    [STORE_TRIM_SIZE] = { "SELECT (p.page_count - f.freelist_count) * s.page_size FROM"
+                          " pragma_page_count() p, pragma_freelist_count() f,"
+                          " pragma_page_size() s WHERE ?1 = ?1",
+                          "SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0)"
+                          " AS bigint) FROM pg_inherits i JOIN pg_class c ON c.oid ="
+                          " i.inhrelid WHERE i.inhparent = CAST('bodies' AS regclass)"
+                          " AND CASE WHEN c.relname ~ '^bodies_[0-9]+$' THEN"
+                          " CAST(substr(c.relname, 8) AS bigint) >= ?1 ELSE true END" },
     [STORE_TRIM_HELD] = { "DELETE FROM held_back WHERE received < ?1", NULL },
     [STORE_TRIM_CROWDED] = { "SELECT number, kept FROM groups WHERE kept > ?1"
                              " ORDER BY kept DESC LIMIT 1",

@@ -145,6 +145,35 @@ static enum ch_status find_past_limits_of(struct sql *sql, struct trimming *trim
     return find_past_limits(sql, trimming, age_ms, per_group, project);
 }
 
+// find_oversize finds the oldest reports, if the store takes more room than it may. In
+// PostgreSQL room is freed by dropping partitions, so there it finds those of the
+// oldest week, unless its partition stays anyway (store_weeks.c).
+static enum ch_status find_oversize(struct sql *sql, struct trimming *trimming)
+{
+    int64_t first_ms = 0;
+    int64_t size = 0;
+    int64_t this_week = moment_now() / STORE_WEEK_MS;
+    sql_queue(sql, STORE_TRIM_FIRST, NULL, 0, sql_take_number, &first_ms);
+    enum ch_status status = sql_flush(sql);
+    int64_t week = first_ms / STORE_WEEK_MS;
+    struct sql_value first = sql_number(week);
+    if (status == CH_OK)
+        sql_queue(sql, STORE_TRIM_SIZE, &first, 1, sql_take_number, &size);
+    if (status == CH_OK)
+        status = sql_flush(sql);
+    bool weekly = sql->dialect == SQL_POSTGRES;
+    if (status != CH_OK || size <= trimming->retention->size_bytes ||
+        (weekly && week >= this_week - STORE_KEPT_WEEKS))
+        return status;
+    struct sql_value values[] = { sql_number(weekly ? (week + 1) * STORE_WEEK_MS
+                                                    : INT64_MAX),
+                                  sql_number(STORE_TRIM_STEP) };
+    sql_queue(sql, STORE_TRIM_OLD, values, 2, take_trimmed_report, trimming);
+    status = sql_flush(sql);
+    trimming->by_age = trimming->removed != 0;
+    return status;
+}
+
 // find_removable finds the reports of a step. Others may store reports meanwhile; those
 // of the groups of the step wait for it.
 static enum ch_status find_removable(struct sql *sql, struct trimming *trimming)
@@ -154,6 +183,11 @@ static enum ch_status find_removable(struct sql *sql, struct trimming *trimming)
     text_clear(&trimming->reports);
     text_clear(&trimming->groups);
     text_clear(&trimming->projects);
+    if (retention->size_bytes != 0) {
+        enum ch_status status = find_oversize(sql, trimming);
+        if (status != CH_OK || trimming->removed != 0)
+            return status;
+    }
     if (retention->project_count == 0)
         return find_past_limits(sql, trimming, retention->age_ms, retention->per_group,
                                 NULL);

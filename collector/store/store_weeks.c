@@ -7,7 +7,7 @@
 
 #include "collector/store/store_internal.h"
 
-enum { DROPPED_AT_ONCE = 16, NAME_SIZE = 32, SCRIPT_SIZE = 512, KEPT_WEEKS = 1 };
+enum { DROPPED_AT_ONCE = 16, NAME_SIZE = 32, SCRIPT_SIZE = 512 };
 
 #define LAYOUT_LOCK "SELECT pg_advisory_xact_lock(7157312091);"
 #define PARTITIONS                                                                     \
@@ -122,7 +122,7 @@ enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
     size_t dropped = 0;
     if (sql->dialect == SQL_POSTGRES) {
         pthread_mutex_lock(&store->writing);
-        status = drop_empty(sql, now_ms / STORE_WEEK_MS - KEPT_WEEKS, &dropped);
+        status = drop_empty(sql, now_ms / STORE_WEEK_MS - STORE_KEPT_WEEKS, &dropped);
         snprintf(error, STORE_ERROR_SIZE, "cannot drop empty weeks: %.200s",
                  sql->error);
         bool busy = sql->transient; // they can be dropped another time

@@ -44,11 +44,14 @@ class Postgres:
             entry = pwd.getpwnam(name)
             self.user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
-    def __enter__(self):
+    def make_folder(self):
         self.folder = tempfile.mkdtemp(prefix="crashhook-pg-")
         if self.user:
             os.chown(self.folder, self.user["user"], self.user["group"])
         os.chmod(self.folder, 0o755)
+
+    def __enter__(self):
+        self.make_folder()
         self.run("initdb", "-D", self.folder + "/data", "-A", "trust", "-U", "crashhook",
                  "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
         self.start()
@@ -104,6 +107,13 @@ class Postgres:
         self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c", "CHECKPOINT",
                  "postgres")
 
+    def ask(self, statement, database="postgres"):
+        """What a statement answers, as text."""
+        return subprocess.run([self.programs + "/psql", "-h", self.folder, "-U", "crashhook",
+                               "-At", "-c", statement, database], check=True, cwd="/",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              **self.user).stdout.strip()
+
     def address(self, database):
         return f"postgresql://crashhook@/{database}?host={self.folder}"
 
@@ -113,6 +123,32 @@ class Postgres:
         self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c",
                  f"CREATE DATABASE made{self.made}", "postgres")
         return self.address(f"made{self.made}")
+
+
+class Standby(Postgres):
+    """A standby of a server, which then commits nothing that is not here too."""
+
+    def __init__(self, primary):
+        super().__init__()
+        self.primary = primary
+
+    def __enter__(self):
+        self.make_folder()
+        self.run("pg_basebackup", "-h", self.primary.folder, "-U", "crashhook", "-D",
+                 self.folder + "/data", "-R", "-c", "fast", "--no-sync")
+        self.start()
+        self.primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.primary.ask("SELECT pg_reload_conf()")
+        limit = time.monotonic() + PATIENCE_S
+        while self.primary.ask("SELECT count(*) FROM pg_stat_replication"
+                               " WHERE sync_state = 'sync'") != "1":
+            if time.monotonic() > limit:
+                raise RuntimeError("the standby does not follow")
+            time.sleep(0.05)
+        return self
+
+    def promote(self):
+        self.run("pg_ctl", "promote", "-w", "-D", self.folder + "/data")
 
 
 class Pooler:

@@ -399,6 +399,30 @@ class Starting(unittest.TestCase):
             self.assertEqual(collector.post(sample_reports.raw(3))[0], 201)
 
 
+class OneFile(unittest.TestCase):
+    def refused(self, collector):
+        """What a second collector over the same file says."""
+        done = subprocess.run([BINARY, "--listen", "127.0.0.1:0", "--store",
+                               "sqlite:" + collector.path("store.db")],
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        return done.stderr
+
+    def test_a_file_has_one_collector_and_any_number_of_readers(self):
+        with Collector(BINARY) as collector:
+            report = sample_reports.null_write(1)
+            self.assertEqual(collector.post(report)[0], 201)
+            self.assertIn("another collector uses it", self.refused(collector))
+            with Collector(BINARY, store="sqlite:" + collector.path("store.db"),
+                           extra=["--read-only", "yes"]) as reader:
+                self.assertEqual(reader.request("GET", "/reports/" + report["id"])[0], 200)
+                self.assertEqual(reader.request("GET", "/readyz")[0], 200)
+                self.assertEqual(reader.post(sample_reports.null_write(2))[0], 503)
+                collector.kill()
+                collector.start()  # what was killed keeps nobody off
+                self.assertEqual(collector.post(sample_reports.null_write(3))[0], 201)
+
+
 if __name__ == "__main__":
     BINARY = sys.argv.pop(1)
     unittest.main(verbosity=2)

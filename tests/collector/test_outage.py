@@ -5,12 +5,10 @@
 # another address; its server hangs; nobody waits for ever, and what was acknowledged is
 # there once. Packets are dropped in a network namespace of the test's own.
 
-import http.client
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
@@ -20,6 +18,7 @@ import place
 import postgres
 import sample_reports
 from running import Collector
+from sending import Sender, all_there_once, await_stored
 
 BINARY = None
 MARK = "CRASHHOOK_TEST_NETWORK"
@@ -64,34 +63,6 @@ def come_back():
     nft("flush set inet vanish gone")
 
 
-class Sender(threading.Thread):
-    """Sends its reports one by one, each until it is acknowledged, as senders do."""
-
-    def __init__(self, collector, reports):
-        super().__init__()
-        self.collector, self.reports = collector, reports
-        self.acknowledged, self.answers, self.enough = [], set(), threading.Event()
-
-    def send(self, report):
-        while not self.enough.is_set():
-            try:
-                status, _ = self.collector.post(report)
-            except (OSError, http.client.HTTPException):
-                status = 0
-            self.answers.add(status)
-            if status in (200, 201):
-                self.acknowledged.append((time.monotonic(), report["id"]))
-                return
-            time.sleep(0.1)
-
-    def run(self):
-        for report in self.reports:
-            if self.enough.is_set():
-                return
-            self.send(report)
-            time.sleep(0.01)
-
-
 class Outage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -122,15 +93,6 @@ class Outage(unittest.TestCase):
         self.addCleanup(end)
         return senders, end
 
-    def await_stored(self, senders, since, patience):
-        """The seconds from then until a report was stored that came after."""
-        while time.monotonic() < since + patience:
-            times = [t for s in senders for t, _ in list(s.acknowledged) if t > since]
-            if times:
-                return min(times) - since
-            time.sleep(0.02)
-        self.fail(f"nothing was stored within {patience} s")
-
     def await_ready(self, collector, wanted, patience):
         limit = time.monotonic() + patience
         while collector.request("GET", "/readyz")[0] != wanted:
@@ -140,53 +102,37 @@ class Outage(unittest.TestCase):
     def assert_alive(self, collector):
         self.assertEqual(collector.json("GET", "/healthz"), (200, {"status": "ok"}))
 
-    def assert_all_there_once(self, collector, senders):
-        acknowledged = [i for s in senders for _, i in s.acknowledged]
-        found, cursor = [], ""
-        while cursor is not None:
-            _, page = collector.json("GET", "/api/v1/reports?limit=200" +
-                                     (f"&cursor={cursor}" if cursor else ""))
-            found += [row["id"] for row in page["reports"]]
-            cursor = page["next"]
-        self.assertEqual(len(found), len(set(found)), "a report is there twice")
-        self.assertEqual(set(acknowledged) - set(found), set(), "reports are lost")
-        _, groups = collector.json("GET", "/api/v1/groups?limit=200")
-        counted = sum(group["count"] for group in groups["groups"])
-        if groups["next"] is None:
-            self.assertEqual(counted, len(found), "a report was counted twice")
-        return len(found)
-
     def test_a_host_that_vanishes_and_comes_back_is_used_again(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
             senders, end = self.senders(collector)
-            self.await_stored(senders, time.monotonic(), 30)
+            await_stored(self, senders, time.monotonic(), 30)
             vanish("127.0.0.2,127.0.0.3")
             self.await_ready(collector, 503, RESUMED_S + SLACK_S)
             self.assert_alive(collector)
             come_back()
-            resumed = self.await_stored(senders, time.monotonic(), RESUMED_S + SLACK_S)
+            resumed = await_stored(self, senders, time.monotonic(), RESUMED_S + SLACK_S)
             self.await_ready(collector, 200, RESUMED_S)
-            self.await_stored(senders, time.monotonic(), RESUMED_S)
+            await_stored(self, senders, time.monotonic(), RESUMED_S)
             end()
-            count = self.assert_all_there_once(collector, senders)
+            count = all_there_once(self, collector, senders)
         print(f"back: stored again after {resumed:.1f} s, {count} reports", flush=True)
 
     def test_another_host_takes_over_from_one_that_vanished(self):
         hosts = "127.0.0.2:5432,127.0.0.3:5432"
         with Collector(BINARY, store=self.address(hosts)) as collector:
             senders, end = self.senders(collector)
-            self.await_stored(senders, time.monotonic(), 30)
+            await_stored(self, senders, time.monotonic(), 30)
             vanish("127.0.0.2")
             gone = time.monotonic() + 0.5  # what was on its way has arrived
-            resumed = self.await_stored(senders, gone, RESUMED_S + SLACK_S) + 0.5
+            resumed = await_stored(self, senders, gone, RESUMED_S + SLACK_S) + 0.5
             end()
-            self.assert_all_there_once(collector, senders)
+            all_there_once(self, collector, senders)
         print(f"another host: stored again after {resumed:.1f} s", flush=True)
 
     def test_a_collector_ends_though_its_database_has_vanished(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
             senders, end = self.senders(collector)
-            self.await_stored(senders, time.monotonic(), 30)
+            await_stored(self, senders, time.monotonic(), 30)
             vanish("127.0.0.2")
             began = time.monotonic()
             status, said = collector.stop()
@@ -213,7 +159,7 @@ class Outage(unittest.TestCase):
     def test_a_server_that_hangs_keeps_nobody_for_ever(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
             senders, end = self.senders(collector)
-            self.await_stored(senders, time.monotonic(), 30)
+            await_stored(self, senders, time.monotonic(), 30)
             self.server.signal(signal.SIGSTOP)
             try:
                 self.await_ready(collector, 503, RESUMED_S + SLACK_S)
@@ -231,12 +177,12 @@ class Outage(unittest.TestCase):
     def test_a_server_that_is_killed_and_started_again_is_used_again(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
             senders, end = self.senders(collector)
-            self.await_stored(senders, time.monotonic(), 30)
+            await_stored(self, senders, time.monotonic(), 30)
             self.server.kill()
             self.server.start()
-            resumed = self.await_stored(senders, time.monotonic(), RESUMED_S + SLACK_S)
+            resumed = await_stored(self, senders, time.monotonic(), RESUMED_S + SLACK_S)
             end()
-            self.assert_all_there_once(collector, senders)
+            all_there_once(self, collector, senders)
         print(f"killed: stored again after {resumed:.1f} s", flush=True)
 
 

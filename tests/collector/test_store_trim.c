@@ -56,6 +56,34 @@ static void retention_per_group_leaves_the_latest_crashes(void **state)
                         "ab");
 }
 
+static void retention_by_size_removes_the_oldest_until_the_rest_fits(void **state)
+{
+    enum { COUNT = 300, BODY = 20000, ROOM = COUNT * BODY / 2 };
+    struct fixture *fixture = *state;
+    struct store_totals totals = { 0 };
+    char body[BODY];
+    char error[STORE_ERROR_SIZE];
+    size_t dropped = 0;
+    memset(body, 'x', sizeof(body) - 1);
+    body[sizeof(body) - 1] = 0;
+    for (unsigned i = 0; i < COUNT; i++) {
+        struct entry entry = make_entry(fixture, i, "aaaaaaaa", 0);
+        // Half of them came in each of two weeks that are over.
+        entry.received_ms -= (int64_t)(i < COUNT / 2 ? 35 : 28) * MOMENT_DAY_MS;
+        assert_int_equal(add(fixture, &entry, body), STORE_ADDED);
+    }
+    struct store_retention room = { .size_bytes = ROOM + ROOM / 2 };
+    int removed = trim_all(fixture, room);
+    assert_true(removed >= COUNT / 4);
+    assert_true(removed <= COUNT * 3 / 4);
+    assert_int_equal(store_count(fixture->store, "", &totals), CH_OK);
+    assert_int_equal(totals.reports, COUNT - removed);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").ids, "a");
+    assert_int_equal(store_drop_weeks(fixture->store, moment_now(), &dropped, error),
+                     CH_OK);
+    assert_int_equal(trim_all(fixture, room), 0);
+}
+
 // add_to_project adds a crash of a project; what was received days ago.
 static void add_to_project(struct fixture *fixture, unsigned number,
                            const char *project, const char *group, int days)
@@ -140,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(retention_by_age_removes_reports_and_groups_left_empty),
         STORE_TEST(retention_per_group_leaves_the_latest_crashes),
+        STORE_TEST(retention_by_size_removes_the_oldest_until_the_rest_fits),
         STORE_TEST(retention_of_a_project_is_what_is_set_of_it),
         STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
         STORE_TEST(retention_of_nothing_removes_nothing),

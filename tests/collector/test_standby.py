@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_standby COLLECTOR: a PostgreSQL primary with a synchronous standby: a collector that
+# only reads shows what the standby has, the primary is killed, the standby is promoted, and
+# collectors go on with it. And collectors of two layouts over one database.
+
+import subprocess
+import sys
+import time
+import unittest
+
+import postgres
+import sample_reports
+from running import Collector
+from sending import Sender, all_there_once, await_stored
+
+BINARY = None
+CLIENTS = 4
+RESUMED_S = 15   # from when a standby is promoted until a report is stored
+SLACK_S = 10     # for a loaded machine
+
+
+class Promoted(unittest.TestCase):
+    def start_senders(self, collector):
+        senders = [Sender(collector, [sample_reports.raw(i)
+                                      for i in range(number, 20000, CLIENTS)])
+                   for number in range(CLIENTS)]
+        for sender in senders:
+            sender.start()
+
+        def end():
+            for sender in senders:
+                sender.enough.set()
+            for sender in senders:
+                sender.join()
+        self.addCleanup(end)
+        return senders, end
+
+    def show_report(self, reader, report):
+        """Waits until the standby has replayed what it has confirmed."""
+        limit = time.monotonic() + RESUMED_S + SLACK_S
+        while reader.request("GET", "/reports/" + report)[0] != 200:
+            self.assertLess(time.monotonic(), limit, "the standby does not show it")
+            time.sleep(0.05)
+
+    def check_reader(self, reader, report):
+        self.show_report(reader, report)
+        for path in ("/", "/groups", "/api/v1/reports", "/readyz", "/healthz"):
+            self.assertEqual(reader.request("GET", path)[0], 200, path)
+        status, headers, answer = reader.request("POST", "/api/v1/reports", b"{}")
+        self.assertEqual(status, 503)
+        self.assertIn(b"only reads", answer)
+        self.assertGreaterEqual(int(headers["Retry-After"]), 60)
+
+    def test_a_promoted_standby_has_every_acknowledged_report_once(self):
+        with postgres.Postgres() as primary:
+            primary.database()
+            with postgres.Standby(primary) as standby:
+                hosts = f"{primary.folder},{standby.folder}"
+                url = f"postgresql://crashhook@/made1?host={hosts}"
+                with Collector(BINARY, store=url + "&target_session_attrs=read-write") as \
+                        collector:
+                    first = sample_reports.raw(30000)
+                    self.assertEqual(collector.post(first)[0], 201)
+                    with Collector(BINARY, store=standby.address("made1"),
+                                   extra=["--read-only", "yes"]) as reader:
+                        self.check_reader(reader, first["id"])
+                    senders, end = self.start_senders(collector)
+                    for _ in range(20):
+                        await_stored(self, senders, time.monotonic(), 30)
+                    killed = time.monotonic()
+                    primary.kill()
+                    standby.promote()
+                    promoted = time.monotonic()
+                    resumed = await_stored(self, senders, promoted, RESUMED_S + SLACK_S)
+                    end()
+                    count = all_there_once(self, collector, senders, also=1)
+        print(f"promoted {promoted - killed:.1f} s after the kill, stored again {resumed:.1f}"
+              f" s after that, {count} reports", flush=True)
+
+
+class Layouts(unittest.TestCase):
+    def refused(self, store, *extra):
+        """What a collector says that does not start."""
+        done = subprocess.run([BINARY, "--listen", "127.0.0.1:0", "--store", store, *extra],
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        return done.stderr
+
+    def test_collectors_of_two_layouts_share_one_that_allows_it(self):
+        with postgres.Postgres() as server:
+            store = server.database()
+            self.assertIn("exist", self.refused(store, "--read-only", "yes"))
+            with Collector(BINARY, store=store) as old:
+                self.assertEqual(old.post(sample_reports.raw(1))[0], 201)
+                # A newer collector adds a column, and says who can go on.
+                server.ask("ALTER TABLE reports ADD COLUMN later text NOT NULL DEFAULT '';"
+                           " UPDATE crashhook_layout SET oldest = version,"
+                           " version = version + 1", "made1")
+                self.assertEqual(old.post(sample_reports.raw(2))[0], 201)
+            with Collector(BINARY, store=store) as old:
+                self.assertEqual(old.post(sample_reports.raw(3))[0], 201)
+                with Collector(BINARY, store=store, extra=["--read-only", "yes"]) as reader:
+                    self.assertEqual(reader.json("GET", "/api/v1/groups")[0], 200)
+            version = int(server.ask("SELECT version FROM crashhook_layout", "made1"))
+            server.ask("UPDATE crashhook_layout SET oldest = version", "made1")
+            self.assertIn(f"the database has layout {version}", self.refused(store))
+
+
+if __name__ == "__main__":
+    postgres.require()
+    BINARY = sys.argv.pop(1)
+    unittest.main(verbosity=2)
