@@ -8,27 +8,39 @@
 #include "base/own_user.h"
 #include "base/settings_table.h"
 
-// A variable_rule is how a variable's value is parsed and where it goes.
-struct variable_rule {
-    uint16_t kind; // enum setting_kind
-    uint16_t member;
-};
-
-#define MEMBER(name) offsetof(struct settings, name)
-#define SETTING_RULE(name, option, kind, member, fallback, accepted, words, help)      \
-    { SETTING_##kind, MEMBER(member) },
-
-static const struct variable_rule rules[] = { SETTINGS(SETTING_RULE) };
-
 // rule_texts is the four texts of each rule, one after another. The rules are in the
 // library inside the program, where each pointer costs a relocation that is longer than
 // most of these strings.
 #define SETTING_TEXTS(name, option, kind, member, fallback, accepted, words, help)     \
     name "\0" fallback "\0" accepted "\0" words "\0"
 
-enum { RULE_TEXTS = 4 };
-
 static const char rule_texts[] = SETTINGS(SETTING_TEXTS);
+
+// A text_places is where the texts of each rule begin.
+#define SETTING_PLACE(name, option, kind, member, fallback, accepted, words, help)     \
+    char member[sizeof(SETTING_TEXTS(name, option, kind, member, fallback, accepted,   \
+                                     words, help)) -                                   \
+                1];
+
+struct text_places {
+    SETTINGS(SETTING_PLACE)
+};
+
+// A variable_rule is how a variable's value is parsed and where it goes.
+struct variable_rule {
+    uint32_t kind : 5; // enum setting_kind
+    uint32_t member : 11;
+    uint32_t texts : 16; // offset in rule_texts
+};
+
+_Static_assert(sizeof(struct settings) < 1 << 11 && sizeof(rule_texts) < 1 << 16,
+               "they fit");
+
+#define MEMBER(name) offsetof(struct settings, name)
+#define SETTING_RULE(name, option, kind, member, fallback, accepted, words, help)      \
+    { SETTING_##kind, MEMBER(member), offsetof(struct text_places, member) },
+
+static const struct variable_rule rules[] = { SETTINGS(SETTING_RULE) };
 
 // next_rule_text returns the text at *at, and moves *at past it.
 static const char *next_rule_text(const char **at)
@@ -40,10 +52,7 @@ static const char *next_rule_text(const char **at)
 
 const char *settings_name_at(size_t position)
 {
-    const char *at = rule_texts;
-    for (size_t i = 0; i < RULE_TEXTS * position; i++)
-        (void)next_rule_text(&at);
-    return at;
+    return rule_texts + rules[position].texts;
 }
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -287,10 +296,10 @@ static bool read_setting_value(const struct variable_rule *rule, const char *wor
 void settings_read(struct settings *out, settings_get_fn *get,
                    settings_complain_fn *complain, void *context)
 {
-    const char *at = rule_texts;
     *out = (struct settings){ 0 };
     for (size_t i = 0; i < RULE_COUNT; i++) {
         const struct variable_rule *rule = &rules[i];
+        const char *at = rule_texts + rule->texts;
         const char *name = next_rule_text(&at);
         const char *fallback = next_rule_text(&at);
         const char *accepted = next_rule_text(&at);

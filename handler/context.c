@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +16,7 @@
 #include "handler/place_note.h"
 #include "handler/syscalls.h"
 
-static struct context_page *context_current;
+struct context_page *context_current;
 
 PLACE_NOTE(PLACE_CONTEXT, 8, context_current);
 
@@ -27,26 +25,13 @@ static struct context_page *current_context(void)
     return __atomic_load_n(&context_current, __ATOMIC_ACQUIRE);
 }
 
-struct context_page *context_map(void)
+void context_begin(void *room)
 {
-    size_t guard = getauxval(AT_PAGESZ);
-    size_t bytes = (sizeof(*context_current) + guard - 1) & ~(guard - 1);
-    if (current_context() != NULL)
-        return context_current;
-    char *base =
-        mmap(NULL, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED)
-        return NULL;
-    if (mprotect(base + guard, bytes, PROT_READ | PROT_WRITE) != 0) {
-        munmap(base, bytes + 2 * guard);
-        return NULL;
-    }
-    struct context_page *made = (struct context_page *)(base + guard);
+    struct context_page *made = room;
     made->magic = CONTEXT_MAGIC;
     made->version = CONTEXT_VERSION;
     made->size = sizeof(*made);
     __atomic_store_n(&context_current, made, __ATOMIC_RELEASE);
-    return made;
 }
 
 // copy_text copies text; where it is too long it is cut, but never inside a character.

@@ -151,7 +151,43 @@ static void begin_life(const struct settings *settings)
         sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
     bool kept = with_parent == SIGKILL;
     if (kept || settings->kills == KILLS_YES || settings->kills == KILLS_SEIZE)
-        life_begin(context_map(), kept);
+        life_begin(context_current, kept);
+}
+
+// rooms are the bytes of what is mapped with the first plan; 0: it is there.
+struct rooms {
+    size_t stack; // of this thread, to run the handler on
+    size_t context;
+};
+
+static struct rooms rooms_wanted(void)
+{
+    const size_t page = getauxval(AT_PAGESZ);
+    return (struct rooms){ threads_first_bytes(),
+                           context_current != NULL
+                               ? 0
+                               : (sizeof(*context_current) + page - 1) & -page };
+}
+
+// rooms_use takes them into use. The stack lives as long as the process; if the kernel
+// refuses it, only a stack overflow goes unreported.
+static void rooms_use(const struct rooms *rooms, char *at)
+{
+    const stack_t stack = { .ss_sp = at, .ss_size = rooms->stack };
+    if (rooms->stack != 0)
+        (void)sigaltstack(&stack, NULL);
+    if (rooms->context != 0)
+        context_begin(at + rooms->stack);
+}
+
+// begin_traced maps the context alone: tags and breadcrumbs are read from outside.
+static void begin_traced(void)
+{
+    struct rooms rooms = rooms_wanted();
+    char *at = rooms.context != 0 ? plan_map(rooms.context) : NULL;
+    rooms.stack = 0;
+    if (at != NULL)
+        rooms_use(&rooms, at);
 }
 
 static int install_handler(char *const *environment,
@@ -166,8 +202,8 @@ static int install_handler(char *const *environment,
     variables_collect(&variables, environment, options);
     settings_read(&settings, variables_get, first ? complain_of_variable : NULL,
                   &variables);
-    if (settings.enable == SETTING_TRACED) // tags and breadcrumbs are read from outside
-        (void)context_map();
+    if (settings.enable == SETTING_TRACED)
+        begin_traced();
     if (!is_enabled(&settings))
         return ECANCELED;
     if (first)
@@ -176,6 +212,7 @@ static int install_handler(char *const *environment,
     // The agent itself needs no handler.
     variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
     bool has_spool = find_spool(&variables, &settings, spool);
+    struct rooms rooms = rooms_wanted();
     struct plan_wishes wishes = { .agent = agent,
                                   .spool = has_spool ? spool : NULL,
                                   .variables = variables.list,
@@ -184,12 +221,13 @@ static int install_handler(char *const *environment,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
                                   .reports_first = settings.handlers == HANDLERS_LAST,
                                   .keep_stderr = stderr_is_wanted(&settings),
-                                  .context = context_map() };
+                                  .rooms = rooms.stack + rooms.context };
     message_places_find(&wishes.places);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;
-    threads_init_first(); // if that fails, only a stack overflow goes unreported
+    rooms_use(&rooms, plan_rooms(plan));
+    plan->page->context_page = (uintptr_t)context_current;
     crash_state.reads_thread_word =
         (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     sanitizer_end_note();

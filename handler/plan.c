@@ -12,16 +12,17 @@
 #include "handler/file_syscalls.h"
 #include "handler/watch.h"
 
-// A layout is the offsets of the parts within the mapping: a guard page, the children's
-// stacks, which grow towards it, the request page, working memory, the plan, which is
-// read-only once sealed, and a guard page.
+// A layout is the offsets of the parts within the mapping, from its guard page on: the
+// children's stacks, which grow towards that, the request page, working memory, the
+// plan, which is read-only once sealed and so the guard of a stack after it, that and
+// what else was wished, and a guard page.
 struct layout {
     size_t page;
-    size_t stacks;
     size_t request;
     size_t scratch;
     size_t plan;
     size_t plan_bytes;
+    size_t rooms;
     size_t total;
 };
 
@@ -47,11 +48,11 @@ static struct layout plan_layout_of(const struct plan_wishes *wishes)
 {
     struct layout at = { .page = getauxval(AT_PAGESZ) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
-    at.stacks = at.page;
-    at.request = at.stacks + round_up(2 * CRASH_CHILD_STACK, at.page);
+    at.request = round_up(2 * CRASH_CHILD_STACK, at.page);
     at.scratch = at.request + round_up(sizeof(struct request_page), at.page);
     at.plan = at.scratch + round_up(CRASH_SCRATCH, at.page);
-    at.total = at.plan + at.plan_bytes + at.page;
+    at.rooms = at.plan + at.plan_bytes;
+    at.total = at.rooms + wishes->rooms;
     return at;
 }
 
@@ -83,17 +84,23 @@ bool plan_variable_is(const struct plan_variable *variable, const char *name)
            name[variable->name_length] == 0;
 }
 
-// is_kept is whether a record repeats the variable, because its reader needs it; HOME
-// is masked in paths. Tokens are not kept.
-static bool is_kept(const struct plan_variable *variable)
+// keep_variables notes which variables a record repeats, because its reader needs them;
+// HOME is masked in paths. Tokens are not kept.
+static void keep_variables(struct crash_plan *plan, const struct plan_wishes *wishes)
 {
     static const uint8_t positions[] = { SETTING_AT_release, SETTING_AT_environment,
                                          SETTING_AT_tags, SETTING_AT_sanitize,
                                          SETTING_AT_spool };
-    bool kept = plan_variable_is(variable, "HOME");
-    for (size_t i = 0; i < sizeof(positions); i++)
-        kept |= plan_variable_is(variable, settings_name_at(positions[i]));
-    return kept;
+    size_t kept = 0;
+    for (size_t p = 0; p <= sizeof(positions); p++) {
+        const char *name =
+            p < sizeof(positions) ? settings_name_at(positions[p]) : "HOME";
+        for (size_t i = 0; i < wishes->variable_count; i++) {
+            if (plan_variable_is(&wishes->variables[i], name) &&
+                kept < CRASH_KEPT_VARIABLES)
+                plan->kept[kept++] = plan->envp[i];
+        }
+    }
 }
 
 // fill_plan writes the plan at to, which is zeroed: the struct, both vectors, the
@@ -105,22 +112,19 @@ static struct crash_plan *fill_plan(void *to, const struct plan_wishes *wishes)
     char **daemon_argv = argv + 2;
     char **envp = daemon_argv + 3;
     struct writer strings = { (char *)(envp + wishes->variable_count + 1) };
-    size_t kept = 0;
 
     argv[0] = write_plan_string(&strings, "crashhook-agent", strlen("crashhook-agent"));
     daemon_argv[0] = argv[0];
     daemon_argv[1] = write_plan_string(&strings, "--daemon", strlen("--daemon"));
-    for (size_t i = 0; i < wishes->variable_count; i++) {
+    for (size_t i = 0; i < wishes->variable_count; i++)
         envp[i] = write_variable(&strings, &wishes->variables[i]);
-        if (is_kept(&wishes->variables[i]) && kept < CRASH_KEPT_VARIABLES)
-            plan->kept[kept++] = envp[i];
-    }
     if (wishes->spool != NULL)
         plan->spool = write_plan_string(&strings, wishes->spool, strlen(wishes->spool));
     plan->agent = write_plan_string(&strings, wishes->agent, strlen(wishes->agent));
     plan->argv = argv;
     plan->daemon_argv = daemon_argv;
     plan->envp = envp;
+    keep_variables(plan, wishes);
     plan->signals = wishes->signals;
     plan->reports_first = wishes->reports_first;
     plan->timeout_ns = wishes->timeout_ns;
@@ -139,37 +143,48 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     // The kernel puts the strings above these bytes (binfmt_elf).
     plan->words_at = getauxval(AT_RANDOM);
     plan->bytes = at->plan_bytes;
-    plan->mapping = base;
-    plan->mapping_bytes = at->total;
+    plan->mapping = base - at->page;
+    // The plan's last page stays before the rooms, as their guard.
+    plan->mapping_bytes = wishes->rooms != 0 ? at->rooms : at->total + 2 * at->page;
     struct stat error;
     if (sys_status(STDERR_FILENO, &error) == 0) {
         plan->error_device = error.st_dev;
         plan->error_inode = error.st_ino;
     }
-    plan->first_stack_end = base + at->stacks + CRASH_CHILD_STACK;
-    plan->second_stack_end = base + at->stacks + 2 * CRASH_CHILD_STACK;
+    plan->first_stack_end = base + CRASH_CHILD_STACK;
+    plan->second_stack_end = base + 2 * CRASH_CHILD_STACK;
     page->magic = REQUEST_MAGIC;
     page->version = REQUEST_VERSION;
     page->size = sizeof(*page);
     page->keep_stderr = wishes->keep_stderr;
     page->places = wishes->places;
-    page->context_page = (uintptr_t)wishes->context;
     page->watches = (uintptr_t)watch_slots;
     return plan;
+}
+
+void *plan_map(size_t bytes)
+{
+    const size_t guard = getauxval(AT_PAGESZ);
+    char *base =
+        mmap(NULL, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    if (mprotect(base + guard, bytes, PROT_READ | PROT_WRITE) == 0)
+        return base + guard;
+    munmap(base, bytes + 2 * guard);
+    return NULL;
 }
 
 struct crash_plan *plan_create(const struct plan_wishes *wishes)
 {
     struct layout at = plan_layout_of(wishes);
-    char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED)
-        return NULL;
-    if (mprotect(base + at.stacks, at.plan + at.plan_bytes - at.stacks,
-                 PROT_READ | PROT_WRITE) != 0) {
-        munmap(base, at.total);
-        return NULL;
-    }
-    return fill_mapping(base, &at, wishes);
+    char *base = plan_map(at.total);
+    return base != NULL ? fill_mapping(base, &at, wishes) : NULL;
+}
+
+void *plan_rooms(struct crash_plan *plan)
+{
+    return (char *)plan + plan->bytes;
 }
 
 bool plan_is_in_force(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Building the crash_plan: one mapping that holds the request page, the stacks of the
-// children that start the agent, and the plan with every string it refers to, between
-// guard pages.
+// children that start the agent, the plan with every string it refers to, and the first
+// thread's stack and the context page where there are none yet, between guard pages.
 //
 // Plans are made by install.c alone, at install. Nothing comes from the heap.
 #pragma once
@@ -33,11 +33,17 @@ struct plan_wishes {
     bool keep_stderr;
     bool reports_first; // before a handler of the program is asked
     struct runtime_places places;
-    const struct context_page *context; // NULL: none
+    size_t rooms; // bytes after the plan that stay when it is destroyed
 };
+
+// plan_map maps bytes, which are whole pages, between guard pages. NULL: out of memory.
+void *plan_map(size_t bytes);
 
 // plan_create maps and fills a plan. NULL: out of memory.
 struct crash_plan *plan_create(const struct plan_wishes *wishes);
+
+// plan_rooms is where the wished bytes after the plan begin.
+void *plan_rooms(struct crash_plan *plan);
 
 // plan_is_in_force is whether the handler is in place.
 bool plan_is_in_force(void);

@@ -50,7 +50,7 @@ static void put_start(enum start_kind kind)
     while (*release != 0)
         at = crash_write_hex(at, (unsigned char)*release++, 2);
     memcpy(at, START_SUFFIX, sizeof(START_SUFFIX));
-    const struct start_record record = { context_map()->session, (uint32_t)now_s,
+    const struct start_record record = { context_current->session, (uint32_t)now_s,
                                          kind };
     int fd = open_start(path);
     if (fd == -ENOENT) {
@@ -65,7 +65,7 @@ static void put_start(enum start_kind kind)
 
 void starts_begin(void)
 {
-    struct context_page *context = context_map();
+    struct context_page *context = context_current;
     const void *random = (const void *)getauxval(AT_RANDOM);
     if (counted != 0 || context == NULL || random == NULL)
         return;

@@ -177,12 +177,9 @@ void threads_adopt(void *stack)
     threads_stack_destroy(stack);
 }
 
-void threads_init_first(void)
+size_t threads_first_bytes(void)
 {
-    void *stack = has_large_enough() ? NULL : threads_stack_create();
-    const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
-    if (stack != NULL && sigaltstack(&wanted, NULL) != 0)
-        threads_stack_destroy(stack);
+    return has_large_enough() ? 0 : stack_bytes();
 }
 
 int crashhook_thread_init(void)

@@ -23,6 +23,6 @@ void threads_stack_destroy(void *stack);
 // destroys it when the thread already has a large enough one.
 void threads_adopt(void *stack);
 
-// threads_init_first gives the first thread its stack, which lives as long as the
-// process; no pthread function is called.
-void threads_init_first(void);
+// threads_first_bytes is how large a stack the calling thread, which is about to
+// install, needs; 0: it has one.
+size_t threads_first_bytes(void);

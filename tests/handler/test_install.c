@@ -319,6 +319,20 @@ static void options_of_a_second_call_replace_those_of_the_first(void **state)
     assert_false(real_crash_says(&run, "release=1.2.3"));
 }
 
+static void installing_again_keeps_the_alternate_stack_and_no_old_plan(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "install-again-and-overflow";
+    run.bare = true;
+    real_crash(&run);
+    assert_string_equal(run.output, "");
+    assert_true(WIFSIGNALED(run.status));
+    assert_int_equal(WTERMSIG(run.status), SIGSEGV);
+    assert_int_equal(run.record_count, 1);
+    assert_true(real_crash_says(&run, "stack=1"));
+}
+
 static void installing_does_not_use_the_heap(void **state)
 {
     (void)state;
@@ -355,6 +369,7 @@ int main(void)
         CRASH_TEST(a_variable_overrules_an_option),
         CRASH_TEST(installing_again_changes_nothing),
         CRASH_TEST(options_of_a_second_call_replace_those_of_the_first),
+        CRASH_TEST(installing_again_keeps_the_alternate_stack_and_no_old_plan),
         CRASH_TEST(installing_does_not_use_the_heap),
     };
     return cmocka_run_group_tests_name("handler/install", tests, NULL, NULL);

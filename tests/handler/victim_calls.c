@@ -131,6 +131,62 @@ static void install_often(void)
     null_write();
 }
 
+// count_mappings counts the process's mappings, and how many of them cannot be written
+// to and end where the calling thread's alternate stack begins.
+static int count_mappings(int *out_guards)
+{
+    char line[512];
+    int count = 0;
+    stack_t stack;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    *out_guards = 0;
+    if (maps == NULL || sigaltstack(NULL, &stack) != 0)
+        _exit(3);
+    for (; fgets(line, sizeof(line), maps) != NULL; count++) {
+        char *at = strchr(line, '-');
+        *out_guards += at != NULL &&
+                       strtoul(at + 1, &at, 16) == (unsigned long)stack.ss_sp &&
+                       at[2] != 'w';
+    }
+    fclose(maps);
+    return count;
+}
+
+static volatile long depth;
+
+static void overflow(void) // NOLINT(misc-no-recursion): it fills the stack
+{
+    volatile char kept[4096];
+    kept[0] = (char)++depth;
+    overflow();
+    depth += kept[0];
+}
+
+// install_again_and_overflow overflows the stack after other plans than the first,
+// which the alternate stack came with; it says so where that has no guard any more, and
+// where plans stay mapped.
+static void install_again_and_overflow(void)
+{
+    struct crashhook_options options = CRASHHOOK_DEFAULTS;
+    options.release = "1.2.3";
+    int mapped = 0;
+    int guards = 0;
+    for (int i = 0; i < 100; i++) {
+        if (crashhook_install(&options) != 0)
+            _exit(1);
+        if (i == 0)
+            mapped = count_mappings(&guards);
+    }
+    if (count_mappings(&guards) != mapped)
+        puts("plans stay");
+    if (guards != 1)
+        puts("no guard");
+    fflush(stdout);
+    if (crashhook_set_data("colour", "blue") != 0)
+        _exit(2);
+    overflow();
+}
+
 static void watch_the_heap(void)
 {
     char text[32];
@@ -157,6 +213,7 @@ int main(int argc, char **argv)
         { "with-old-options", with_old_options },
         { "install-often", install_often },
         { "with-options-replaced", with_options_replaced },
+        { "install-again-and-overflow", install_again_and_overflow },
         { "watch-the-heap", watch_the_heap },
     };
     for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
