@@ -467,24 +467,31 @@ enum ch_status report_open(json_t *report, bool brief, struct report_error *erro
     return status;
 }
 
-json_t *report_own_frame(json_t *thread, size_t index)
+json_t *report_own_frames(json_t *thread)
 {
     json_t *backtrace = json_object_get(thread, "backtrace");
-    if (json_array_get(json_object_get(backtrace, "frames"), index) == NULL)
+    json_t *frames = json_object_get(backtrace, "frames");
+    if (!json_is_array(frames))
         return NULL;
     if (backtrace->refcount > 1) {
         backtrace = json_copy(backtrace);
         if (json_object_set_new(thread, "backtrace", backtrace) != 0)
             return NULL;
     }
-    json_t *frames = json_object_get(backtrace, "frames");
-    if (frames->refcount > 1) {
-        frames = json_copy(frames);
-        if (json_object_set_new(backtrace, "frames", frames) != 0)
-            return NULL;
-    }
+    if (frames->refcount == 1)
+        return frames;
+    frames = json_copy(frames);
+    return json_object_set_new(backtrace, "frames", frames) == 0 ? frames : NULL;
+}
+
+json_t *report_own_frame(json_t *thread, size_t index)
+{
+    json_t *frames = json_object_get(json_object_get(thread, "backtrace"), "frames");
+    if (json_array_get(frames, index) == NULL)
+        return NULL;
+    frames = report_own_frames(thread);
     json_t *frame = json_array_get(frames, index);
-    if (frame->refcount == 1)
+    if (frame == NULL || frame->refcount == 1)
         return frame;
     frame = json_copy(frame);
     return json_array_set_new(frames, index, frame) == 0 ? frame : NULL;

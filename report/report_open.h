@@ -30,5 +30,11 @@ CH_CHECKED enum ch_status report_open(json_t *report, bool brief,
                                       struct report_error *error);
 
 // report_own_frame returns frame number index of thread after making it a value that
-// nothing else in the report shares. NULL: there is none, or memory is short.
+// nothing else in the report shares. NULL: there is none, or memory is short. What the
+// frame holds, such as its variables, may be shared with other frames.
 json_t *report_own_frame(json_t *thread, size_t index);
+
+// report_own_frames returns the array of thread's frames after making it one that no
+// other thread has; its elements may be shared. NULL: there is none, or memory is
+// short.
+json_t *report_own_frames(json_t *thread);

@@ -17,15 +17,23 @@ enum tree_kind {
     TREE_AGAIN,   // ULEB128 number of a string
     TREE_ARRAY,   // ULEB128 n: the n values before
     TREE_OBJECT,  // ULEB128 n: the n pairs of a string and a value before
+    TREE_KEEP,    // the array or object before gets the next number of those
+    TREE_SAME,    // ULEB128 number of an array or object
 };
 
-enum { LEB_MAX = 10, STRINGS_FIRST = 256 };
+enum { LEB_MAX = 10, STRINGS_FIRST = 256, SHARED_FIRST = 64 };
 
 // string_slot is a string that was written; number is one more than its own, 0: free.
 struct string_slot {
     const char *bytes;
     size_t size;
     uint64_t hash;
+    uint32_t number;
+};
+
+// shared_slot is an array or object that was written and may come again; NULL: free.
+struct shared_slot {
+    const json_t *of;
     uint32_t number;
 };
 
@@ -41,6 +49,9 @@ struct tree_writer {
     struct string_slot *strings;
     size_t string_room; // a power of two
     uint32_t string_count;
+    struct shared_slot *shared;
+    size_t shared_room; // a power of two
+    uint32_t shared_count;
     struct tree_level *levels;
     size_t level_room;
     size_t depth;
@@ -137,8 +148,69 @@ static void write_tree_string(struct tree_writer *w, const char *bytes, size_t s
     text_append(w->out, bytes, size);
 }
 
+// find_shared_slot gives the slot of an array or object, or the free one where it
+// belongs.
+static struct shared_slot *find_shared_slot(const struct tree_writer *w,
+                                            const json_t *of)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)of * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 32) & (w->shared_room - 1);
+    while (w->shared[at].of != NULL && w->shared[at].of != of)
+        at = (at + 1) & (w->shared_room - 1);
+    return &w->shared[at];
+}
+
+// reserve_shared keeps the table at most half full.
+static bool reserve_shared(struct tree_writer *w)
+{
+    if (2 * ((size_t)w->shared_count + 1) <= w->shared_room)
+        return true;
+    struct shared_slot *before = w->shared;
+    size_t count = w->shared_room;
+    size_t room = count != 0 ? 2 * count : SHARED_FIRST;
+    struct shared_slot *more = calloc(room, sizeof(*more));
+    if (more == NULL)
+        return false;
+    w->shared = more;
+    w->shared_room = room;
+    for (size_t i = 0; i < count; i++)
+        if (before[i].of != NULL)
+            *find_shared_slot(w, before[i].of) = before[i];
+    free(before);
+    return true;
+}
+
+// keep_shared gives a number to an array or object that others hold too, so that it is
+// written once.
+static void keep_shared(struct tree_writer *w, const json_t *of)
+{
+    static const uint8_t kind = TREE_KEEP;
+    if (of->refcount == 1)
+        return;
+    if (!reserve_shared(w)) {
+        w->status = CH_ERR_NO_MEMORY;
+        return;
+    }
+    *find_shared_slot(w, of) = (struct shared_slot){ of, w->shared_count++ };
+    text_append(w->out, &kind, sizeof(kind));
+}
+
+// write_same writes the number of an array or object that was written before. False:
+// it was not.
+static bool write_same(struct tree_writer *w, const json_t *of)
+{
+    if (of->refcount == 1 || w->shared_count == 0)
+        return false;
+    const struct shared_slot *slot = find_shared_slot(w, of);
+    if (slot->of != NULL)
+        write_kind(w, TREE_SAME, slot->number);
+    return slot->of != NULL;
+}
+
 static void enter_tree_level(struct tree_writer *w, json_t *value)
 {
+    if (write_same(w, value))
+        return;
     if (w->depth == TREE_BYTES_DEPTH_MAX) {
         w->status = CH_ERR_LIMIT;
         return;
@@ -204,6 +276,7 @@ static void write_tree_next(struct tree_writer *w)
         write_kind(w, TREE_ARRAY, json_array_size(level->of));
     else
         write_kind(w, TREE_OBJECT, json_object_size(level->of));
+    keep_shared(w, level->of);
     w->depth--;
 }
 
@@ -214,16 +287,19 @@ enum ch_status tree_bytes_write(const json_t *value, struct text *out)
     while (w.depth != 0 && w.status == CH_OK && text_ok(out))
         write_tree_next(&w);
     free(w.strings);
+    free(w.shared);
     free(w.levels);
     if (w.status == CH_OK && !text_ok(out))
         return CH_ERR_NO_MEMORY;
     return w.status;
 }
 
-// tree_value is a value that no array or object holds yet, and how deep it is.
+// tree_value is a value that no array or object holds yet, how deep it is, and how many
+// values somebody meets who walks through it.
 struct tree_value {
     json_t *value;
     uint32_t depth;
+    uint32_t weight;
 };
 
 struct tree_reader {
@@ -234,17 +310,23 @@ struct tree_reader {
     json_t **strings; // by number; the reader has a reference to each
     size_t string_count;
     size_t string_capacity;
+    struct tree_value *kept; // arrays and objects by number; with a reference to each
+    size_t kept_count;
+    size_t kept_capacity;
     size_t made;
 };
 
-// push_tree_value takes the reference to value, which may be NULL: out of memory.
-static enum ch_status push_tree_value(struct tree_reader *r, json_t *value,
-                                      uint32_t depth)
+// push_weighed takes the reference to of->value, which may be NULL: out of memory.
+// Those that were made now, more values, count towards the limit.
+static enum ch_status push_weighed(struct tree_reader *r, const struct tree_value *of,
+                                   uint32_t made)
 {
+    json_t *value = of->value;
     enum ch_status status = value != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     if (status == CH_OK &&
-        (depth > TREE_BYTES_DEPTH_MAX || r->made++ == TREE_BYTES_VALUES_MAX))
+        (of->depth > TREE_BYTES_DEPTH_MAX || made > TREE_BYTES_VALUES_MAX - r->made))
         status = CH_ERR_LIMIT;
+    r->made += status == CH_OK ? made : 0;
     if (status == CH_OK &&
         !array_reserve(&r->stack, &r->capacity, r->count, sizeof(r->stack[0])))
         status = CH_ERR_NO_MEMORY;
@@ -252,8 +334,15 @@ static enum ch_status push_tree_value(struct tree_reader *r, json_t *value,
         json_decref(value);
         return status;
     }
-    r->stack[r->count++] = (struct tree_value){ value, depth };
+    r->stack[r->count++] = *of;
     return CH_OK;
+}
+
+// push_tree_value pushes a value that holds no others.
+static enum ch_status push_tree_value(struct tree_reader *r, json_t *value)
+{
+    const struct tree_value of = { .value = value, .weight = 1 };
+    return push_weighed(r, &of, 1);
 }
 
 static enum ch_status read_tree_string(struct tree_reader *r)
@@ -272,7 +361,7 @@ static enum ch_status read_tree_string(struct tree_reader *r)
         return CH_ERR_NO_MEMORY;
     }
     r->strings[r->string_count++] = string;
-    return push_tree_value(r, json_incref(string), 0);
+    return push_tree_value(r, json_incref(string));
 }
 
 static enum ch_status read_tree_again(struct tree_reader *r)
@@ -280,7 +369,7 @@ static enum ch_status read_tree_again(struct tree_reader *r)
     uint64_t number = cursor_uleb128(&r->input);
     if (!cursor_ok(&r->input) || number >= r->string_count)
         return CH_ERR_MALFORMED;
-    return push_tree_value(r, json_incref(r->strings[number]), 0);
+    return push_tree_value(r, json_incref(r->strings[number]));
 }
 
 // read_tree_count reads how many values of the stack an array or object takes.
@@ -300,11 +389,39 @@ static enum ch_status read_tree_count(struct tree_reader *r, size_t each, size_t
 static enum ch_status finish_tree_level(struct tree_reader *r, size_t taken,
                                         json_t *value)
 {
-    uint32_t depth = 0;
-    for (size_t i = r->count - taken; i < r->count; i++)
-        depth = r->stack[i].depth > depth ? r->stack[i].depth : depth;
+    struct tree_value level = { .value = value, .weight = 1 };
+    for (size_t i = r->count - taken; i < r->count; i++) {
+        level.depth = r->stack[i].depth > level.depth ? r->stack[i].depth : level.depth;
+        level.weight += r->stack[i].weight; // all of them are within the limit
+    }
+    level.depth++;
     r->count -= taken;
-    return push_tree_value(r, value, depth + 1);
+    return push_weighed(r, &level, 1);
+}
+
+// keep_tree_value gives the last array or object a number.
+static enum ch_status keep_tree_value(struct tree_reader *r)
+{
+    const struct tree_value *last = r->count != 0 ? &r->stack[r->count - 1] : NULL;
+    if (last == NULL || (!json_is_array(last->value) && !json_is_object(last->value)))
+        return CH_ERR_MALFORMED;
+    if (!array_reserve(&r->kept, &r->kept_capacity, r->kept_count, sizeof(r->kept[0])))
+        return CH_ERR_NO_MEMORY;
+    r->kept[r->kept_count++] = *last;
+    (void)json_incref(last->value);
+    return CH_OK;
+}
+
+// read_tree_same pushes an array or object again. It counts with all that it holds, as
+// who walks through the tree meets that again.
+static enum ch_status read_tree_same(struct tree_reader *r)
+{
+    uint64_t number = cursor_uleb128(&r->input);
+    if (!cursor_ok(&r->input) || number >= r->kept_count)
+        return CH_ERR_MALFORMED;
+    const struct tree_value *kept = &r->kept[number];
+    (void)json_incref(kept->value);
+    return push_weighed(r, kept, kept->weight);
 }
 
 static enum ch_status read_tree_array(struct tree_reader *r)
@@ -359,13 +476,13 @@ static enum ch_status read_tree_real(struct tree_reader *r)
         return CH_ERR_TRUNCATED;
     memcpy(&real, bytes, sizeof(real));
     json_t *value = json_real(real);
-    return value != NULL ? push_tree_value(r, value, 0) : CH_ERR_MALFORMED;
+    return value != NULL ? push_tree_value(r, value) : CH_ERR_MALFORMED;
 }
 
 static enum ch_status read_tree_integer(struct tree_reader *r)
 {
     int64_t number = cursor_sleb128(&r->input);
-    return cursor_ok(&r->input) ? push_tree_value(r, json_integer(number), 0)
+    return cursor_ok(&r->input) ? push_tree_value(r, json_integer(number))
                                 : CH_ERR_TRUNCATED;
 }
 
@@ -373,11 +490,11 @@ static enum ch_status read_tree_value(struct tree_reader *r)
 {
     switch ((enum tree_kind)cursor_u8(&r->input)) {
     case TREE_NULL:
-        return push_tree_value(r, json_null(), 0);
+        return push_tree_value(r, json_null());
     case TREE_FALSE:
-        return push_tree_value(r, json_false(), 0);
+        return push_tree_value(r, json_false());
     case TREE_TRUE:
-        return push_tree_value(r, json_true(), 0);
+        return push_tree_value(r, json_true());
     case TREE_INTEGER:
         return read_tree_integer(r);
     case TREE_REAL:
@@ -390,6 +507,10 @@ static enum ch_status read_tree_value(struct tree_reader *r)
         return read_tree_array(r);
     case TREE_OBJECT:
         return read_tree_object(r);
+    case TREE_KEEP:
+        return keep_tree_value(r);
+    case TREE_SAME:
+        return read_tree_same(r);
     }
     return CH_ERR_MALFORMED;
 }
@@ -408,7 +529,10 @@ enum ch_status tree_bytes_read(const void *bytes, size_t size, json_t **out)
         json_decref(r.stack[i].value);
     for (size_t i = 0; i < r.string_count; i++)
         json_decref(r.strings[i]);
+    for (size_t i = 0; i < r.kept_count; i++)
+        json_decref(r.kept[i].value);
     free(r.stack);
     free(r.strings);
+    free(r.kept);
     return status;
 }

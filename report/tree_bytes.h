@@ -6,8 +6,9 @@
 // Values stand in post-order, so that reading needs no recursion: each is one byte that
 // says its kind, then what the kind needs; numbers are LEB128. A string that was there
 // before is a number, in both keys and values; those that are equal are one value when
-// they are read, so nobody may change a string in place. The reader trusts nothing: the
-// process that wrote may have read a malicious file.
+// they are read, so nobody may change a string in place. So is an array or object that
+// several places hold: nobody may change one that others hold. The reader trusts
+// nothing: the process that wrote may have read a malicious file.
 #pragma once
 #include <jansson.h>
 
@@ -16,7 +17,8 @@
 
 enum {
     TREE_BYTES_DEPTH_MAX = 2048,
-    // So many values may an answer of a few bytes each become.
+    // So many values may an answer of a few bytes each become; one that several places
+    // hold counts in each of them.
     TREE_BYTES_VALUES_MAX = 1 << 22,
 };
 

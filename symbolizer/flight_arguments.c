@@ -53,18 +53,19 @@ static json_t *make_flight_value(const char *type, const char *hex)
 }
 
 // first_argument_of gives the frame's argument 0, which it creates if there is none.
+// Other frames may share the one that was there, and the list, so both are copied.
 static json_t *first_argument_of(json_t *frame)
 {
     json_t *arguments = json_object_get(frame, "arguments");
-    if (!json_is_array(arguments)) {
-        arguments = json_array();
-        if (json_object_set_new(frame, "arguments", arguments) != 0)
-            return NULL;
-    }
+    arguments = json_is_array(arguments) ? json_copy(arguments) : json_array();
+    if (json_object_set_new(frame, "arguments", arguments) != 0)
+        return NULL;
     for (size_t i = 0; i < json_array_size(arguments); i++) {
         json_t *argument = json_array_get(arguments, i);
-        if (json_integer_value(json_object_get(argument, "index")) == 0)
-            return argument;
+        if (json_integer_value(json_object_get(argument, "index")) != 0)
+            continue;
+        argument = json_copy(argument);
+        return json_array_set_new(arguments, i, argument) == 0 ? argument : NULL;
     }
     json_t *made = json_pack("{s:i}", "index", 0);
     return json_array_insert_new(arguments, 0, made) == 0 ? made : NULL;

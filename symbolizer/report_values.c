@@ -137,7 +137,7 @@ static void add_value_problem(json_t *report, const char *status)
 static void take_cut(json_t *report, const json_t *cut)
 {
     static const char *const budgets[][2] = {
-        { "calls", "variables are left out of the frames past the first 1,024" },
+        { "calls", "variables are left out of the frames past the first 4,096" },
         { "time", "variables are left out of some frames: they took too long" },
         { "memory",
           "variables are left out of some frames: they took too much memory" },

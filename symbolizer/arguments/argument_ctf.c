@@ -55,8 +55,8 @@ static enum ch_status argument_ctf_take(const struct lookup *l,
                                         struct argument *argument,
                                         const struct argument_location *location)
 {
-    return argument_value_make(l->stack, l->call, argument, location,
-                               &argument->entry_value);
+    return argument_value_make(l->stack, l->call, location, argument,
+                               ARGUMENT_AT_ENTRY);
 }
 
 // find_in_register looks for the argument that was passed in a register.
@@ -154,7 +154,7 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
                               .index = index,
                               .at_entry = call->frame.activation &&
                                           call->vaddr == symbol.vaddr };
-    out->table = table;
+    argument_list_begin(out, stack, call->image);
     list_signature(&l, signature, reason, out);
     return true;
 }

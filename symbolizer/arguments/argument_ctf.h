@@ -4,7 +4,7 @@
 // the ABI, and the values are given only where the code proves that they are still
 // there.
 #pragma once
-#include "symbolizer/arguments/argument_stack.h"
+#include "symbolizer/arguments/argument_list.h"
 
 // argument_ctf_list lists the arguments of call index. False: CTF has no signature of
 // its function, or the function has no name.

@@ -8,7 +8,7 @@
 // call's origin is the function's entry, or its target evaluates to the function's
 // address. After a tail call it is not, and there are no entry values.
 #pragma once
-#include "symbolizer/arguments/argument_stack.h"
+#include "symbolizer/arguments/argument_list.h"
 
 // argument_dwarf_list lists the arguments of call index. False: debug information does
 // not have its function.

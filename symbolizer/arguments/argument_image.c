@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "symbolizer/arguments/argument_plan.h"
 #include "symbolizer/names/address_table.h"
 
 // argument_image_load opens what may take long to open, when it is first needed.
@@ -103,6 +104,8 @@ void argument_image_close(struct argument_image *image)
         argument_scan_destroy(image->scans[i]);
     free(image->scans);
     free(image->passed);
+    free(image->found);
+    argument_plans_free(image);
     symbol_table_deinit(&image->symbols);
     unit_index_deinit(&image->units);
     type_image_close(&image->types);
@@ -180,8 +183,8 @@ static bool argument_image_find_function(const struct unit_scopes *scopes,
            dwarf_tag(out) == DW_TAG_subprogram;
 }
 
-enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
-                                       Dwarf_Die *out)
+static enum ch_status argument_image_look_up(struct argument_image *image,
+                                             uint64_t vaddr, Dwarf_Die *out)
 {
     argument_image_load(image);
     if (image->types.dwarf == NULL || image->text[1] == 0)
@@ -190,6 +193,26 @@ enum ch_status argument_image_function(struct argument_image *image, uint64_t va
         argument_image_find_function(indexed_scopes(image, vaddr), vaddr, out))
         return CH_OK;
     return CH_ERR_NOT_FOUND;
+}
+
+enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
+                                       Dwarf_Die *out)
+{
+    enum { PLACES = 256 };
+    if (image->found == NULL)
+        image->found = calloc(PLACES, sizeof(image->found[0]));
+    if (image->found == NULL)
+        return argument_image_look_up(image, vaddr, out);
+    struct argument_found *found =
+        &image->found[(vaddr * 0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)];
+    if (!found->known || found->vaddr != vaddr) {
+        found->status = argument_image_look_up(image, vaddr, &found->function);
+        found->vaddr = vaddr;
+        found->known = true;
+    }
+    if (found->status == CH_OK)
+        *out = found->function;
+    return found->status;
 }
 
 struct argument_passed *argument_image_passed(struct argument_image *image,

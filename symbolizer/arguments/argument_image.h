@@ -32,9 +32,19 @@ struct argument_passed {
     size_t count;
 };
 
+// An argument_found is the function at a vaddr, cached likewise.
+struct argument_found {
+    uint64_t vaddr;
+    bool known; // false: unused
+    enum ch_status status;
+    Dwarf_Die function;
+};
+
 // ARGUMENT_SCANNED_BESIDE_DWARF_MAX limits the code that is scanned of an image that
 // has debug information, in bytes.
 enum { ARGUMENT_SCANNED_BESIDE_DWARF_MAX = 16 << 10 };
+
+struct argument_plan;
 
 struct argument_image {
     bool opened;
@@ -52,6 +62,8 @@ struct argument_image {
     bool symbols_read; // of images without debug information
     struct symbol_table symbols;
     struct argument_passed *passed; // a hash table by remainder
+    struct argument_found *found;   // the same
+    struct argument_plan **plans;   // lists by hash (argument_plan.h)
     struct argument_scan **scans;   // of functions that were scanned
     size_t scan_count;
     size_t scan_capacity;

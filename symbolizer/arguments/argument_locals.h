@@ -4,10 +4,7 @@
 // innermost block's first. They have the sources of arguments (argument_lookup.h), but
 // were not passed, so they have no values at the function's entry.
 #pragma once
-#include "symbolizer/arguments/argument_stack.h"
-
-// ARGUMENT_LOCALS_MAX limits the local variables of one frame.
-enum { ARGUMENT_LOCALS_MAX = 128 };
+#include "symbolizer/arguments/argument_list.h"
 
 // argument_locals_list lists the variables of call index, or if inlined is not NULL, of
 // the call with that entry that was inlined into it. Nothing is listed for a function

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "symbolizer/arguments/argument_base.h"
 #include "symbolizer/arguments/argument_value.h"
 
 // is_before_slot says whether the pc is before the point where the function has stored
@@ -23,17 +24,14 @@ static bool is_before_slot(const struct argument_lookup *l,
     return before;
 }
 
-// lookup_constant takes a value that the argument has at every pc. CH_END: it has
-// neither such a value nor a location.
-static enum ch_status lookup_constant(struct argument_lookup *l, Dwarf_Die *variable,
+// lookup_constant takes a value that the argument has at every pc.
+static enum ch_status lookup_constant(struct argument_lookup *l,
                                       struct argument *argument)
 {
-    Dwarf_Attribute attribute;
+    Dwarf_Attribute attribute = argument->planned->attribute;
     Dwarf_Word word;
     Dwarf_Block block;
     struct argument_location location = { .kind = ARGUMENT_IS_VALUE };
-    if (dwarf_attr_integrate(variable, DW_AT_const_value, &attribute) == NULL)
-        return CH_END;
     if (dwarf_formudata(&attribute, &word) == 0)
         location.value = word;
     else if (dwarf_formblock(&attribute, &block) == 0)
@@ -43,7 +41,7 @@ static enum ch_status lookup_constant(struct argument_lookup *l, Dwarf_Die *vari
     else
         return CH_ERR_UNSUPPORTED;
     enum ch_status status =
-        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
+        argument_value_make(l->stack, l->call, &location, argument, ARGUMENT_NOW);
     if (status == CH_OK) {
         argument->source = "dwarf-constant";
         argument->confidence = "exact";
@@ -51,39 +49,31 @@ static enum ch_status lookup_constant(struct argument_lookup *l, Dwarf_Die *vari
     return status;
 }
 
-// lookup_is_imaginary says whether the location is a pointer to an object that was
-// optimized away.
-static bool lookup_is_imaginary(const Dwarf_Op *op)
+struct argument argument_lookup_argument(const struct argument_planned *planned)
 {
-    return op->atom == DW_OP_implicit_pointer || op->atom == DW_OP_GNU_implicit_pointer;
+    return (struct argument){ .planned = planned,
+                              .name = planned->name,
+                              .type = planned->type };
 }
 
-enum ch_status argument_lookup_now(struct argument_lookup *l, Dwarf_Die *variable,
-                                   struct argument *argument)
+enum ch_status argument_lookup_now(struct argument_lookup *l, struct argument *argument)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
+    const struct argument_planned *planned = argument->planned;
+    Dwarf_Attribute attribute = planned->attribute;
     struct argument_location location;
-    // A static variable has its location in the entry that others are instances of.
-    if (dwarf_attr_integrate(variable, DW_AT_location, &attribute) == NULL)
-        return lookup_constant(l, variable, argument);
-    if (dwarf_getlocation_addr(&attribute, l->call->vaddr, &ops, &count, 1) != 1 ||
-        count == 0)
-        return CH_ERR_NOT_FOUND;
-    if (lookup_is_imaginary(&ops[0]))
-        return CH_END;
+    if (planned->found != CH_OK)
+        return planned->found;
+    if (planned->constant)
+        return lookup_constant(l, argument);
     l->context.attribute = &attribute;
-    enum ch_status status =
-        argument_expression_evaluate(&l->context, ops, count, &location);
+    enum ch_status status = argument_expression_evaluate(&l->context, planned->ops,
+                                                         planned->count, &location);
     l->context.attribute = NULL;
     if (status != CH_OK)
         return status;
-    bool is_list = dwarf_whatform(&attribute) != DW_FORM_exprloc;
-    if (!is_list && is_before_slot(l, &location))
+    if (!planned->listed && is_before_slot(l, &location))
         return CH_ERR_NOT_FOUND;
-    status =
-        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
+    status = argument_value_make(l->stack, l->call, &location, argument, ARGUMENT_NOW);
     if (status == CH_OK) {
         argument->source = location.entered ? "dwarf-entry-value" : "dwarf-location";
         argument->confidence = "exact";
@@ -130,7 +120,6 @@ void argument_lookup_begin(struct argument_lookup *l,
                                             .entry = argument_site_entry,
                                             .passed = argument_site_passed,
                                             .entry_data = &l->site };
-    l->context.has_frame_base =
-        argument_stack_frame_base(stack, call, &l->context.frame_base);
-    out->table = &call->image->types.table;
+    l->context.has_frame_base = argument_base_find(stack, call, &l->context.frame_base);
+    argument_list_begin(out, stack, call->image);
 }

@@ -12,7 +12,7 @@
 #include "symbolizer/names/symbolizer_options.h"
 
 enum {
-    ARGUMENT_REPORT_CALLS_MAX = 1024,
+    ARGUMENT_REPORT_CALLS_MAX = 4096,
     // The crashed thread has its variables however long they take; the time for those
     // of the others begins after it.
     ARGUMENT_REPORT_CPU_MS = 100,

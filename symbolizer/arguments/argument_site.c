@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "symbolizer/arguments/argument_base.h"
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_start.h"
 
@@ -157,7 +158,7 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
                                         .entry_data = &next,
                                         .attribute = &attribute };
     context.has_frame_base =
-        argument_stack_frame_base(site->stack, caller, &context.frame_base);
+        argument_base_find(site->stack, caller, &context.frame_base);
     enum ch_status status =
         argument_expression_evaluate(&context, what->ops, what->count, &location);
     struct argument_frame before;
@@ -374,21 +375,17 @@ static bool site_vaddr_of(struct argument_image *image, Dwarf_Die *function,
            argument_image_named(image, name, out);
 }
 
-bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
+// site_calls_other says whether, by debug information, the caller called another
+// function than the one that was entered.
+static bool site_calls_other(const struct argument_site *site)
 {
-    const struct argument_site site = { .stack = stack, .index = index };
     Dwarf_Die die;
     Dwarf_Die origin;
     Dwarf_Addr called;
     Dwarf_Addr entry;
-    // The images are compared first: the caller of main or of a thread's function is in
-    // the C library, whose functions take long to list.
-    if (!site_may_follow(&site) ||
-        stack->calls[index].image != stack->calls[index + 1].image ||
-        !argument_stack_resolve(stack, index + 1))
-        return false;
-    const struct argument_call *caller = &stack->calls[index + 1];
-    Dwarf_Die function = stack->calls[index].function;
+    const struct argument_call *call = &site->stack->calls[site->index];
+    const struct argument_call *caller = call + 1;
+    Dwarf_Die function = call->function;
     Dwarf_Die around = caller->function;
     if (!site_find_entry(&around, caller->address - caller->image->bias, &die))
         return false;
@@ -397,4 +394,31 @@ bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
                         &origin) &&
            !is_origin(&origin, &function) && dwarf_entrypc(&function, &entry) == 0 &&
            site_vaddr_of(caller->image, &origin, &called) && called != entry;
+}
+
+bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
+{
+    // No register has this number, so that the cache has room for the answer.
+    enum { TAIL = UNWIND_REGISTERS };
+    const struct argument_site site = { .stack = stack, .index = index };
+    // The images are compared first: the caller of main or of a thread's function is in
+    // the C library, whose functions take long to list.
+    if (!site_may_follow(&site) ||
+        stack->calls[index].image != stack->calls[index + 1].image ||
+        !argument_stack_resolve(stack, index + 1))
+        return false;
+    const struct argument_call *caller = &stack->calls[index + 1];
+    const void *callee = stack->calls[index].function.addr;
+    uint64_t returns = caller->address - caller->image->bias;
+    struct argument_passed *kept =
+        argument_image_passed(caller->image, callee, returns, TAIL);
+    if (kept != NULL && kept->callee == callee && kept->returns == returns &&
+        kept->reg == TAIL)
+        return kept->said;
+    bool tail = site_calls_other(&site);
+    if (kept != NULL)
+        *kept = (struct argument_passed){
+            .callee = callee, .returns = returns, .reg = TAIL, .said = tail
+        };
+    return tail;
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/arguments/argument_stack.h"
 
-#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/system_image.h"
-#include "symbolizer/arguments/argument_expression.h"
-#include "symbolizer/types/type_name.h"
-#include "symbolizer/types/type_value.h"
 #include "unwind/unwind_state.h"
 
 bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
@@ -132,81 +128,4 @@ struct argument_stack *argument_stack_create(void)
     }
     stack->calls = calls;
     return stack;
-}
-
-static bool find_frame_base(const struct argument_stack *stack,
-                            const struct argument_call *call, uint64_t *out)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
-    struct argument_location location;
-    Dwarf_Die function = call->function;
-    const struct argument_context context = { .frame = &call->frame,
-                                              .memory = stack->memory,
-                                              .bias = call->image->bias };
-    if (dwarf_attr_integrate(&function, DW_AT_frame_base, &attribute) == NULL ||
-        dwarf_getlocation_addr(&attribute, call->vaddr, &ops, &count, 1) != 1 ||
-        argument_expression_evaluate(&context, ops, count, &location) != CH_OK)
-        return false;
-    *out = location.kind == ARGUMENT_IN_REGISTER
-               ? call->frame.registers.value[location.value]
-               : location.value;
-    return true;
-}
-
-bool argument_stack_frame_base(const struct argument_stack *stack,
-                               const struct argument_call *call, uint64_t *out)
-{
-    struct argument_call *found = &stack->calls[call - stack->calls];
-    if (!found->based)
-        found->has_frame_base = find_frame_base(stack, call, &found->frame_base);
-    found->based = true;
-    if (found->has_frame_base)
-        *out = found->frame_base;
-    return found->has_frame_base;
-}
-
-static void stack_set_string(json_t *object, const char *key, const char *value)
-{
-    if (value != NULL)
-        (void)json_object_set_new(object, key, json_string(value));
-}
-
-// stack_text_of gives the text of a value that is a string of the program: an array of
-// characters, an object that holds text, or what a pointer to characters points to.
-// NULL: it is none.
-static const json_t *stack_text_of(const struct argument_list *list,
-                                   const struct argument *argument)
-{
-    const json_t *pointed = json_object_get(argument->value, "value");
-    if (json_is_object(argument->value))
-        return json_is_string(pointed) ? pointed : NULL;
-    return json_is_string(argument->value) &&
-                   type_value_holds_text(list->table, argument->type)
-               ? argument->value
-               : NULL;
-}
-
-void argument_list_add(struct argument_list *list, struct argument *argument)
-{
-    const json_t *text = stack_text_of(list, argument);
-    CH_CLEANUP(text_deinit) struct text type = { 0 };
-    if (list->all == NULL)
-        list->all = json_array();
-    json_t *one = json_pack("{s:I}", "index", (json_int_t)json_array_size(list->all));
-    stack_set_string(one, "name", argument->name);
-    if (argument->type != TYPE_UNKNOWN_INDEX &&
-        type_name(list->table, argument->type, &type) == CH_OK)
-        stack_set_string(one, "type", type.bytes);
-    if (argument->value != NULL)
-        (void)json_object_set_new(one, "value", argument->value);
-    if (text != NULL)
-        (void)json_object_set(one, "text", (json_t *)(uintptr_t)text);
-    if (argument->entry_value != NULL)
-        (void)json_object_set_new(one, "entry_value", argument->entry_value);
-    stack_set_string(one, "source", argument->source);
-    stack_set_string(one, "confidence", argument->confidence);
-    stack_set_string(one, "reason", argument->reason);
-    (void)json_array_append_new(list->all, one);
 }

@@ -17,6 +17,8 @@
 // ARGUMENT_CALLS_MAX is the number of calls of a thread that are examined.
 enum { ARGUMENT_CALLS_MAX = 256 };
 
+struct argument_share;
+
 struct argument_call {
     struct argument_frame frame;
     uint64_t address;             // its pc or return address
@@ -46,6 +48,7 @@ struct argument_stack {
     const struct unwind_arch *arch;
     const struct memory_reader *memory;
     const struct symbolizer_options *options;
+    struct argument_share *share; // of values for the report
 };
 
 // argument_stack_create allocates an empty stack, which the process keeps to its end;
@@ -60,28 +63,3 @@ void argument_stack_read(struct argument_stack *stack, const json_t *thread,
 // argument_stack_resolve looks up the function of call index in the debug information
 // of its image, which it reads for that. True: it has_function.
 bool argument_stack_resolve(const struct argument_stack *stack, size_t index);
-
-// argument_stack_frame_base gives the address that a function's debug information uses
-// as the base of its frame; false: it is not known.
-bool argument_stack_frame_base(const struct argument_stack *stack,
-                               const struct argument_call *call, uint64_t *out);
-
-// An argument is what was found of one argument.
-struct argument {
-    const char *name;    // NULL: not known
-    uint32_t type;       // in the table of the call's image
-    json_t *value;       // at the pc; NULL: not known
-    json_t *entry_value; // when the function was called; NULL: not known
-    const char *source;
-    const char *confidence;
-    const char *reason; // why it is unavailable, or NULL
-};
-
-// An argument_list is the arguments of one call.
-struct argument_list {
-    json_t *all; // an array; NULL: nothing is known of the function
-    const struct type_table *table;
-};
-
-// argument_list_add appends an argument, and takes its values.
-void argument_list_add(struct argument_list *list, struct argument *argument);

@@ -30,18 +30,56 @@ static size_t read_loose(void *source, uint64_t address, void *to, size_t length
     return count;
 }
 
+// value_make makes the value of size bytes at an address, or of loose ones.
+static json_t *value_make(const struct argument_stack *stack,
+                          const struct type_table *table, struct loose *loose,
+                          const struct argument *argument, uint64_t address)
+{
+    const struct memory_reader reader = { .read = read_loose, .source = loose };
+    const struct type_value how = { .table = table,
+                                    .memory = &reader,
+                                    .home = stack->options->home,
+                                    .sanitize = stack->options->sanitize };
+    return type_value_make(&how, argument->type, address,
+                           argument->name != NULL ? argument->name : "");
+}
+
+json_t *argument_value_of_plain(const struct argument_stack *stack,
+                                const struct type_table *table,
+                                const struct argument *argument,
+                                enum argument_when when)
+{
+    struct loose loose = { .under = stack->memory, .size = argument->planned->plain };
+    memcpy(loose.bytes, argument->plain[when], ARGUMENT_PLAIN_MAX);
+    return value_make(stack, table, &loose, argument, NOWHERE);
+}
+
+// value_take_plain takes the bytes of a plain value. False: they are not all there.
+static bool value_take_plain(const struct argument_stack *stack,
+                             const struct argument_call *call,
+                             const struct argument_location *location,
+                             struct argument *argument, enum argument_when when)
+{
+    const struct argument_planned *planned = argument->planned;
+    argument->is_plain[when] =
+        planned != NULL && planned->plain != 0 &&
+        argument_location_bytes(location, &call->frame, stack->memory,
+                                argument->plain[when], planned->plain) == CH_OK;
+    return argument->is_plain[when];
+}
+
 enum ch_status argument_value_make(const struct argument_stack *stack,
                                    const struct argument_call *call,
-                                   const struct argument *argument,
                                    const struct argument_location *location,
-                                   json_t **out)
+                                   struct argument *argument, enum argument_when when)
 {
     const struct type_table *table = &call->image->types.table;
     struct loose loose = { .under = stack->memory };
-    const struct memory_reader reader = { .read = read_loose, .source = &loose };
     uint64_t address = location->value;
     uint64_t size;
     uint8_t last;
+    if (value_take_plain(stack, call, location, argument, when))
+        return CH_OK;
     if (type_size(table, argument->type, &size) != CH_OK || size == 0)
         return CH_ERR_UNSUPPORTED;
     if (location->kind != ARGUMENT_IN_MEMORY) {
@@ -53,14 +91,10 @@ enum ch_status argument_value_make(const struct argument_stack *stack,
             return status;
         loose.size = (size_t)size;
         address = NOWHERE;
-    } else if (memory_read(&reader, address + size - 1, &last, sizeof(last)) != CH_OK) {
+    } else if (memory_read(stack->memory, address + size - 1, &last, sizeof(last)) !=
+               CH_OK) {
         return CH_ERR_FAULT;
     }
-    const struct type_value how = { .table = table,
-                                    .memory = &reader,
-                                    .home = stack->options->home,
-                                    .sanitize = stack->options->sanitize };
-    *out = type_value_make(&how, argument->type, address,
-                           argument->name != NULL ? argument->name : "");
-    return *out != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    argument->values[when] = value_make(stack, table, &loose, argument, address);
+    return argument->values[when] != NULL ? CH_OK : CH_ERR_NO_MEMORY;
 }

@@ -59,7 +59,7 @@ static void value_push(struct making *m, const struct item *item)
 // instructions, so the last ones are kept.
 static enum secret_name known_name(const char *name)
 {
-    enum { NAMES_KEPT = 64, NAME_BYTES = 24 };
+    enum { NAMES_KEPT = 512, NAME_BYTES = 24 };
     static _Thread_local struct {
         char name[NAME_BYTES]; // empty: unused
         enum secret_name sure;
@@ -449,6 +449,26 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type)
     return type_text_is(table, index);
 }
 
+uint8_t type_value_plain_size(const struct type_table *table, uint32_t type)
+{
+    const struct type *bare = &table->types[type_strip(table, type)];
+    if (bare->size > UINT8_MAX)
+        return 0;
+    switch (bare->kind) {
+    case TYPE_INTEGER:
+    case TYPE_FLOAT:
+    case TYPE_ENUM:
+        return (uint8_t)bare->size;
+    case TYPE_POINTER:
+        return bare->size == sizeof(uint64_t) && bare->reference == 0 &&
+                       !is_char(table, complete_type(table, bare->target))
+                   ? sizeof(uint64_t)
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
 // value_follow_reference makes place that of the object that a reference refers to.
 // False: it cannot be read.
 static bool value_follow_reference(const struct type_value *how,
@@ -467,9 +487,21 @@ static bool value_follow_reference(const struct type_value *how,
                CH_OK;
 }
 
+// value_make_simple makes a value that has no parts.
+static json_t *value_make_simple(const struct type_value *how, uint32_t type,
+                                 uint64_t address, const char *name)
+{
+    struct making m = { .how = how };
+    struct item item = { .place = { .type = type, .address = address } };
+    value_note_name(how, name, &item);
+    return value_make_value(&m, &item);
+}
+
 json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
                         const char *name)
 {
+    if (how->pointers == 0 && type_value_plain_size(how->table, type) != 0)
+        return value_make_simple(how, type, address, name);
     struct making m = { .how = how, .hidden = json_object(), .kept = json_array() };
     json_t *holder = json_array();
     json_t *value = NULL;

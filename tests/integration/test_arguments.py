@@ -120,8 +120,8 @@ class Arguments(unittest.TestCase):
                      if frame.get("function") == "descend"] for thread in report["threads"]]
         with_arguments = [sum("arguments" in frame for frame in frames) for frames in descents]
         # Of the crashed thread all have them, and those past the budget are told of.
-        self.assertEqual((len(descents), with_arguments[0]), (61, 30))
-        self.assertTrue(0 < sum(with_arguments) < 61 * 30, with_arguments)
+        self.assertEqual((len(descents), with_arguments[0]), (151, 30))
+        self.assertTrue(0 < sum(with_arguments) < 151 * 30, with_arguments)
         told = [problem["status"] for problem in report["problems"]
                 if problem["stage"] == "values"]
         self.assertEqual(len(told), 1, report["problems"])

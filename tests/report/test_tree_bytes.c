@@ -140,6 +140,63 @@ static void a_tree_of_too_many_values_is_refused(void **state)
     assert_int_equal(status, CH_ERR_LIMIT);
 }
 
+static void what_several_places_hold_comes_back_as_one(void **state)
+{
+    (void)state;
+    struct text bytes = { 0 };
+    json_t *tree = json_array();
+    json_t *shared = parsed("{\"a\":[1,2,3]}");
+    json_t *again = NULL;
+    for (int i = 0; i < 300; i++)
+        json_array_append(tree, shared);
+    json_array_append_new(tree, json_pack("[O]", json_object_get(shared, "a")));
+    enum ch_status written = tree_bytes_write(tree, &bytes);
+    enum ch_status read = tree_bytes_read(bytes.bytes, bytes.size, &again);
+    bool same = json_equal(tree, again) == 1;
+    json_t *first = json_array_get(again, 0);
+    bool one =
+        first == json_array_get(again, 299) &&
+        json_object_get(first, "a") == json_array_get(json_array_get(again, 300), 0);
+    size_t size = bytes.size;
+    json_decref(shared);
+    json_decref(tree);
+    json_decref(again);
+    text_deinit(&bytes);
+    assert_int_equal(written, CH_OK);
+    assert_int_equal(read, CH_OK);
+    assert_true(same);
+    assert_true(one);
+    assert_true(size < 1000);
+}
+
+static void no_number_and_no_array_before_it_are_refused(void **state)
+{
+    (void)state;
+    static const uint8_t nothing_kept[] = { 10, 0 };
+    static const uint8_t keeps_nothing[] = { 9 };
+    static const uint8_t keeps_null[] = { 0, 9 };
+    static const uint8_t no_number[] = { 7, 0, 9, 10 };
+    assert_int_equal(refused(nothing_kept, sizeof(nothing_kept)), CH_ERR_MALFORMED);
+    assert_int_equal(refused(keeps_nothing, sizeof(keeps_nothing)), CH_ERR_MALFORMED);
+    assert_int_equal(refused(keeps_null, sizeof(keeps_null)), CH_ERR_MALFORMED);
+    assert_int_equal(refused(no_number, sizeof(no_number)), CH_ERR_MALFORMED);
+}
+
+// Each array holds the one before twice, so that a few bytes would be a walk without
+// end.
+static void values_that_multiply_are_refused(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 40, ROUND_BYTES = 5 };
+    uint8_t bytes[3 + ROUNDS * ROUND_BYTES] = { 7, 0, 9 };
+    for (uint8_t i = 0; i < ROUNDS; i++) {
+        const uint8_t round[ROUND_BYTES] = { 10, i, 7, 2, 9 };
+        memcpy(bytes + 3 + (size_t)i * ROUND_BYTES, round, sizeof(round));
+    }
+    assert_int_equal(refused(bytes, 3 + 10 * ROUND_BYTES), CH_OK);
+    assert_int_equal(refused(bytes, sizeof(bytes)), CH_ERR_LIMIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +207,9 @@ int main(void)
         cmocka_unit_test(what_is_no_tree_is_refused),
         cmocka_unit_test(a_tree_that_is_too_deep_is_refused),
         cmocka_unit_test(a_tree_of_too_many_values_is_refused),
+        cmocka_unit_test(what_several_places_hold_comes_back_as_one),
+        cmocka_unit_test(no_number_and_no_array_before_it_are_refused),
+        cmocka_unit_test(values_that_multiply_are_refused),
     };
     return cmocka_run_group_tests_name("report/tree_bytes", tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sixty threads wait thirty calls deep, and the first one crashes as deep: more frames
+// 150 threads wait thirty calls deep, and the first one crashes as deep: more frames
 // than a report shows variables of. Each call passes one less than it was passed.
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
 
-enum { THREADS = 60, DEPTH = 30 };
+enum { THREADS = 150, DEPTH = 30 };
 
 static sem_t arrived;
 static volatile long *volatile nowhere;

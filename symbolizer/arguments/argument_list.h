@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The variables of one call for the report: a list of objects, each with what was
+// found of one variable. Equal ones are made once (argument_share.h).
+#pragma once
+#include "symbolizer/arguments/argument_value.h"
+
+// An argument_list is the variables of one call.
+struct argument_list {
+    const struct argument_stack *stack;
+    const struct type_table *table;
+    json_t *all; // an array; NULL: nothing is known of the function
+    bool own;    // it holds what no other list has
+};
+
+// argument_list_begin begins the list of a call of stack in image.
+void argument_list_begin(struct argument_list *list, const struct argument_stack *stack,
+                         const struct argument_image *image);
+
+// argument_list_add appends an argument, and takes its values.
+void argument_list_add(struct argument_list *list, struct argument *argument);
+
+// argument_list_end replaces the whole list by an equal one, if there was any.
+void argument_list_end(struct argument_list *list);
+
+// argument_list_call gives the object of a call, number frame of its backtrace, and
+// takes both lists: {"frame", "arguments", "locals", "tail_call"}. out_own: no other
+// call has it.
+json_t *argument_list_call(const struct argument_list *arguments,
+                           const struct argument_list *locals, size_t frame, bool tail,
+                           bool *out_own);
+
+// argument_list_thread gives the calls of a thread, an array that it takes, or an equal
+// one, if there was any.
+json_t *argument_list_thread(struct argument_share *share, json_t *calls);
