@@ -40,16 +40,24 @@ static size_t match_default(const char *text)
 static void drop_defaults(const char *name, struct text *out)
 {
     while (*name != 0) {
+        size_t run = strcspn(name, ", "); // no default begins there, and no `> >`
+        text_append(out, name, run);
+        name += run;
         size_t skipped = match_default(name);
         if (skipped != 0) {
             name += skipped;
             continue;
         }
+        if (*name == 0)
+            return;
         if (name[0] != ' ' || name[1] != '>' || name[2] == '>')
             text_append(out, name, 1);
         name++;
     }
 }
+
+// alias_starts are the first characters of names that have an alias.
+static const char alias_starts[] = "s(";
 
 // match_alias is the length of a name at text that has a usual alias, and stores the
 // alias.
@@ -70,9 +78,6 @@ static size_t match_alias(const char *text, const char **out)
         { "(anonymous namespace)::", "" },
     };
     for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-        // Most characters begin none, and every one of a name is asked.
-        if (text[0] != aliases[i].spelled[0])
-            continue;
         size_t length = strlen(aliases[i].spelled);
         if (strncmp(text, aliases[i].spelled, length) == 0) {
             *out = aliases[i].said;
@@ -99,11 +104,13 @@ void readable_name(const char *function, struct text *out)
     for (const char *at = plain.bytes; *at != 0;) {
         const char *said = NULL;
         size_t length = match_alias(at, &said);
-        if (length != 0)
+        if (length != 0) {
             text_append_string(out, said);
-        else
-            text_append(out, at, 1);
-        at += length != 0 ? length : 1;
+        } else {
+            length = 1 + strcspn(at + 1, alias_starts);
+            text_append(out, at, length);
+        }
+        at += length;
     }
 }
 

@@ -55,8 +55,54 @@ static bool report_has_shape(const json_t *value, enum report_shape shape)
     return false;
 }
 
-// check_report_members checks that object is an object and that each known member has
-// its shape; null counts as missing.
+// find_shape is the row of key, or NULL. It looks at from first, and what is after it:
+// members of a report are mostly in the order of the table.
+static const struct report_shape_member *
+find_shape(const struct report_shape_member *members,
+           const struct report_shape_member *from, const char *key)
+{
+    const struct report_shape_member *row;
+    for (row = from; row->key != NULL; row++) {
+        if (strcmp(row->key, key) == 0)
+            return row;
+    }
+    for (row = members; row != from; row++) {
+        if (strcmp(row->key, key) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+// check_shapes checks the members that object has.
+static enum ch_status check_shapes(const json_t *object,
+                                   const struct report_shape_member *members,
+                                   struct report_error *error)
+{
+    const struct report_shape_member *next = members;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const struct report_shape_member *row = find_shape(members, next, key);
+        if (row == NULL || json_is_null(value))
+            continue;
+        if (!report_has_shape(value, row->shape)) {
+            report_error_set(error, "%s is not %s", key, shape_name(row->shape));
+            return CH_ERR_MALFORMED;
+        }
+        next = row + 1;
+    }
+    return CH_OK;
+}
+
+static bool is_member_missing(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return value == NULL || json_is_null(value);
+}
+
+// check_report_members checks that object is an object, has what is required, and that
+// each known member has its shape; null counts as missing.
 static enum ch_status check_report_members(const json_t *object,
                                            const struct report_shape_member *members,
                                            struct report_error *error)
@@ -65,22 +111,13 @@ static enum ch_status check_report_members(const json_t *object,
         report_error_set(error, "it is not an object");
         return CH_ERR_MALFORMED;
     }
-    for (; members->key != NULL; members++) {
-        const json_t *value = json_object_get(object, members->key);
-        bool missing = value == NULL || json_is_null(value);
-        if (missing && !members->required)
-            continue;
-        if (missing) {
-            report_error_set(error, "%s is missing", members->key);
-            return CH_ERR_MALFORMED;
-        }
-        if (!report_has_shape(value, members->shape)) {
-            report_error_set(error, "%s is not %s", members->key,
-                             shape_name(members->shape));
+    for (const struct report_shape_member *row = members; row->key != NULL; row++) {
+        if (row->required && is_member_missing(object, row->key)) {
+            report_error_set(error, "%s is missing", row->key);
             return CH_ERR_MALFORMED;
         }
     }
-    return CH_OK;
+    return check_shapes(object, members, error);
 }
 
 // checking is what the checks of the parts of one report share.

@@ -34,6 +34,15 @@ static void readable_names_leave_defaults_of_templates_out(void **state)
         "std::unique_ptr<A>::~unique_ptr()");
 }
 
+static void readable_names_use_every_alias_of_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(said(readable_name,
+                             "(anonymous namespace)::show(std::basic_ostream<char>&, "
+                             "std::basic_string_view<char>, std::__1::vector<int>)"),
+                        "show(std::ostream&, std::string_view, std::vector<int>)");
+}
+
 static void readable_names_leave_others_as_they_are(void **state)
 {
     (void)state;
@@ -74,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readable_names_leave_defaults_of_templates_out),
+        cmocka_unit_test(readable_names_use_every_alias_of_a_name),
         cmocka_unit_test(readable_names_leave_others_as_they_are),
         cmocka_unit_test(readable_short_names_are_the_qualified_name_alone),
         cmocka_unit_test(readable_names_tell_parameters_from_the_name),

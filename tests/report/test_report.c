@@ -104,6 +104,8 @@ static void report_says_what_is_wrong_and_where(void **state)
         { "\"base\":\"0x10\"", "\"base\":\"0x10000000000000000\"",
           "images[0].base is not an address such as \"0x1f\"" },
         { "\"signal\":11", "\"signal\":null", "crash.signal is missing" },
+        { "\"signal\":11", "\"code\":\"1\",\"signal\":11",
+          "crash.code is not a whole number" },
         { "report/1", "report/3",
           "its schema is neither crashhook.report/2 nor crashhook.report/1" },
         { "01928374", "0192837/", "id is not a UUID in lower case" },
