@@ -11,6 +11,7 @@
 #include "collector/server/viewed_report.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_naming.h"
+#include "collector/store/store_segments.h"
 #include "collector/store/store_values.h"
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2 };
@@ -314,4 +315,7 @@ void api_metrics(struct http_request *request)
     struct store_backlog backlog;
     if (store_backlog_of(collector->store, &backlog) == CH_OK)
         metrics_write_backlog(&backlog, moment_now(), &request->answer.body);
+    struct store_staged staged;
+    if (collector->packs && store_staged_of(collector->store, &staged) == CH_OK)
+        metrics_write_staged(&staged, moment_now(), &request->answer.body);
 }

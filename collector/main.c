@@ -20,6 +20,7 @@
 #include "collector/routes.h"
 #include "collector/server/access.h"
 #include "collector/server/alerts.h"
+#include "collector/server/body_packer.h"
 #include "collector/server/collector.h"
 #include "collector/server/listener.h"
 #include "collector/server/naming_jobs.h"
@@ -123,6 +124,9 @@ static const char *read_collector_limits(const struct options *options,
                " --keep-size not a size of at least 64M such as 50G";
     if (options->log != NULL && strcmp(options->log, "requests") != 0)
         return "--log is not `requests`";
+    struct body_packer_options packing;
+    if (body_packer_read(options->body_segments, &packing) != CH_OK)
+        return "--body-segments is not such as 8M/10m";
     if (rate_init(options->rate, &collector->rate) != CH_OK)
         return "--rate is not such as 600/1m";
     if (rate_init("30/1m", &collector->sign_ins) != CH_OK ||
@@ -338,6 +342,31 @@ static void stop_helpers(struct helpers *helpers)
     retention_destroy(helpers->retention);
 }
 
+static enum ch_status start_packer(struct collector *collector,
+                                   const struct options *options,
+                                   struct body_packer **out,
+                                   char error[STORE_ERROR_SIZE])
+{
+    struct body_packer_options packing = { .store = collector->store,
+                                           .metrics = &collector->metrics,
+                                           .place = options->body_store,
+                                           .reading = collector->reading,
+                                           .complain = complain_of_option };
+    enum ch_status status = body_packer_read(options->body_segments, &packing);
+    if (status == CH_OK)
+        status = body_packer_create(&packing, out, error);
+    collector->packs = *out != NULL;
+    return status;
+}
+
+// init_shared makes what threads share; free_collector frees it.
+static void init_shared(struct collector *collector)
+{
+    pthread_mutex_init(&collector->releases.lock, NULL);
+    pthread_mutex_init(&collector->large, NULL);
+    load_init(&collector->load);
+}
+
 static void free_collector(struct collector *collector)
 {
     pthread_mutex_destroy(&collector->large);
@@ -364,6 +393,7 @@ static int open_and_serve(const struct options *options,
     struct store_retention limits;
     struct helpers helpers = { 0 };
     const char *failed = NULL;
+    struct body_packer *packer = NULL;
     struct receivers receivers;
     char line[PATH_SIZE] = "out of memory";
     const char *wrong = read_collector_limits(options, &limits, collector);
@@ -377,9 +407,7 @@ static int open_and_serve(const struct options *options,
     collector->receivers = &receivers;
     collector->access = access;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
-    pthread_mutex_init(&collector->releases.lock, NULL);
-    pthread_mutex_init(&collector->large, NULL);
-    load_init(&collector->load);
+    init_shared(collector);
 
     int code = EXIT_FAILED;
     // No thread runs yet. Until the store is open, a signal simply ends the program:
@@ -391,6 +419,9 @@ static int open_and_serve(const struct options *options,
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
+    else if ((status = start_packer(collector, options, &packer, error)) != CH_OK)
+        code =
+            say_collector_line(status == CH_ERR_IO ? EXIT_FAILED : EXIT_USAGE, error);
     else if (ingest_create(collector->store, &ingest_limits, complain_of_option,
                            &collector->ingest) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that stores reports");
@@ -400,6 +431,7 @@ static int open_and_serve(const struct options *options,
         code = serve_until_told(collector, listener, access, stops);
     stop_helpers(&helpers);
     ingest_destroy(collector->ingest);
+    body_packer_destroy(packer);
     store_close(collector->store);
     receivers_deinit(&receivers);
     free_collector(collector);

@@ -10,6 +10,8 @@ struct options {
     const char *listen;
     const char *store;
     const char *symbols;        // NULL: beside the store
+    const char *body_store;     // where bodies are packed to; NULL: nowhere
+    const char *body_segments;  // how they are; NULL: 8M/10m
     const char *token_file;     // NULL: none
     const char *user_header;    // by which a proxy names users; NULL: none does
     const char *trusted_proxy;  // its address

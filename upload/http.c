@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/http.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,19 @@ enum {
     CONNECT_TIMEOUT_MS = 10000,
     RETRY_AFTER_MAX_S = SPOOL_WAIT_MAX_S,
     DATE_SIZE = 64,
+    IDLE_CLIENTS = 8,
 };
 
-// curl and client are the only client of this process: reports are sent one at a time.
+// curl is set before the first client is made. A client that is not in use waits in
+// idle with its connection: who sends one request after the other always has the same.
 static const struct libcurl *curl;
-static CURL *client;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards what follows
+static CURL *idle[IDLE_CLIENTS];
+static size_t idle_count;
 
 // transfer is what the callbacks of one transfer share.
 struct transfer {
+    CURL *client;
     const struct http_request *request;
     struct http_reply *reply;
     size_t header_bytes;
@@ -35,7 +41,13 @@ struct transfer {
 static size_t take_answer_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
+    FILE *to = transfer->request->to;
     size_t most = transfer->request->reply_max_bytes;
+    long status = 0;
+    if (to != NULL)
+        (void)curl->easy_getinfo(transfer->client, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200 && status < 300)
+        return fwrite(bytes, 1, size * count, to);
     most = most != 0 ? most : REPLY_MAX_BYTES;
     if (size * count > most - transfer->reply->body.size) {
         transfer->refused = "its answer is too long";
@@ -123,25 +135,44 @@ static int tell_transfer_progress(void *context, curl_off_t down_size, curl_off_
     const struct http_request *request = context;
     (void)down_size;
     (void)down;
-    if (up_size > 0 && up >= 0)
+    if (request->progress != NULL && up_size > 0 && up >= 0)
         request->progress(request->context, (uint64_t)up, (uint64_t)up_size);
-    return 0;
+    return request->abandon != NULL && *request->abandon ? 1 : 0;
 }
 
-// client_create loads libcurl on first use; on failure why says what failed.
-static enum ch_status client_create(char *why, size_t size)
+// create_client loads libcurl on first use; NULL: why says what failed.
+static CURL *create_client(char *why, size_t size)
 {
+    static bool ready;
+    if (curl == NULL && libcurl_load(&curl, why, size) != CH_OK)
+        return NULL;
+    ready = ready || curl->global_init(CURL_GLOBAL_DEFAULT) == 0;
+    CURL *client = ready ? curl->easy_init() : NULL;
+    if (client == NULL)
+        (void)snprintf(why, size, "out of memory");
+    return client;
+}
+
+static CURL *borrow_client(char *why, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    CURL *client = idle_count != 0 ? idle[--idle_count] : create_client(why, size);
+    pthread_mutex_unlock(&lock);
+    return client;
+}
+
+static void return_client(CURL *client)
+{
+    // libcurl keeps pointers, and what they lead to ends with the request.
+    curl->easy_reset(client);
+    pthread_mutex_lock(&lock);
+    if (idle_count < IDLE_CLIENTS) {
+        idle[idle_count++] = client;
+        client = NULL;
+    }
+    pthread_mutex_unlock(&lock);
     if (client != NULL)
-        return CH_OK;
-    enum ch_status status = libcurl_load(&curl, why, size);
-    if (status != CH_OK)
-        return status;
-    if (curl->global_init(CURL_GLOBAL_DEFAULT) == 0)
-        client = curl->easy_init();
-    if (client != NULL)
-        return CH_OK;
-    (void)snprintf(why, size, "out of memory");
-    return CH_ERR_NO_MEMORY;
+        curl->easy_cleanup(client);
 }
 
 static void free_headers(struct curl_slist *const *headers)
@@ -177,8 +208,9 @@ static struct curl_slist *add_lines(struct curl_slist *headers, const char *line
 static struct curl_slist *request_headers(const struct http_request *request)
 {
     // Without this libcurl sends `Expect: 100-continue` and waits for the server's
-    // consent.
-    struct curl_slist *headers = add_header(NULL, "Expect:", "");
+    // consent. It would sign it, though it does not send it (7.88).
+    struct curl_slist *headers =
+        request->signature == NULL ? add_header(NULL, "Expect:", "") : NULL;
     headers = add_header(headers, "User-Agent: crashhook/", CRASHHOOK_VERSION);
     if (request->content_type != NULL)
         headers = add_header(headers, "Content-Type: ", request->content_type);
@@ -193,7 +225,7 @@ static struct curl_slist *request_headers(const struct http_request *request)
 
 // set_authorities trusts the authorities that the curl command would: a bundle or a
 // folder named in the environment, else the system's.
-static void set_authorities(void)
+static void set_authorities(CURL *client)
 {
     static const struct {
         const char *variable;
@@ -211,7 +243,7 @@ static void set_authorities(void)
     }
 }
 
-static void set_limits(const struct http_request *request)
+static void set_limits(CURL *client, const struct http_request *request)
 {
     long timeout =
         request->timeout_ms < 86400000 ? (long)request->timeout_ms : 86400000;
@@ -226,7 +258,7 @@ static void set_limits(const struct http_request *request)
     }
 }
 
-static void set_body(const struct http_request *request)
+static void set_body(CURL *client, const struct http_request *request)
 {
     if (request->body != NULL) {
         curl->easy_setopt(client, CURLOPT_POST, 1L);
@@ -243,26 +275,38 @@ static void set_body(const struct http_request *request)
         curl->easy_setopt(client, CURLOPT_CUSTOMREQUEST, request->method);
     if (request->method != NULL && strcmp(request->method, "HEAD") == 0)
         curl->easy_setopt(client, CURLOPT_NOBODY, 1L);
-    if (request->progress != NULL) {
+    if (request->progress != NULL || request->abandon != NULL) {
         curl->easy_setopt(client, CURLOPT_XFERINFOFUNCTION, tell_transfer_progress);
         curl->easy_setopt(client, CURLOPT_XFERINFODATA, request);
         curl->easy_setopt(client, CURLOPT_NOPROGRESS, 0L);
     }
 }
 
+// set_signature has libcurl sign the request as the S3 protocol wants it (SigV4).
+static void set_signature(CURL *client, const struct http_signature *signature)
+{
+    char scheme[128];
+    (void)snprintf(scheme, sizeof(scheme), "aws:amz:%.64s:s3", signature->region);
+    curl->easy_setopt(client, CURLOPT_AWS_SIGV4, scheme);
+    curl->easy_setopt(client, CURLOPT_USERNAME, signature->key);
+    curl->easy_setopt(client, CURLOPT_PASSWORD, signature->secret);
+}
+
 static void set_options(const struct http_request *request,
                         const struct curl_slist *headers, struct transfer *transfer)
 {
-    curl->easy_reset(client);
+    CURL *client = transfer->client;
     curl->easy_setopt(client, CURLOPT_URL, request->url);
     curl->easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
     curl->easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
     // Time limits must not use SIGALRM: the signal is not ours to take.
     curl->easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(client, CURLOPT_HTTPHEADER, headers);
-    set_authorities();
-    set_limits(request);
-    set_body(request);
+    set_authorities(client);
+    set_limits(client, request);
+    set_body(client, request);
+    if (request->signature != NULL)
+        set_signature(client, request->signature);
     curl->easy_setopt(client, CURLOPT_WRITEFUNCTION, take_answer_body);
     curl->easy_setopt(client, CURLOPT_WRITEDATA, transfer);
     curl->easy_setopt(client, CURLOPT_HEADERFUNCTION, take_header);
@@ -293,14 +337,16 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
         (void)snprintf(out->error, sizeof(out->error), "no time is left for it");
         return CH_ERR_IO;
     }
-    if (client_create(out->error, sizeof(out->error)) != CH_OK)
+    CURL *client = borrow_client(out->error, sizeof(out->error));
+    if (client == NULL)
         return CH_ERR_IO;
+    transfer.client = client;
     struct curl_slist *CH_CLEANUP(free_headers) headers = request_headers(request);
     set_options(request, headers, &transfer);
     CURLcode code = curl->easy_perform(client);
     (void)curl->easy_getinfo(client, CURLINFO_RESPONSE_CODE, &status);
-    // libcurl keeps the pointer, and the buffer ends with this reply.
-    curl->easy_setopt(client, CURLOPT_ERRORBUFFER, NULL);
+    time_t date = curl->getdate(transfer.date, NULL);
+    return_client(client);
     if (code != CURLE_OK) {
         if (transfer.refused != NULL)
             (void)snprintf(out->error, sizeof(out->error), "%s", transfer.refused);
@@ -311,8 +357,7 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
         return CH_ERR_IO;
     }
     out->status = (int)status;
-    out->retry_after_s =
-        parse_retry_after(transfer.retry_after, curl->getdate(transfer.date, NULL));
+    out->retry_after_s = parse_retry_after(transfer.retry_after, date);
     return CH_OK;
 }
 
@@ -324,7 +369,8 @@ void http_reply_deinit(struct http_reply *reply)
 
 void http_close(void)
 {
-    if (client != NULL)
-        curl->easy_cleanup(client);
-    client = NULL;
+    pthread_mutex_lock(&lock);
+    while (idle_count != 0)
+        curl->easy_cleanup(idle[--idle_count]);
+    pthread_mutex_unlock(&lock);
 }

@@ -6,6 +6,7 @@
 // are allowed. Proxies and certificate bundles come from the variables that the curl
 // command reads. Only http.c, message.c and libcurl.c use libcurl.
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,14 @@
 
 // http_progress_fn is called now and then with how much of the body was sent.
 typedef void http_progress_fn(void *context, uint64_t sent, uint64_t size);
+
+// http_signature signs a request for the S3 protocol; the header x-amz-content-sha256
+// is the caller's.
+struct http_signature {
+    const char *region;
+    const char *key;
+    const char *secret;
+};
 
 struct http_request {
     const char *method; // NULL: POST with a body, else GET
@@ -29,9 +38,12 @@ struct http_request {
     const void *body;         // NULL: none
     FILE *file;               // the body, read from its position, instead; NULL: none
     size_t size;              // of body or file, in bytes
+    FILE *to; // where the body of a 2xx goes, of any length; NULL: reply
+    const struct http_signature *signature; // NULL: it is not signed
     uint64_t timeout_ms;
     bool stall_only; // no limit on the whole time, only on timeout_ms without any
                      // progress
+    const atomic_bool *abandon; // once it is true the request fails; NULL: never
     http_progress_fn *progress; // NULL: not reported
     void *context;
 };
@@ -44,11 +56,12 @@ struct http_reply {
     char error[256]; // why there was no answer
 };
 
-// http_send sends the request over a connection that is kept for the next one.
+// http_send sends the request over a connection that is kept for the next one, from any
+// thread.
 // CH_ERR_IO: there was no usable answer, and error in the reply says why.
 CH_CHECKED enum ch_status http_send(const struct http_request *request,
                                     struct http_reply *out);
 void http_reply_deinit(struct http_reply *reply);
 
-// http_close closes the connection that http_send keeps.
+// http_close closes the connections that http_send keeps.
 void http_close(void);

@@ -2,6 +2,7 @@
 #include "upload/libcurl.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,11 +43,15 @@ enum ch_status libcurl_load(const struct libcurl **out, char *why, size_t size)
 {
     static struct libcurl functions;
     static bool loaded;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
     if (!loaded) {
         void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
         loaded = library != NULL && find_curl_functions(library, &functions);
     }
-    if (!loaded) {
+    bool found = loaded;
+    pthread_mutex_unlock(&lock);
+    if (!found) {
         const char *reason = dlerror();
         (void)snprintf(why, size, "%s", reason != NULL ? reason : "libcurl.so.4");
         return CH_ERR_UNSUPPORTED;

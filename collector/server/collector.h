@@ -33,6 +33,7 @@ struct page_templates {
 struct collector {
     struct store *store;
     struct ingest *ingest;
+    bool packs;          // bodies into segments
     const char *symbols; // folder; made when the first file arrives
     struct metrics metrics;
     struct load load;          // what is under way

@@ -2,6 +2,7 @@
 #include "collector/server/metrics.h"
 
 #include "collector/store/store_naming.h"
+#include "collector/store/store_segments.h"
 #include "collector/store/store_values.h"
 
 void metrics_count(atomic_uint_least64_t *counter)
@@ -53,6 +54,11 @@ static void write_counters(struct metrics *metrics, struct text *out)
           &metrics->named },
         { "crashhook_naming_failures_total", "Reports that naming jobs gave up.",
           &metrics->naming_failures },
+        { "crashhook_segments_packed_total", "Segments of bodies that were packed.",
+          &metrics->segments },
+        { "crashhook_segment_failures_total",
+          "Attempts to pack or to remove segments that failed.",
+          &metrics->segment_failures },
         { "crashhook_alerts_sent_total", "Alerts that a receiver took.",
           &metrics->alerts_sent },
         { "crashhook_alert_failures_total", "Attempts to tell a receiver that failed.",
@@ -99,4 +105,20 @@ void metrics_write_backlog(const struct store_backlog *backlog, int64_t now_ms,
                       "How long the oldest of them has waited.");
     text_appendf(out, "crashhook_naming_lag_seconds %.3f\n",
                  lag_ms > 0 ? (double)lag_ms / 1000 : 0.0);
+}
+
+void metrics_write_staged(const struct store_staged *staged, int64_t now_ms,
+                          struct text *out)
+{
+    int64_t lag_ms = staged->count != 0 ? now_ms - staged->oldest_ms : 0;
+    write_plain(out, "crashhook_bodies_staged", "gauge",
+                "Bodies that wait to be packed.", (unsigned long long)staged->count);
+    write_metric_head(out, "crashhook_bodies_staged_seconds", "gauge",
+                      "How long the oldest of them has waited.");
+    text_appendf(out, "crashhook_bodies_staged_seconds %.3f\n",
+                 lag_ms > 0 ? (double)lag_ms / 1000 : 0.0);
+    write_plain(out, "crashhook_segments", "gauge", "Segments of bodies.",
+                (unsigned long long)staged->segments);
+    write_plain(out, "crashhook_segment_bytes", "gauge", "Bytes of these.",
+                (unsigned long long)staged->bytes);
 }

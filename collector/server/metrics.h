@@ -21,6 +21,8 @@ struct metrics {
     atomic_uint_least64_t source_bundles;
     atomic_uint_least64_t named; // reports that naming jobs finished
     atomic_uint_least64_t naming_failures;
+    atomic_uint_least64_t segments; // of bodies that were packed
+    atomic_uint_least64_t segment_failures;
     atomic_uint_least64_t alerts_sent;
     atomic_uint_least64_t alert_failures; // reports that they gave up
 };
@@ -32,10 +34,16 @@ void metrics_count(atomic_uint_least64_t *counter);
 void metrics_count_answer(struct metrics *metrics, unsigned status);
 
 struct store_backlog;
+struct store_staged;
 
 // metrics_write_backlog appends how much waits to be named, and for how long.
 void metrics_write_backlog(const struct store_backlog *backlog, int64_t now_ms,
                            struct text *out);
+
+// metrics_write_staged appends how many bodies wait to be packed, and how many segments
+// there are.
+void metrics_write_staged(const struct store_staged *staged, int64_t now_ms,
+                          struct text *out);
 
 // metrics_write appends all counters and the store's totals in Prometheus' text format;
 // totals NULL: the store could not be read.

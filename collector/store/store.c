@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/store/moment.h"
+#include "collector/store/object_store.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_outage.h"
 #include "collector/store/store_schema.h"
@@ -190,6 +191,7 @@ void store_return(struct store *store, struct sql *reader)
 void store_give_up(struct store *store)
 {
     store->given_up = true;
+    object_store_give_up(store->objects);
 }
 
 bool store_gave_up(const struct store *store)

@@ -10,6 +10,7 @@
 #include "collector/store/entry_marks.h"
 #include "collector/store/moment.h"
 #include "collector/store/release_order.h"
+#include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_tally.h"
 #include "report/json_writer.h"
@@ -48,6 +49,7 @@ struct found_group {
 struct batch {
     struct store_upload *uploads;
     size_t count;
+    int64_t body_segment; // of bodies that are not packed yet
     struct planned *planned;
     struct planned **order; // the uploads of this round, by fingerprint
     struct found_group *groups;
@@ -308,7 +310,8 @@ static void queue_session(struct sql *sql, const struct entry *entry)
         sql_queue(sql, STORE_SESSION_ADD, session, 5, NULL, NULL);
 }
 
-static void write_parts(struct sql *sql, const struct planned *planned)
+static void write_parts(struct sql *sql, const struct planned *planned,
+                        int64_t body_segment)
 {
     const struct store_upload *upload = planned->upload;
     const struct entry *entry = upload->entry;
@@ -331,8 +334,9 @@ static void write_parts(struct sql *sql, const struct planned *planned)
     struct sql_value body[] = { sql_number(planned->number),
                                 sql_number(upload->encoding),
                                 sql_bytes(upload->body, upload->body_size),
+                                sql_number(body_segment),
                                 sql_number(entry->received_ms) };
-    sql_queue(sql, STORE_ADD_BODY, body, sql->dialect == SQL_POSTGRES ? 4 : 3, NULL,
+    sql_queue(sql, STORE_ADD_BODY, body, sql->dialect == SQL_POSTGRES ? 5 : 4, NULL,
               NULL);
 }
 
@@ -478,7 +482,7 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
     for (size_t i = 0; i < count; i++) {
         struct planned *planned = batch->order[i];
         memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
-        write_parts(sql, planned);
+        write_parts(sql, planned, batch->body_segment);
         alert_of_new(sql, planned);
         regress_groups(sql, planned);
         keep_first_release(sql, planned);
@@ -521,6 +525,7 @@ enum ch_status store_add(struct store *store, struct store_upload *uploads,
     struct batch batch = {
         .uploads = uploads,
         .count = count,
+        .body_segment = store->objects != NULL ? STORE_BODY_STAGED : STORE_BODY_HERE,
         .planned = calloc(count, sizeof(*batch.planned)),
         .order = calloc(count, sizeof(struct planned *)),
         .groups = calloc(count, sizeof(*batch.groups)),

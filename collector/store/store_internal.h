@@ -114,7 +114,6 @@ enum store_statement {
     STORE_JOB_ADD_KNOWN,
     STORE_JOB_ADD_BUILD,
     STORE_JOB_CLAIM,
-    STORE_JOB_BODY,
     STORE_JOB_DONE,
     STORE_JOB_LATER,
     STORE_JOB_GIVE_UP,
@@ -153,9 +152,14 @@ enum store_statement {
 
 extern const struct sql_statement store_statements[STORE_STATEMENT_COUNT];
 
+struct object_store;
+
 struct store {
-    atomic_bool given_up;    // the collector stops: nothing waits any more
-    bool reading;            // writer only reads, too
+    struct object_store *objects; // that bodies are packed into; NULL: they are not
+    char objects_owner[40];       // this collector, where several pack
+    char objects_id[40];          // the folder of this store among them
+    atomic_bool given_up;         // the collector stops: nothing waits any more
+    bool reading;                 // writer only reads, too
     int file_lock;           // descriptor of the file that keeps others off; -1: none
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/store/moment.h"
+#include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_schema.h"
@@ -23,6 +24,8 @@ struct claim {
 struct claim_reading {
     const struct claim *claim;
     const struct store_naming *naming;
+    bool lost; // its body is nowhere
+    struct store_body_found body;
 };
 
 static void take_claimed(void *context, const struct sql_row *row)
@@ -50,28 +53,56 @@ static enum ch_status claim_jobs(struct sql *sql, void *context)
 
 static void visit_claimed(void *context, const struct sql_row *row)
 {
-    const struct claim_reading *reading = context;
+    struct claim_reading *reading = context;
     struct store_naming naming = *reading->naming;
     naming.received_ms = sql_row_number(row, 0);
-    naming.body.encoding = (enum decode_encoding)sql_row_number(row, 1);
-    naming.body.bytes = sql_row_bytes(row, 2, &naming.body.size);
-    reading->claim->claiming->visit(reading->claim->claiming->context, &naming);
+    store_body_read(row, 1, &reading->body);
+    naming.body = reading->body.body;
+    // What is lost is empty: nobody can read it, and after some tries it is given up.
+    if (!reading->body.away || reading->lost)
+        reading->claim->claiming->visit(reading->claim->claiming->context, &naming);
+}
+
+#define CLAIMED_BODY(condition)                                                        \
+    "SELECT r.received, " STORE_BODY_COLUMNS " FROM reports r JOIN bodies b ON"        \
+    " b.report = r.number" condition STORE_BODY_SEGMENTS " WHERE r.number = ?1"
+
+static enum ch_status query_claimed(struct store *store, struct claim_reading *reading)
+{
+    struct sql_value number = sql_number(reading->naming->report);
+    struct sql *reader = store_borrow(store);
+    const char *text = reader->dialect == SQL_POSTGRES
+                           ? CLAIMED_BODY(" AND b.received = r.received")
+                           : CLAIMED_BODY("");
+    enum ch_status status = sql_query(reader, text, &number, 1, visit_claimed, reading);
+    store_return(store, reader);
+    return status;
+}
+
+// read_claimed_body visits one body; it holds no connection while it is fetched.
+static enum ch_status read_claimed_body(struct store *store,
+                                        struct claim_reading *reading)
+{
+    enum ch_status status = query_claimed(store, reading);
+    for (int i = 0; status == CH_OK && reading->body.away && i < STORE_BODY_LOOKS;
+         i++) {
+        status = store_body_fetch(store, &reading->body);
+        reading->lost = status == CH_ERR_NOT_FOUND && i == STORE_BODY_LOOKS - 1;
+        if (status == CH_OK || status == CH_ERR_NOT_FOUND)
+            status = query_claimed(store, reading);
+    }
+    return status;
 }
 
 // read_claimed visits the bodies of what was claimed.
 static enum ch_status read_claimed(struct store *store, const struct claim *claim)
 {
     enum ch_status status = CH_OK;
-    struct sql *reader = store_borrow(store);
-    const struct sql_statement *text = &store_statements[STORE_JOB_BODY];
     for (size_t i = 0; i < claim->count && status == CH_OK; i++) {
-        struct sql_value number = sql_number(claim->all[i].report);
-        struct claim_reading reading = { claim, &claim->all[i] };
-        status = sql_query(
-            reader, reader->dialect == SQL_POSTGRES ? text->postgres : text->sqlite,
-            &number, 1, visit_claimed, &reading);
+        struct claim_reading reading = { .claim = claim, .naming = &claim->all[i] };
+        status = read_claimed_body(store, &reading);
+        store_body_found_deinit(&reading.body);
     }
-    store_return(store, reader);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/store/moment.h"
+#include "collector/store/store_bodies.h"
 #include "collector/store/store_facet.h"
 #include "collector/store/store_query.h"
 #include "collector/store/store_values.h"
@@ -12,9 +13,10 @@
     " r.environment, r.executable, r.hostname, r.signal, r.revision, r.time,"          \
     " r.received, r.number, r.fingerprint, g.project"
 #define FIND_BODY(condition)                                                           \
-    "SELECT " REPORT_COLUMNS ", b.encoding, b.bytes FROM reports r"                    \
+    "SELECT " REPORT_COLUMNS ", " STORE_BODY_COLUMNS " FROM reports r"                 \
     " JOIN groups g ON g.number = r.group_number"                                      \
-    " JOIN bodies b ON b.report = r.number" condition " WHERE r.id = ?1"
+    " JOIN bodies b ON b.report = r.number" condition STORE_BODY_SEGMENTS              \
+    " WHERE r.id = ?1"
 enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 16 };
 
 #define GROUP_COLUMNS                                                                  \
@@ -340,32 +342,49 @@ struct finding {
     store_body_fn *visit;
     void *context;
     bool found;
+    struct store_body_found body;
 };
 
 static void find_body(void *context, const struct sql_row *row)
 {
     struct finding *finding = context;
     struct store_report report = read_stored_report(row);
-    struct store_body body = {
-        .encoding = (enum decode_encoding)sql_row_number(row, REPORT_COLUMN_COUNT),
-    };
-    body.bytes = sql_row_bytes(row, REPORT_COLUMN_COUNT + 1, &body.size);
     finding->found = true;
-    finding->visit(finding->context, &report, &body);
+    store_body_read(row, REPORT_COLUMN_COUNT, &finding->body);
+    if (!finding->body.away)
+        finding->visit(finding->context, &report, &finding->body.body);
 }
 
-enum ch_status store_find_report(struct store *store, const char *id,
-                                 store_body_fn *visit, void *context)
+static enum ch_status query_body(struct store *store, const char *id,
+                                 struct finding *finding)
 {
-    struct finding finding = { .visit = visit, .context = context };
     struct sql_value value = sql_text(id);
     struct sql *reader = store_borrow(store);
     // With the time of receipt PostgreSQL reads one partition and not all of them.
     const char *text = reader->dialect == SQL_POSTGRES
                            ? FIND_BODY(" AND b.received = r.received")
                            : FIND_BODY("");
-    enum ch_status status = sql_query(reader, text, &value, 1, find_body, &finding);
+    finding->found = false;
+    enum ch_status status = sql_query(reader, text, &value, 1, find_body, finding);
     store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_find_report(struct store *store, const char *id,
+                                 store_body_fn *visit, void *context)
+{
+    struct finding finding = { .visit = visit, .context = context };
+    enum ch_status status = query_body(store, id, &finding);
+    // No connection is kept while a body is fetched from elsewhere.
+    for (int i = 0; status == CH_OK && finding.body.away && i < STORE_BODY_LOOKS; i++) {
+        status = store_body_fetch(store, &finding.body);
+        // Its segment may be gone because the report is.
+        if (status == CH_OK || status == CH_ERR_NOT_FOUND)
+            status = query_body(store, id, &finding);
+    }
+    if (status == CH_OK && finding.found && finding.body.away)
+        status = CH_ERR_IO;
+    store_body_found_deinit(&finding.body);
     return status == CH_OK && !finding.found ? CH_ERR_NOT_FOUND : status;
 }
 

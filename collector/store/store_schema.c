@@ -283,6 +283,25 @@ static const char sqlite_sums[] =
     "CREATE INDEX facets_of_releases ON facets(value, count, last_seen) WHERE kind = "
     "5;";
 
+// Bodies that are packed into segments (store_segments.c): segment is 0 for a body that
+// stays in its row, -1 for one that is to be packed, else the number of the segment
+// that has it. Where nothing is packed, the indexes are empty. object_place is this
+// store's folder among objects, and which collector packs.
+#define SEGMENTS_LAYOUT(NUMBER, STAGED)                                                \
+    "ALTER TABLE bodies ADD COLUMN segment bigint NOT NULL DEFAULT 0;"                 \
+    "ALTER TABLE bodies ADD COLUMN start bigint NOT NULL DEFAULT 0;"                   \
+    "ALTER TABLE bodies ADD COLUMN length bigint NOT NULL DEFAULT 0;"                  \
+    "CREATE INDEX bodies_staged ON bodies(" STAGED ") WHERE segment = -1;"             \
+    "CREATE INDEX bodies_of_segments ON bodies(segment) WHERE segment > 0;"            \
+    "CREATE TABLE segments(number " NUMBER ", name text NOT NULL UNIQUE,"              \
+    " week bigint NOT NULL, size bigint NOT NULL, sum text NOT NULL,"                  \
+    " made bigint NOT NULL);"                                                          \
+    "CREATE TABLE object_place(one bigint PRIMARY KEY, id text NOT NULL,"              \
+    " owner text NOT NULL, until bigint NOT NULL);"
+static const char sqlite_segments[] = SEGMENTS_LAYOUT("INTEGER PRIMARY KEY", "report");
+static const char postgres_segments[] = SEGMENTS_LAYOUT(
+    "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "received, report");
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -291,10 +310,12 @@ static const char sqlite_sums[] =
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
-                     sqlite_people, sweeping, starts_layout, sqlite_sums },
+                     sqlite_people, sweeping, starts_layout, sqlite_sums,
+                     sqlite_segments },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
-                       postgres_people, sweeping, starts_layout, NULL },
+                       postgres_people, sweeping, starts_layout, NULL,
+                       postgres_segments },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

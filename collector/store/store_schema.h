@@ -28,12 +28,13 @@
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
+//   segments   objects that bodies were packed into; object_place: where they are
 #pragma once
 #include "collector/store/sql.h"
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 13
+#define STORE_SCHEMA_VERSION 14
 
 // STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
 #define STORE_SCHEMA_OLDEST 13

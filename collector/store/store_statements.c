@@ -153,10 +153,10 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                          " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(fingerprint, id)"
                          " DO UPDATE SET count = excluded.count",
                          NULL },
-    [STORE_ADD_BODY] = { "INSERT INTO bodies(report, encoding, bytes)"
-                         " VALUES(?1, ?2, ?3)",
-                         "INSERT INTO bodies(report, encoding, bytes, received)"
-                         " VALUES(?1, ?2, ?3, ?4)" },
+    [STORE_ADD_BODY] = { "INSERT INTO bodies(report, encoding, bytes, segment)"
+                         " VALUES(?1, ?2, ?3, ?4)",
+                         "INSERT INTO bodies(report, encoding, bytes, segment,"
+                         " received) VALUES(?1, ?2, ?3, ?4, ?5)" },
     [STORE_REMOVE_TAGS] = WITH_LIST("DELETE FROM tags WHERE report ", ""),
     [STORE_REMOVE_MARKS] = WITH_LIST("DELETE FROM marks WHERE report ", ""),
     [STORE_REMOVE_BODIES] = WITH_LIST("DELETE FROM bodies WHERE report ", ""),
@@ -456,11 +456,6 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                           " IN (SELECT report FROM jobs WHERE until <= ?2 ORDER BY"
                           " rank, report LIMIT ?3 FOR UPDATE SKIP LOCKED)"
                           " RETURNING report, turn, tries" },
-    [STORE_JOB_BODY] = { "SELECT r.received, b.encoding, b.bytes FROM reports r JOIN"
-                         " bodies b ON b.report = r.number WHERE r.number = ?1",
-                         "SELECT r.received, b.encoding, b.bytes FROM reports r JOIN"
-                         " bodies b ON b.report = r.number AND b.received = r.received"
-                         " WHERE r.number = ?1" },
     [STORE_JOB_DONE] = { "DELETE FROM jobs WHERE report = ?1 AND turn = ?2", NULL },
     [STORE_JOB_LATER] = { "UPDATE jobs SET until = ?2, rank = 2, tries = tries - 1"
                           " WHERE report = ?1",

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a body is: in its row, or in a segment that the row refers to. Users: the
+// queries that read bodies.
+#pragma once
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "collector/store/object_store.h"
+#include "collector/store/store_internal.h"
+
+enum {
+    STORE_BODY_HERE = 0,    // in the database, for good
+    STORE_BODY_STAGED = -1, // the same until it is packed; a segment's number is larger
+    STORE_BODY_LOOKS = 3,   // at a body that moves meanwhile
+};
+
+// STORE_BODY_COLUMNS are the columns that store_body_read reads, of bodies b and
+// segments s; STORE_BODY_SEGMENTS joins these.
+#define STORE_BODY_COLUMNS                                                             \
+    "b.encoding, b.bytes, coalesce(s.name, ''), b.start, b.length"
+#define STORE_BODY_SEGMENTS " LEFT JOIN segments s ON s.number = b.segment"
+
+// store_body_found is the body of a row, which may have to be fetched.
+struct store_body_found {
+    struct store_body body; // bytes live as long as the row, or what was fetched
+    bool away;              // it has to be fetched first
+    char name[OBJECT_NAME_SIZE];
+    int64_t start;
+    size_t length;
+    struct text fetched;
+};
+
+// store_body_read reads the columns of a row, from column on. What was fetched for the
+// same reference before is the body then.
+void store_body_read(const struct sql_row *row, int column,
+                     struct store_body_found *found);
+
+// store_body_fetch fetches what is away. CH_ERR_NOT_FOUND: its object is gone.
+CH_CHECKED enum ch_status store_body_fetch(struct store *store,
+                                           struct store_body_found *found);
+void store_body_found_deinit(struct store_body_found *found);
