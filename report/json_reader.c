@@ -55,22 +55,39 @@ static json_t *read_by_jansson(struct span span)
     return json_loadb(span.bytes, span.size, JSON_DECODE_ANY, NULL);
 }
 
+// find_special finds the first byte of a string that needs to be looked at; all others
+// are ASCII that stands for itself. Most of a report is such, so four are tested at
+// once.
+static const char *find_special(const char *at, const char *end)
+{
+    static const bool special[256] = {
+        [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true
+    };
+    const unsigned char *bytes = (const unsigned char *)at;
+    size_t left = (size_t)(end - at);
+    for (; left >= 4; left -= 4, bytes += 4) {
+        if (special[bytes[0]] | special[bytes[1]] | special[bytes[2]] |
+            special[bytes[3]])
+            break;
+    }
+    while (left > 0 && !special[*bytes]) {
+        bytes++;
+        left--;
+    }
+    return (const char *)bytes;
+}
+
 // skip_quoted skips a string and gives what is between its quotes. plain: it has no
 // escapes; those are not judged here.
 static bool skip_quoted(struct reading *reading, struct span *out, bool *plain)
 {
-    // The bytes that need to be looked at; all others are ASCII that stands for itself.
-    static const bool special[256] = {
-        [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true
-    };
     const char *at = reading->at + 1;
     const char *end = reading->end;
     *plain = true;
     for (;;) {
         size_t size = 0;
         uint32_t character;
-        while (at < end && !special[(unsigned char)*at])
-            at++;
+        at = find_special(at, end);
         if (at == end)
             return false;
         if (*at == '"')
@@ -99,25 +116,34 @@ static json_t *read_json_string(struct reading *reading)
                  : read_by_jansson((struct span){ span.bytes - 1, span.size + 2 });
 }
 
-// read_json_number leaves to jansson what is no short integer, and what is no number.
-static json_t *read_json_number(struct reading *reading)
+static bool is_of_number(const struct reading *reading, const char *at)
+{
+    return at < reading->end && memchr("0123456789+-.eE", *at, 15) != NULL;
+}
+
+// read_odd_number has jansson read what is no short integer, or no number.
+static json_t *read_odd_number(struct reading *reading)
 {
     const char *start = reading->at;
-    size_t left = (size_t)(reading->end - start);
-    size_t size = 0;
-    size_t sign = start[0] == '-';
+    while (is_of_number(reading, reading->at))
+        reading->at++;
+    return read_by_jansson((struct span){ start, (size_t)(reading->at - start) });
+}
+
+static json_t *read_json_number(struct reading *reading)
+{
+    const char *digits = reading->at + (*reading->at == '-');
+    const char *at = digits;
     json_int_t value = 0;
-    while (size < left && memchr("0123456789+-.eE", start[size], 15) != NULL)
-        size++;
-    reading->at += size;
-    bool is_short = size > sign && size - sign <= INTEGER_DIGITS &&
-                    (start[sign] != '0' || size - sign == 1);
-    for (size_t i = sign; is_short && i < size; i++) {
-        is_short = start[i] >= '0' && start[i] <= '9';
-        value = value * 10 + (start[i] - '0');
-    }
-    return is_short ? json_integer(sign ? -value : value)
-                    : read_by_jansson((struct span){ start, size });
+    while (at < reading->end && at - digits < INTEGER_DIGITS && *at >= '0' &&
+           *at <= '9')
+        value = value * 10 + (*at++ - '0');
+    if (at == digits || (*digits == '0' && at - digits > 1) ||
+        is_of_number(reading, at))
+        return read_odd_number(reading);
+    bool negative = digits != reading->at;
+    reading->at = at;
+    return json_integer(negative ? -value : value);
 }
 
 static json_t *read_json_word(struct reading *reading)
