@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ingest_load PORT[,PORT] CLIENTS COUNT FILE: sends COUNT reports to the collectors on
-// 127.0.0.1, over CLIENTS connections to each in turn, which wait for each answer
-// before the next report. Each report is FILE with an id of its own. Prints reports per
-// second, the median and the 99th percentile of the answer times, and the CPU time used
-// here.
+// ingest_load PORT[,PORT] CLIENTS COUNT FILE [FIRST MIX GROUPS HOSTS]: sends COUNT
+// reports to the collectors on 127.0.0.1, over CLIENTS connections to each in turn,
+// which wait for each answer before the next report. Each report is FILE with an id of
+// its own. Prints reports per second, the median and the 99th percentile of the answer
+// times, and the CPU time used here.
+//
+// With a mix, ids are numbered from FIRST, and every `group_00000000` and
+// `host_00000000` in FILE gets a number: hosts are all as frequent, groups as MIX says:
+// `zipf`, where the Nth is as frequent as 1/N, or `hot10`, where ten have 90 %.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +26,16 @@
 
 static const char placeholder[] = "00000000-0000-7000-8000-000000000000";
 
-enum { COLLECTORS = 8 };
+static const char group_holder[] = "group_00000000";
+static const char host_holder[] = "host_00000000";
+
+enum { COLLECTORS = 8, HOLES = 64, DIGITS = 8 };
+
+// hole is where a number of a group or a host goes in the body.
+struct hole {
+    size_t offset;
+    bool of_host;
+};
 
 static struct {
     long ports[COLLECTORS];
@@ -30,6 +45,12 @@ static struct {
     char *body;
     size_t size;
     size_t id_offset;
+    long first;
+    const char *mix; // NULL: none
+    double groups;
+    double hosts;
+    struct hole holes[HOLES];
+    size_t hole_count;
     atomic_long next;
     double *seconds; // of every answer
 } load;
@@ -59,6 +80,48 @@ static void read_body(const char *path)
     if (id == NULL)
         die("find the id in the report");
     load.id_offset = (size_t)(id - load.body);
+}
+
+static void find_holes(const char *holder, bool of_host)
+{
+    size_t length = strlen(holder);
+    for (char *at = strstr(load.body, holder); at != NULL && load.hole_count < HOLES;
+         at = strstr(at + length, holder))
+        load.holes[load.hole_count++] =
+            (struct hole){ (size_t)(at - load.body) + length - DIGITS, of_host };
+}
+
+// chance is a number from 0 to 1 that is number's own.
+static double chance(uint64_t number)
+{
+    number = (number + 1) * 0x9e3779b97f4a7c15u;
+    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
+    number = (number ^ (number >> 27)) * 0x94d049bb133111ebu;
+    return (double)((number ^ (number >> 31)) >> 11) / 9007199254740992.0;
+}
+
+// choose_group is the group of a report, the most frequent one first.
+static unsigned long choose_group(uint64_t number)
+{
+    double where = chance(2 * number);
+    if (strcmp(load.mix, "zipf") == 0)
+        return (unsigned long)(pow(load.groups + 1, where)) - 1;
+    return (unsigned long)(where < 0.9 ? where / 0.9 * 10
+                                       : (where - 0.9) / 0.1 * load.groups);
+}
+
+static void fill_holes(char *body, uint64_t number)
+{
+    char group[DIGITS + 13];
+    char host[DIGITS + 13];
+    if (load.mix == NULL)
+        return;
+    (void)snprintf(group, sizeof(group), "%08lu", choose_group(number));
+    (void)snprintf(host, sizeof(host), "%08lu",
+                   (unsigned long)(chance(2 * number + 1) * load.hosts));
+    for (size_t i = 0; i < load.hole_count; i++)
+        memcpy(body + load.holes[i].offset, load.holes[i].of_host ? host : group,
+               DIGITS);
 }
 
 static void read_ports(const char *list)
@@ -124,8 +187,10 @@ static void *run_client(void *context)
     long number;
     while ((number = atomic_fetch_add(&load.next, 1)) < load.count) {
         char digits[16];
-        (void)snprintf(digits, sizeof(digits), "%012lx", (unsigned long)number + 1);
+        (void)snprintf(digits, sizeof(digits), "%012lx",
+                       (unsigned long)(load.first + number) + 1);
         memcpy(request + head_size + load.id_offset + 24, digits, 12);
+        fill_holes(request + head_size, (uint64_t)(load.first + number));
         double began = now();
         send_all(fd, request, (size_t)head_size + load.size);
         read_answer(fd);
@@ -145,7 +210,7 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5)
+    if (argc != 5 && argc != 9)
         return 2;
     long clients = strtol(argv[2], NULL, 10);
     read_ports(argv[1]);
@@ -155,6 +220,14 @@ int main(int argc, char **argv)
     if (load.seconds == NULL || threads == NULL)
         die("allocate");
     read_body(argv[4]);
+    if (argc == 9) {
+        load.first = strtol(argv[5], NULL, 10);
+        load.mix = argv[6];
+        load.groups = strtod(argv[7], NULL);
+        load.hosts = strtod(argv[8], NULL);
+        find_holes(group_holder, false);
+        find_holes(host_holder, true);
+    }
     double began = now();
     for (long i = 0; i < clients; i++) {
         if (pthread_create(&threads[i], NULL, run_client, NULL) != 0)

@@ -13,6 +13,7 @@
 #include "collector/server/naming_batch.h"
 #include "collector/server/symbol_folder.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_rest.h"
 #include "symbolizer/names/guarded_child.h"
 
 enum {
@@ -21,6 +22,9 @@ enum {
     LOOK_MS = 300,     // between two looks into an empty queue
     TROUBLE_MS = 5000, // after the store failed
     TRIES_MAX = 3,
+    BUSY_TIMES = 2,  // as long as a batch took, to rest while reports come
+    RENAMED = 64,    // most reports of a transaction, for which uploads wait
+    RENAMED_REST = 2 // as long as one took, before the next while reports come
 };
 
 struct naming_jobs {
@@ -241,6 +245,20 @@ static enum ch_status keep_places(struct claimed_batch *batch,
     return status;
 }
 
+// rename_some hands over a part of what was found, and lets uploads go before the next.
+static enum ch_status rename_some(struct naming_jobs *jobs, struct store_named *named,
+                                  size_t count, char error[STORE_ERROR_SIZE])
+{
+    int64_t began_ms = guarded_child_now_ms();
+    enum ch_status status = store_rename(jobs->options.store, named, count, error);
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        metrics_count(&jobs->options.metrics->named);
+    if (status == CH_OK && store_is_busy(jobs->options.store))
+        (void)background_pause(&jobs->background,
+                               (int)(guarded_child_now_ms() - began_ms) * RENAMED_REST);
+    return status;
+}
+
 // finish_batch hands over what was found. A report without an answer is claimed again
 // when its lease ends, until it is given up.
 static enum ch_status finish_batch(struct claimed_batch *batch,
@@ -260,12 +278,10 @@ static enum ch_status finish_batch(struct claimed_batch *batch,
             .entry = batch->answered[i] ? &batch->answers[i].entry : NULL,
         };
     }
-    if (count == 0)
-        return CH_OK;
-    enum ch_status status =
-        store_rename(jobs->options.store, batch->named, count, error);
-    for (size_t i = 0; status == CH_OK && i < count; i++)
-        metrics_count(&jobs->options.metrics->named);
+    enum ch_status status = CH_OK;
+    for (size_t at = 0; at < count && status == CH_OK; at += RENAMED)
+        status = rename_some(jobs, &batch->named[at],
+                             count - at < RENAMED ? count - at : RENAMED, error);
     return status;
 }
 
@@ -312,9 +328,10 @@ static void *naming_main(void *context)
            background_pause(&batch->jobs->background, wait_ms)) {
         int64_t began_ms = guarded_child_now_ms();
         wait_ms = work_once(batch);
-        // As long as a batch took, uploads have the store and the processor.
+        // Uploads have the store and the processor most of the time.
         if (wait_ms == 0)
-            wait_ms = (int)(guarded_child_now_ms() - began_ms);
+            wait_ms = (int)(guarded_child_now_ms() - began_ms) *
+                      (store_is_busy(batch->jobs->options.store) ? BUSY_TIMES : 1);
     }
     clear_batch(batch);
     free(batch->answers);

@@ -31,7 +31,7 @@ enum {
     STORE_NOTE_SIZE = 2000, // size of a note, including its NUL
     STORE_ASSIGNEE_SIZE = 120,
     STORE_COMMENT_SIZE = 1500, // of a comment, including its NUL
-    STORE_TRIM_STEP = 128,     // most reports removed in one step of retention
+    STORE_TRIM_STEP = 256,     // most reports removed in one step of retention
     STORE_MOVE_STEP = 128,     // most reports examined in one step of a merge or split
 };
 
