@@ -58,7 +58,7 @@ static void retention_per_group_leaves_the_latest_crashes(void **state)
 
 static void retention_by_size_removes_the_oldest_until_the_rest_fits(void **state)
 {
-    enum { COUNT = 300, BODY = 20000, ROOM = COUNT * BODY / 2 };
+    enum { COUNT = 2 * STORE_TRIM_STEP + 88, BODY = 20000, ROOM = COUNT * BODY / 2 };
     struct fixture *fixture = *state;
     struct store_totals totals = { 0 };
     char body[BODY];
