@@ -219,10 +219,8 @@ void page_groups(struct http_request *request)
     filter_open_only(&filter);
     enum ch_status status = store_count(store, request->who.project, &totals);
     if (status == CH_OK)
-        status = store_count_groups(store, &filter.store, &found);
-    if (status == CH_OK)
-        status =
-            store_list_groups(store, &filter.store, page_group_row_write, &rows, next);
+        status = store_list_counted_groups(store, &filter.store, page_group_row_write,
+                                           &rows, next, &found);
     if (status != CH_OK) {
         api_fail_store(request, status, "group");
         return;

@@ -87,13 +87,25 @@ struct card {
     bool counted;
 };
 
+// list_card lists the groups of a card and, unless out_found is NULL, counts them all.
+static enum ch_status list_card(struct store *store, const struct store_filter *filter,
+                                struct page_group_rows *rows,
+                                char next[STORE_CURSOR_SIZE], int64_t *out_found)
+{
+    if (out_found == NULL)
+        return store_list_groups(store, filter, page_group_line_write, rows, next);
+    return store_list_counted_groups(store, filter, page_group_line_write, rows, next,
+                                     out_found);
+}
+
 static void write_card(struct overview *overview, const struct card *card)
 {
     struct text *out = overview->out;
+    struct text CH_CLEANUP(text_deinit) lines = { 0 };
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
     int64_t found = 0;
-    struct page_group_rows rows = { .out = out, .now_ms = overview->now_ms };
+    struct page_group_rows rows = { .out = &lines, .now_ms = overview->now_ms };
     if (!overview_filter(overview, card->key, card->value, &filter))
         return;
     // Counting the reports of every group that two terms hold for would take long.
@@ -101,9 +113,8 @@ static void write_card(struct overview *overview, const struct card *card)
     bool by_count = card->sort == STORE_SORT_COUNT && narrowed;
     filter.store.sort = by_count ? STORE_SORT_LAST_SEEN : card->sort;
     filter_open_only(&filter);
-    if (card->counted)
-        keep_failure(overview,
-                     store_count_groups(overview->store, &filter.store, &found));
+    keep_failure(overview, list_card(overview->store, &filter.store, &rows, next,
+                                     card->counted ? &found : NULL));
     html_write(out, "<section class=\"card\"><h2>");
     write_filter_link(out, &filter, by_count ? "" : card->sort_parameter);
     html_write(out, "%s", card->heading);
@@ -114,8 +125,7 @@ static void write_card(struct overview *overview, const struct card *card)
     }
     html_write(out, "</a></h2><p class=\"about\">%s</p><ol class=\"leads\">",
                card->about);
-    keep_failure(overview, store_list_groups(overview->store, &filter.store,
-                                             page_group_line_write, &rows, next));
+    text_append(out, lines.bytes, lines.size);
     html_write(out, "</ol>");
     if (rows.count == 0)
         html_write(out, "<p class=\"cut\">None.</p>");

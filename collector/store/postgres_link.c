@@ -98,23 +98,23 @@ void postgres_link_settings(const struct postgres_link *link, bool of_transactio
     const char *local = of_transaction ? "true" : "false";
     int at = snprintf(out, POSTGRES_SETTINGS_SIZE,
                       "SELECT set_config('statement_timeout', '%lld', %s),"
-                      " set_config('%s_read_only', '%s', %s)",
+                      " set_config('%s_read_only', '%s', %s),"
+                      // Compiling a plan takes longer than to run it.
+                      " set_config('jit', 'off', %s)",
                       (long long)link->limit_ms, local,
                       of_transaction ? "transaction" : "default_transaction",
-                      link->reading ? "on" : "off", local);
+                      link->reading ? "on" : "off", local, local);
     if (!link->reading)
         // Writers look rows up by key only. Generic plans are made once, perhaps while
         // the tables are still empty, and must fit when the tables hold millions of
-        // rows: so no sequential scans. A disabled plan node counts as so costly that
-        // the plan would be compiled, which takes longer than to run it: so no JIT. A
-        // collector that was frozen must not keep its locks from others.
+        // rows: so no sequential scans. A collector that was frozen must not keep its
+        // locks from others.
         at += snprintf(out + at, POSTGRES_SETTINGS_SIZE - (size_t)at,
                        ", set_config('synchronous_commit', 'on', %s)"
                        ", set_config('enable_seqscan', 'off', %s)"
-                       ", set_config('jit', 'off', %s)"
                        ", set_config('idle_in_transaction_session_timeout', '15000',"
                        " %s)",
-                       local, local, local, local);
+                       local, local, local);
     if (!of_transaction)
         // The server, too, has to notice that we are gone: the transaction of a
         // connection that was lost keeps its locks until then.

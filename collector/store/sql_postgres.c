@@ -203,6 +203,9 @@ static void postgres_queue(struct sql *sql, unsigned statement,
     struct bound bound;
     bind_postgres_value(&bound, values, count);
     bool sent = enter_pipeline(postgres);
+    if (sent && postgres->link.pooled && postgres->link.reading &&
+        postgres->awaited_count == 0)
+        sent = queue_settings(postgres);
     if (sent && postgres->link.pooled)
         sent = queue_text(postgres, text, &bound, count, &awaited) &&
                (strcmp(text, "BEGIN") != 0 || queue_settings(postgres));

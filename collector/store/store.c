@@ -91,6 +91,7 @@ static enum ch_status open_readers(struct store *store, const char *name,
                                    char reason[SQL_ERROR_SIZE])
 {
     struct sql_options options = { .name = name,
+                                   .statements = store_statements,
                                    .reading = true,
                                    .query_limit_ms = STORE_QUERY_MS,
                                    .abandon = &store->given_up };

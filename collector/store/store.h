@@ -183,10 +183,11 @@ CH_CHECKED enum ch_status store_list_groups(struct store *store,
                                             store_group_fn *visit, void *context,
                                             char next[STORE_CURSOR_SIZE]);
 
-// store_count_groups counts the groups that store_list_groups would visit.
-CH_CHECKED enum ch_status store_count_groups(struct store *store,
-                                             const struct store_filter *filter,
-                                             int64_t *out);
+// store_list_counted_groups does so, and counts all groups that the filter accepts.
+CH_CHECKED enum ch_status
+store_list_counted_groups(struct store *store, const struct store_filter *filter,
+                          store_group_fn *visit, void *context,
+                          char next[STORE_CURSOR_SIZE], int64_t *out_found);
 
 // store_find_group visits the group with that id, or the group that it was merged into,
 // or returns CH_ERR_NOT_FOUND.

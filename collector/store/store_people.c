@@ -191,7 +191,7 @@ static enum ch_status erase_reports(struct sql *sql, void *context)
     text_clear(&erasing->groups);
     store_query_add(&query, "SELECT r.number, r.group_number FROM reports r JOIN groups"
                             " g ON g.number = r.group_number WHERE 1 = 1");
-    store_query_narrow_reports(&query, erasing->filter);
+    store_query_narrow_reports(&query, erasing->filter, false);
     store_query_add_number(&query, " ORDER BY r.number LIMIT ?", STORE_TRIM_STEP);
     enum ch_status status = sql_flush(sql);
     if (status == CH_OK)

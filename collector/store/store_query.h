@@ -27,15 +27,39 @@ void store_query_deinit(struct store_query *query);
 // store_query_add appends SQL without values.
 void store_query_add(struct store_query *query, const char *sql);
 
-// store_query_add_number appends SQL in which every `?` is value.
+// store_query_add_text and store_query_add_number append SQL in which every `?` is
+// value.
+void store_query_add_text(struct store_query *query, const char *sql,
+                          const char *value);
 void store_query_add_number(struct store_query *query, const char *sql, int64_t value);
 
+// store_query_add_equal requires that a column is value.
+void store_query_add_equal(struct store_query *query, const char *column,
+                           const char *value);
+
+// store_query_add_days adds the sum of a group g's reports in the days after from, up
+// to until.
+void store_query_add_days(struct store_query *query, int64_t from, int64_t until);
+
+// store_query_add_group_condition requires that a term that is not of reports holds for
+// the group g.
+void store_query_add_group_condition(struct store_query *query,
+                                     const struct store_term *term);
+
 // store_query_narrow_reports adds a filter's conditions on a report r in a group g, and
-// store_query_narrow_groups its conditions on a group g.
+// store_query_narrow_groups its conditions on a group g. marked says that r
+// is known to be of a group that store_query_narrow_to_marked finds.
 void store_query_narrow_reports(struct store_query *query,
-                                const struct store_filter *filter);
+                                const struct store_filter *filter, bool marked);
 void store_query_narrow_groups(struct store_query *query,
                                const struct store_filter *filter);
+
+// store_query_finds_by_group says whether a filter has terms whose reports are found by
+// the groups that have them, and store_query_narrow_to_marked keeps the groups g that
+// have them all.
+bool store_query_finds_by_group(const struct store_filter *filter);
+void store_query_narrow_to_marked(struct store_query *query,
+                                  const struct store_filter *filter);
 
 // store_query_add_order adds the expression that a listing of groups g is ordered by.
 void store_query_add_order(struct store_query *query,

@@ -35,7 +35,9 @@ enum {
     GROUP_UNTIL_TIME,
     GROUP_VERSION,
     GROUP_PROJECT,
-    GROUP_PLACE
+    GROUP_PLACE,
+    GROUP_FILTERED, // with PostgreSQL alone
+    GROUP_FOUND
 };
 
 // listing passes on at most limit rows; one row more says that there is another page.
@@ -47,6 +49,7 @@ struct listing {
     void *context;
     size_t limit;
     size_t count;
+    int64_t found;      // all groups that match, where each row says it
     int64_t last_place; // in the order of the listing
     int64_t last_number;
     char *next;
@@ -95,16 +98,57 @@ static void list_report(void *context, const struct sql_row *row)
     listing->visit_report(listing->context, &report);
 }
 
-enum ch_status store_list_reports(struct store *store,
-                                  const struct store_filter *filter,
-                                  store_report_fn *visit, void *context,
-                                  char next[STORE_CURSOR_SIZE])
+// marked_groups is the groups that have what a list of reports is narrowed to.
+struct marked_groups {
+    struct text list;
+    size_t count;
+    int64_t reports; // that they have together
+};
+
+enum {
+    MARKED_GROUPS_MAX = 10000,
+    FEW_REPORTS = 5000, // are sorted; of more, the newest are looked for by their time
+};
+
+static void take_marked(void *context, const struct sql_row *row)
+{
+    struct marked_groups *marked = context;
+    store_list_append(&marked->list, sql_row_number(row, 0));
+    marked->reports += sql_row_number(row, 1);
+    marked->count++;
+}
+
+// find_marked finds the groups first: PostgreSQL cannot know how many reports have a
+// function, and would choose between reading those of all its groups and reading all by
+// their time as if they were very many.
+static enum ch_status find_marked(struct sql *sql, const struct store_filter *filter,
+                                  struct marked_groups *out)
 {
     CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = store->writer->dialect };
+    struct store_query query = { .dialect = sql->dialect };
+    store_query_add(&query, "SELECT g.number, g.kept FROM groups g WHERE 1 = 1");
+    store_query_narrow_to_marked(&query, filter);
+    store_query_add_number(&query, " LIMIT ?", MARKED_GROUPS_MAX + 1);
+    return store_query_run(&query, sql, take_marked, out);
+}
+
+// list_reports runs the query of a list; marked is NULL, or the groups that were found.
+static enum ch_status list_reports(struct sql *sql, const struct store_filter *filter,
+                                   struct marked_groups *marked,
+                                   struct listing *listing)
+{
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = sql->dialect };
+    bool few = marked != NULL && marked->reports <= FEW_REPORTS;
     store_query_add(&query, "SELECT " REPORT_COLUMNS " FROM reports r"
                             " JOIN groups g ON g.number = r.group_number WHERE 1 = 1");
-    store_query_narrow_reports(&query, filter);
+    // An expression keeps the index of that column from being used.
+    if (marked != NULL)
+        store_query_add_text(&query,
+                             few ? " AND r.group_number = ANY(CAST(? AS bigint[]))"
+                                 : " AND r.group_number + 0 = ANY(CAST(? AS bigint[]))",
+                             store_list_end(sql, &marked->list).text);
+    store_query_narrow_reports(&query, filter, marked != NULL);
     struct store_cursor after;
     enum ch_status status =
         filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
@@ -114,15 +158,32 @@ enum ch_status store_list_reports(struct store *store,
         store_query_add_number(&query, " AND (r.time, r.number) < (?", after.place);
         store_query_add_number(&query, ", ?)", after.number);
     }
-    store_query_add_number(&query, " ORDER BY r.time DESC, r.number DESC LIMIT ?",
+    store_query_add_number(&query,
+                           few ? " ORDER BY r.time + 0 DESC, r.number DESC LIMIT ?"
+                               : " ORDER BY r.time DESC, r.number DESC LIMIT ?",
                            (int64_t)filter->limit + 1);
+    return store_query_run(&query, sql, list_report, listing);
+}
+
+enum ch_status store_list_reports(struct store *store,
+                                  const struct store_filter *filter,
+                                  store_report_fn *visit, void *context,
+                                  char next[STORE_CURSOR_SIZE])
+{
+    struct marked_groups marked = { 0 };
     next[0] = 0;
     struct listing listing = {
         .visit_report = visit, .context = context, .limit = filter->limit, .next = next
     };
     struct sql *reader = store_borrow(store);
-    status = store_query_run(&query, reader, list_report, &listing);
+    bool by_group = reader->dialect == SQL_POSTGRES && filter->group == NULL &&
+                    store_query_finds_by_group(filter);
+    enum ch_status status = by_group ? find_marked(reader, filter, &marked) : CH_OK;
+    by_group = by_group && marked.count <= MARKED_GROUPS_MAX;
+    if (status == CH_OK && (!by_group || marked.count != 0))
+        status = list_reports(reader, filter, by_group ? &marked : NULL, &listing);
     store_return(store, reader);
+    text_deinit(&marked.list);
     return status;
 }
 
@@ -163,7 +224,8 @@ static void take_day(void *context, const struct sql_row *row)
 }
 
 // count_filtered counts the reports of a group that the filter accepts.
-static enum ch_status count_filtered(const struct listing *listing, int64_t number,
+static enum ch_status count_filtered(const struct listing *listing,
+                                     const struct sql_row *row, int64_t number,
                                      struct store_group *group)
 {
     CH_CLEANUP(store_query_deinit)
@@ -171,6 +233,12 @@ static enum ch_status count_filtered(const struct listing *listing, int64_t numb
     group->filtered_count = group->count;
     if (listing->filter == NULL || !store_query_counts(listing->filter))
         return CH_OK;
+    bool placed = listing->filter->sort == STORE_SORT_COUNT;
+    if (placed || query.dialect == SQL_POSTGRES) {
+        group->filtered_count =
+            sql_row_number(row, placed ? GROUP_PLACE : GROUP_FILTERED);
+        return CH_OK;
+    }
     store_query_add(&query, "SELECT ");
     store_query_add_count(&query, listing->filter);
     store_query_add_number(&query, " FROM groups g WHERE g.number = ?", number);
@@ -183,34 +251,19 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
 {
     struct sql *sql = listing->sql;
     out->group.trend_day = moment_now() / MOMENT_DAY_MS;
-    struct sql_value values[] = { sql_number(number), sql_number(STORE_RELEASES),
-                                  sql_number(STORE_PROGRAMS) };
-    enum ch_status status = sql_query(
-        sql,
-        "SELECT kind, value, count FROM (SELECT kind, value, count FROM facets"
-        " WHERE group_number = ?1 AND kind = 5 ORDER BY last_seen DESC, value DESC"
-        " LIMIT ?2) releases UNION ALL SELECT kind, value, count FROM (SELECT kind,"
-        " value, count FROM facets WHERE group_number = ?1 AND kind = 3"
-        " ORDER BY count DESC, value LIMIT ?3) programs",
-        values, 3, take_facet, out);
+    const struct sql_value facets[] = { sql_number(number), sql_number(STORE_RELEASES),
+                                        sql_number(STORE_PROGRAMS) };
+    const struct sql_value id = sql_text(out->group.id);
+    const struct sql_value days[] = {
+        sql_number(number), sql_number(out->group.trend_day - STORE_TREND_DAYS)
+    };
+    sql_queue(sql, STORE_READ_FACETS, facets, 3, take_facet, out);
+    sql_queue(sql, STORE_READ_HELD, &id, 1, sql_take_number, &out->group.held_back);
+    sql_queue(sql, STORE_READ_DAYS, days, 2, take_day, &out->group);
+    enum ch_status status = sql_flush(sql);
     if (status != CH_OK)
-        return status;
-    struct sql_value id = sql_text(out->group.id);
-    status = sql_query(sql,
-                       "SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM held_back"
-                       " WHERE fingerprint = ?1 OR fingerprint IN (SELECT fingerprint"
-                       " FROM merged WHERE target = ?1) OR fingerprint IN (SELECT"
-                       " fingerprint FROM keys WHERE target = ?1 OR target IN (SELECT"
-                       " fingerprint FROM merged WHERE target = ?1))",
-                       &id, 1, sql_take_number, &out->group.held_back);
-    if (status != CH_OK)
-        return status;
-    values[1] = sql_number(out->group.trend_day - STORE_TREND_DAYS);
-    status = sql_query(sql,
-                       "SELECT day, count FROM group_days WHERE group_number = ?1"
-                       " AND day > ?2",
-                       values, 2, take_day, &out->group);
-    return status == CH_OK ? count_filtered(listing, number, &out->group) : status;
+        sql_rollback(sql);
+    return status;
 }
 
 // read_release reads the release of a decision.
@@ -223,6 +276,8 @@ static const char *read_release(const struct sql_row *row, int column)
 static void list_group(void *context, const struct sql_row *row)
 {
     struct listing *listing = context;
+    if (listing->filter != NULL && listing->sql->dialect == SQL_POSTGRES)
+        listing->found = sql_row_number(row, GROUP_FOUND);
     if (!takes_row(listing))
         return;
     struct gathered
@@ -256,6 +311,8 @@ static void list_group(void *context, const struct sql_row *row)
     listing->last_number = sql_row_number(row, GROUP_NUMBER);
     // A group without its trend is better than no group.
     enum ch_status status = gather_rows(listing, listing->last_number, &gathered);
+    if (status == CH_OK)
+        status = count_filtered(listing, row, listing->last_number, &gathered.group);
     (void)status;
     listing->visit_group(listing->context, &gathered.group);
 }
@@ -273,14 +330,42 @@ static enum ch_status run_group_query(struct store *store,
 }
 
 // GROUPS_LISTED leaves out groups whose reports are being moved into another one.
-#define GROUPS_LISTED                                                                  \
-    " FROM groups g WHERE g.number NOT IN (SELECT source FROM moves WHERE"             \
+#define GROUPS_LISTED_OF(groups)                                                       \
+    " FROM " groups " g WHERE g.number NOT IN (SELECT source FROM moves WHERE"         \
     " fingerprint = '')"
+#define GROUPS_LISTED GROUPS_LISTED_OF("groups")
 
-enum ch_status store_list_groups(struct store *store, const struct store_filter *filter,
-                                 store_group_fn *visit, void *context,
-                                 char next[STORE_CURSOR_SIZE])
+// add_group_columns adds what is selected of each group. PostgreSQL plans each query
+// anew, and reads all groups that match for any page of them: there the same query
+// counts the reports of the groups that are shown, and with found all groups.
+static void add_group_columns(struct store_query *query,
+                              const struct store_filter *filter, bool found)
 {
+    store_query_add(query, "SELECT " GROUP_COLUMNS ", ");
+    store_query_add_order(query, filter);
+    store_query_add(query, " AS place");
+    if (query->dialect == SQL_POSTGRES) {
+        store_query_add(query, ", ");
+        if (filter->sort == STORE_SORT_COUNT)
+            store_query_add(query, "0");
+        else
+            store_query_add_count(query, filter);
+        store_query_add(query, found ? ", count(*) OVER ()" : ", 0");
+    }
+    // Sorted first, they are looked at up to the end of the page alone.
+    bool sorted = query->dialect == SQL_POSTGRES && !found &&
+                  filter->sort == STORE_SORT_MACHINES && store_query_counts(filter);
+    store_query_add(
+        query, sorted ? GROUPS_LISTED_OF("(SELECT * FROM groups ORDER BY machines DESC,"
+                                         " number DESC OFFSET 0)")
+                      : GROUPS_LISTED);
+    store_query_narrow_groups(query, filter);
+}
+
+static enum ch_status list_groups(struct store *store, struct listing *listing,
+                                  bool found)
+{
+    const struct store_filter *filter = listing->filter;
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = store->writer->dialect };
     struct store_cursor after;
@@ -288,10 +373,7 @@ enum ch_status store_list_groups(struct store *store, const struct store_filter 
         filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
     if (status != CH_OK)
         return status;
-    store_query_add(&query, "SELECT " GROUP_COLUMNS ", ");
-    store_query_add_order(&query, filter);
-    store_query_add(&query, " AS place" GROUPS_LISTED);
-    store_query_narrow_groups(&query, filter);
+    add_group_columns(&query, filter, found);
     if (filter->cursor != NULL) {
         store_query_add(&query, " AND (");
         store_query_add_order(&query, filter);
@@ -300,16 +382,23 @@ enum ch_status store_list_groups(struct store *store, const struct store_filter 
     }
     store_query_add_number(&query, " ORDER BY place DESC, g.number DESC LIMIT ?",
                            (int64_t)filter->limit + 1);
+    return run_group_query(store, &query, listing);
+}
+
+enum ch_status store_list_groups(struct store *store, const struct store_filter *filter,
+                                 store_group_fn *visit, void *context,
+                                 char next[STORE_CURSOR_SIZE])
+{
     struct listing listing = { .filter = filter,
                                .visit_group = visit,
                                .context = context,
                                .limit = filter->limit,
                                .next = next };
-    return run_group_query(store, &query, &listing);
+    return list_groups(store, &listing, false);
 }
 
-enum ch_status store_count_groups(struct store *store,
-                                  const struct store_filter *filter, int64_t *out)
+static enum ch_status count_groups(struct store *store,
+                                   const struct store_filter *filter, int64_t *out)
 {
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = store->writer->dialect };
@@ -318,6 +407,27 @@ enum ch_status store_count_groups(struct store *store,
     struct sql *reader = store_borrow(store);
     enum ch_status status = store_query_run(&query, reader, sql_take_number, out);
     store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_list_counted_groups(struct store *store,
+                                         const struct store_filter *filter,
+                                         store_group_fn *visit, void *context,
+                                         char next[STORE_CURSOR_SIZE],
+                                         int64_t *out_found)
+{
+    struct listing listing = { .filter = filter,
+                               .visit_group = visit,
+                               .context = context,
+                               .limit = filter->limit,
+                               .next = next };
+    // The rows of a later page would count those from there on.
+    bool in_rows = store->writer->dialect == SQL_POSTGRES && filter->cursor == NULL;
+    enum ch_status status = list_groups(store, &listing, in_rows);
+    if (status == CH_OK && !in_rows)
+        return count_groups(store, filter, out_found);
+    if (status == CH_OK)
+        *out_found = listing.found;
     return status;
 }
 

@@ -302,6 +302,14 @@ static const char sqlite_segments[] = SEGMENTS_LAYOUT("INTEGER PRIMARY KEY", "re
 static const char postgres_segments[] = SEGMENTS_LAYOUT(
     "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "received, report");
 
+// Several terms of a filter hold for one report where its group's entries in this index
+// say so: reading the rows of the reports took ten times as long.
+static const char postgres_columns[] =
+    "CREATE INDEX reports_by_columns ON reports(group_number, time, number)"
+    " INCLUDE (release, environment, hostname, signal_name);"
+    "DROP INDEX IF EXISTS reports_by_group;"
+    "ALTER INDEX reports_by_columns RENAME TO reports_by_group;";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -311,11 +319,11 @@ static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
                      sqlite_people, sweeping, starts_layout, sqlite_sums,
-                     sqlite_segments },
+                     sqlite_segments, NULL },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
                        postgres_people, sweeping, starts_layout, NULL,
-                       postgres_segments },
+                       postgres_segments, postgres_columns },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -12,6 +12,12 @@
         before LISTED_SQLITE after, before LISTED_POSTGRES after                       \
     }
 
+// BOTH is a statement that both dialects have.
+#define BOTH(...)                                                                      \
+    {                                                                                  \
+        __VA_ARGS__, NULL                                                              \
+    }
+
 #define EARLIER(column)                                                                \
     column " = CASE WHEN excluded." column " < groups." column                         \
            " THEN excluded." column " ELSE groups." column " END"
@@ -72,29 +78,30 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                             " FOR UPDATE OF r" },
     // A group is created with the decision of the group ?9, where there is such: its
     // reports belonged there, or would have.
-    [STORE_GAIN_GROUP] = { "INSERT INTO groups(fingerprint, title, summary, signal,"
-                           " count, kept, first_seen, last_seen, stack, status,"
-                           " status_release, status_time, note, assignee, project)"
-                           " SELECT"
-                           " coalesce((SELECT target FROM merged WHERE fingerprint ="
-                           " ?1), ?1), CAST(?2 AS text), CAST(?3 AS text),"
-                           " CAST(?4 AS bigint), CAST(?5 AS bigint),"
-                           " CAST(?5 AS bigint), CAST(?6 AS bigint),"
-                           " CAST(?7 AS bigint), CAST(?8 AS text),"
-                           " coalesce(d.status, 'open'), coalesce(d.status_release,"
-                           " ''), coalesce(d.status_time, 0), coalesce(d.note, ''),"
-                           " coalesce(d.assignee, ''), CAST(?10 AS text) FROM (SELECT"
-                           " 1 AS one) o"
-                           " LEFT JOIN groups d ON d.fingerprint = coalesce((SELECT"
-                           " target FROM merged WHERE fingerprint = ?9), ?9)"
-                           " WHERE o.one = 1"
-                           " ON CONFLICT(fingerprint) DO UPDATE SET"
-                           " count = groups.count + excluded.count,"
-                           " kept = groups.kept + excluded.kept, " OF_NEWEST("title") ", " OF_NEWEST(
-                               "summary") ", " OF_NEWEST("stack") ", " EARLIER("first_"
-                                                                               "seen") ", " LATER("last_seen")
-                               GROUP_FOUND,
-                           NULL },
+    [STORE_GAIN_GROUP] = BOTH(
+        "INSERT INTO groups(fingerprint, title, summary, signal,"
+        " count, kept, first_seen, last_seen, stack, status,"
+        " status_release, status_time, note, assignee, project)"
+        " SELECT"
+        " coalesce((SELECT target FROM merged WHERE fingerprint ="
+        " ?1), ?1), CAST(?2 AS text), CAST(?3 AS text),"
+        " CAST(?4 AS bigint), CAST(?5 AS bigint),"
+        " CAST(?5 AS bigint), CAST(?6 AS bigint),"
+        " CAST(?7 AS bigint), CAST(?8 AS text),"
+        " coalesce(d.status, 'open'), coalesce(d.status_release,"
+        " ''), coalesce(d.status_time, 0), coalesce(d.note, ''),"
+        " coalesce(d.assignee, ''), CAST(?10 AS text) FROM (SELECT"
+        " 1 AS one) o"
+        " LEFT JOIN groups d ON d.fingerprint = coalesce((SELECT"
+        " target FROM merged WHERE fingerprint = ?9), ?9)"
+        " WHERE o.one = 1"
+        " ON CONFLICT(fingerprint) DO UPDATE SET"
+        " count = groups.count + excluded.count,"
+        " kept = groups.kept + excluded.kept, " OF_NEWEST("title") ", " OF_NEWEST(
+            "summary") ", " OF_NEWEST("stack") ", " EARLIER("first_"
+                                                            "seen") ", " LATER("last_"
+                                                                               "seen")
+            GROUP_FOUND),
     [STORE_SET_FIRST_RELEASE] = { "UPDATE groups SET first_release = ?2"
                                   " WHERE number = ?1",
                                   NULL },
@@ -224,34 +231,27 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
 
     // In the next three ?1 is the number of the group that ends and ?2 of the one that
     // stays.
-    [STORE_MERGE_FIGURES] = { "UPDATE groups SET count = groups.count + s.count,"
-                              " kept = groups.kept + s.kept, first_seen = CASE WHEN"
-                              " s.first_seen < groups.first_seen THEN s.first_seen"
-                              " ELSE groups.first_seen END, last_seen = CASE WHEN"
-                              " s.last_seen > groups.last_seen THEN s.last_seen"
-                              " ELSE groups.last_seen END, first_release = CASE"
-                              " WHEN s.first_release <> '' AND s.first_seen <"
-                              " groups.first_seen THEN s.first_release"
-                              " ELSE groups.first_release END"
-                              " FROM (SELECT * FROM groups"
-                              " WHERE number = ?1) s WHERE groups.number = ?2",
-                              NULL },
+    [STORE_MERGE_FIGURES] = BOTH(
+        "UPDATE groups SET count = groups.count + s.count, kept = groups.kept +"
+        " s.kept, first_seen = CASE WHEN s.first_seen < groups.first_seen THEN"
+        " s.first_seen ELSE groups.first_seen END, last_seen = CASE WHEN s.last_seen"
+        " > groups.last_seen THEN s.last_seen ELSE groups.last_seen END,"
+        " first_release = CASE WHEN s.first_release <> '' AND s.first_seen <"
+        " groups.first_seen THEN s.first_release ELSE groups.first_release END FROM"
+        " (SELECT * FROM groups WHERE number = ?1) s WHERE groups.number = ?2"),
     [STORE_MERGE_DAYS] = { "INSERT INTO group_days(group_number, day, count) SELECT"
                            " CAST(?2 AS bigint), day, count FROM group_days WHERE"
                            " group_number = ?1 AND count > 0 ON CONFLICT(group_number, "
                            "day)"
                            " DO UPDATE SET count = group_days.count + excluded.count",
                            NULL },
-    [STORE_MERGE_FACETS] = { "INSERT INTO facets(group_number, kind, value, count,"
-                             " last_seen) SELECT CAST(?2 AS bigint), kind, value, "
-                             "count,"
-                             " last_seen FROM facets WHERE group_number = ?1"
-                             " AND count > 0"
-                             " ON CONFLICT(group_number, kind, value) DO UPDATE SET"
-                             " count = facets.count + excluded.count, last_seen = CASE"
-                             " WHEN excluded.last_seen > facets.last_seen THEN"
-                             " excluded.last_seen ELSE facets.last_seen END",
-                             NULL },
+    [STORE_MERGE_FACETS] = BOTH(
+        "INSERT INTO facets(group_number, kind, value, count, last_seen) SELECT"
+        " CAST(?2 AS bigint), kind, value, count, last_seen FROM facets WHERE"
+        " group_number = ?1 AND count > 0 ON CONFLICT(group_number, kind, value) DO"
+        " UPDATE SET count = facets.count + excluded.count, last_seen = CASE WHEN"
+        " excluded.last_seen > facets.last_seen THEN excluded.last_seen ELSE"
+        " facets.last_seen END"),
     // In the next two ?1 and ?2 are their fingerprints.
     [STORE_MERGE_FORWARD] = { "UPDATE merged SET target = ?2 WHERE target = ?1", NULL },
     [STORE_MERGE_REMEMBER] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)",
@@ -270,15 +270,13 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                           " group_number = ?1 AND (time, number) > (CAST(?2 AS bigint),"
                           " CAST(?3 AS bigint)) ORDER BY time, number LIMIT ?4",
                           NULL },
-    [STORE_MOVE_OWN] = { "INSERT INTO groups(fingerprint, title, summary, signal, "
-                         "count,"
-                         " kept, first_seen, last_seen, first_release, project)"
-                         " SELECT fingerprint, title, summary, signal, 0, 0, time,"
-                         " time, release, coalesce((SELECT project FROM groups g"
-                         " WHERE g.number = reports.group_number), '') FROM reports"
-                         " WHERE number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET"
-                         " count = groups.count RETURNING number",
-                         NULL },
+    [STORE_MOVE_OWN] = BOTH(
+        "INSERT INTO groups(fingerprint, title, summary, signal, count, kept,"
+        " first_seen, last_seen, first_release, project) SELECT fingerprint, title,"
+        " summary, signal, 0, 0, time, time, release, coalesce((SELECT project FROM"
+        " groups g WHERE g.number = reports.group_number), '') FROM reports WHERE"
+        " number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET count = groups.count"
+        " RETURNING number"),
     [STORE_MOVE_DROP_FACETS] = { "DELETE FROM facets WHERE count <= 0 AND"
                                  " (group_number, kind, value) IN (SELECT"
                                  " group_number, kind, value FROM"
@@ -391,28 +389,24 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_RENAME_MERGE] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)"
                              " ON CONFLICT(fingerprint) DO NOTHING",
                              NULL },
-    [STORE_RENAME_MOVE] = { "INSERT INTO moves(source, target, fingerprint, time, last)"
-                            " SELECT s.number, t.number, '', -1, 0 FROM groups s,"
-                            " groups t WHERE s.fingerprint = ?1 AND t.fingerprint = ?2"
-                            " AND NOT EXISTS(SELECT 1 FROM moves m WHERE m.source ="
-                            " s.number)",
-                            NULL },
-    [STORE_RENAME_REPORT] = { "UPDATE reports SET group_number = ?2, fingerprint1 ="
-                              " CASE WHEN fingerprint1 <> '' THEN fingerprint1 WHEN ?4"
-                              " <> '' THEN ?4 ELSE fingerprint END, fingerprint = ?3,"
-                              " title = ?5, summary = ?6 WHERE number = ?1",
-                              NULL },
-    [STORE_RENAME_GROUP] = { "UPDATE groups SET title = ?2, summary = ?3, stack = ?4"
-                             " WHERE number = ?1 AND last_seen <= ?5",
-                             NULL },
-    [STORE_RENAME_DECISION] = { "SELECT number, fingerprint, title, status,"
-                                " status_release, status_time, note, assignee FROM"
-                                " groups WHERE number = ?1",
-                                NULL },
-    [STORE_RENAME_DECIDE] = { "UPDATE groups SET status = ?2, status_release = ?3,"
-                              " status_time = ?4, note = ?5, assignee = ?6"
-                              " WHERE number = ?1",
-                              NULL },
+    [STORE_RENAME_MOVE] = BOTH(
+        "INSERT INTO moves(source, target, fingerprint, time, last) SELECT s.number,"
+        " t.number, '', -1, 0 FROM groups s, groups t WHERE s.fingerprint = ?1 AND"
+        " t.fingerprint = ?2 AND NOT EXISTS(SELECT 1 FROM moves m WHERE m.source ="
+        " s.number)"),
+    [STORE_RENAME_REPORT] = BOTH(
+        "UPDATE reports SET group_number = ?2, fingerprint1 = CASE WHEN fingerprint1"
+        " <> '' THEN fingerprint1 WHEN ?4 <> '' THEN ?4 ELSE fingerprint END,"
+        " fingerprint = ?3, title = ?5, summary = ?6 WHERE number = ?1"),
+    [STORE_RENAME_GROUP] = BOTH(
+        "UPDATE groups SET title = ?2, summary = ?3, stack = ?4 WHERE number = ?1 AND"
+        " last_seen <= ?5"),
+    [STORE_RENAME_DECISION] =
+        BOTH("SELECT number, fingerprint, title, status, status_release, status_time,"
+             " note, assignee FROM groups WHERE number = ?1"),
+    [STORE_RENAME_DECIDE] = BOTH(
+        "UPDATE groups SET status = ?2, status_release = ?3, status_time = ?4, note ="
+        " ?5, assignee = ?6 WHERE number = ?1"),
     [STORE_RENAME_LEFT] = { "SELECT kept FROM groups WHERE number = ?1", NULL },
     // While removed reports are counted, when the first was seen is known from before.
     [STORE_RENAME_SEEN] = WITH_LIST(
@@ -426,25 +420,23 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                                " release <> '' ORDER BY time, number LIMIT 1),"
                                " first_release) WHERE number = ?1",
                                NULL },
-    [STORE_HISTORY_ADD] = { "INSERT INTO history(group_id, time, kind, other, detail,"
-                            " count) VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT("
-                            "group_id, kind, other, detail) DO UPDATE SET count ="
-                            " history.count + excluded.count, time = excluded.time",
-                            NULL },
-    [STORE_HISTORY_FORWARD] = { "UPDATE history SET group_id = ?2 WHERE group_id = ?1"
-                                " AND NOT EXISTS(SELECT 1 FROM history h WHERE"
-                                " h.group_id = ?2 AND h.kind = history.kind AND h.other"
-                                " = history.other AND h.detail = history.detail)",
-                                NULL },
+    [STORE_HISTORY_ADD] = BOTH(
+        "INSERT INTO history(group_id, time, kind, other, detail, count) VALUES(?1,"
+        " ?2, ?3, ?4, ?5, ?6) ON CONFLICT(group_id, kind, other, detail) DO UPDATE"
+        " SET count = history.count + excluded.count, time = excluded.time"),
+    [STORE_HISTORY_FORWARD] = BOTH(
+        "UPDATE history SET group_id = ?2 WHERE group_id = ?1 AND NOT EXISTS(SELECT 1"
+        " FROM history h WHERE h.group_id = ?2 AND h.kind = history.kind AND h.other"
+        " = history.other AND h.detail = history.detail)"),
 
     [STORE_JOB_ADD] = { "INSERT INTO jobs(report, rank, queued, until, tries, turn)"
                         " VALUES(?1, 0, ?2, 0, 0, 0)" JOB_AGAIN,
                         NULL },
     // The debug file of a build may have come since its report was read.
-    [STORE_JOB_ADD_KNOWN] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
-                              " turn) SELECT CAST(?1 AS bigint), 0, CAST(?2 AS bigint),"
-                              " 0, 0, 0 FROM symbols WHERE build = ?3" JOB_AGAIN,
-                              NULL },
+    [STORE_JOB_ADD_KNOWN] =
+        BOTH("INSERT INTO jobs(report, rank, queued, until, tries,"
+             " turn) SELECT CAST(?1 AS bigint), 0, CAST(?2 AS bigint),"
+             " 0, 0, 0 FROM symbols WHERE build = ?3" JOB_AGAIN),
     [STORE_JOB_ADD_BUILD] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
                               " turn) SELECT report, 0, CAST(?2 AS bigint), 0, 0, 0"
                               " FROM nameless WHERE build = ?1" JOB_AGAIN,
@@ -464,11 +456,10 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_JOB_GIVE_UP] = { "UPDATE jobs SET until = " STORE_NEVER
                             " WHERE report = ?1 AND turn = ?2",
                             NULL },
-    [STORE_JOB_ADD_SEEN] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
-                             " turn) SELECT number, 0, CAST(?2 AS bigint), 0, 0, 0"
-                             " FROM reports WHERE id = ?1 ON CONFLICT(report) DO"
-                             " NOTHING",
-                             NULL },
+    [STORE_JOB_ADD_SEEN] = BOTH(
+        "INSERT INTO jobs(report, rank, queued, until, tries, turn) SELECT number, 0,"
+        " CAST(?2 AS bigint), 0, 0, 0 FROM reports WHERE id = ?1 ON CONFLICT(report)"
+        " DO NOTHING"),
     [STORE_PLACE_ADD] = { "INSERT INTO places(build, place, frames) SELECT"
                           " CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text)"
                           " WHERE NOT EXISTS(SELECT 1 FROM symbols WHERE build = ?1"
@@ -489,14 +480,12 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                              " ON CONFLICT(build, report) DO NOTHING",
                              NULL },
     // Times increase from file to file, whatever the clocks of several collectors say.
-    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time, project, sender) SELECT"
-                            " CAST(?1 AS text), CASE WHEN CAST(?2 AS bigint) > last"
-                            " THEN CAST(?2 AS bigint) ELSE last + 1 END,"
-                            " CAST(?3 AS text), CAST(?4 AS text) FROM (SELECT"
-                            " coalesce(max(time), 0) AS last FROM symbols) s"
-                            " WHERE 1 = 1"
-                            " ON CONFLICT(build) DO UPDATE SET time = excluded.time",
-                            NULL },
+    [STORE_SYMBOLS_ADD] = BOTH(
+        "INSERT INTO symbols(build, time, project, sender) SELECT CAST(?1 AS text),"
+        " CASE WHEN CAST(?2 AS bigint) > last THEN CAST(?2 AS bigint) ELSE last + 1"
+        " END, CAST(?3 AS text), CAST(?4 AS text) FROM (SELECT coalesce(max(time), 0)"
+        " AS last FROM symbols) s WHERE 1 = 1 ON CONFLICT(build) DO UPDATE SET time ="
+        " excluded.time"),
     [STORE_REMOVE_JOBS] = WITH_LIST("DELETE FROM jobs WHERE report ", ""),
     [STORE_REMOVE_NAMELESS] = WITH_LIST("DELETE FROM nameless WHERE report ", ""),
 
@@ -518,54 +507,60 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                             " VALUES(?1, ?2, ?3) ON CONFLICT(project, id) DO NOTHING"
                             " RETURNING day",
                             NULL },
-    [STORE_START_DAY] = { "INSERT INTO start_days(project, release, hostname, day,"
-                          " begun, ended) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-                          " ON CONFLICT(project, release, hostname, day) DO UPDATE SET"
-                          " begun = start_days.begun + excluded.begun,"
-                          " ended = start_days.ended + excluded.ended",
-                          NULL },
+    [STORE_START_DAY] = BOTH(
+        "INSERT INTO start_days(project, release, hostname, day, begun, ended)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(project, release, hostname, day)"
+        " DO UPDATE SET begun = start_days.begun + excluded.begun, ended ="
+        " start_days.ended + excluded.ended"),
     [STORE_START_FORGET] = { "DELETE FROM start_batches WHERE day < ?1", NULL },
-    [STORE_ALERT_ADD] = { "INSERT INTO alerts(id, once, kind, group_id, report, title,"
-                          " detail, body, time) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-                          " ?9) ON CONFLICT(once) DO NOTHING",
-                          NULL },
+    // What a list shows of each of its groups.
+    [STORE_READ_FACETS] = BOTH(
+        "SELECT kind, value, count FROM (SELECT kind, value, count FROM facets WHERE"
+        " group_number = ?1 AND kind = 5 ORDER BY last_seen DESC, value DESC LIMIT"
+        " ?2) releases UNION ALL SELECT kind, value, count FROM (SELECT kind, value,"
+        " count FROM facets WHERE group_number = ?1 AND kind = 3 ORDER BY count DESC,"
+        " value LIMIT ?3) programs"),
+    [STORE_READ_HELD] = BOTH(
+        "SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM held_back WHERE"
+        " fingerprint = ?1 OR fingerprint IN (SELECT fingerprint FROM merged WHERE"
+        " target = ?1) OR fingerprint IN (SELECT fingerprint FROM keys WHERE target ="
+        " ?1 OR target IN (SELECT fingerprint FROM merged WHERE target = ?1))"),
+    [STORE_READ_DAYS] =
+        BOTH("SELECT day, count FROM group_days WHERE group_number = ?1 AND day > ?2"),
+    [STORE_ALERT_ADD] =
+        BOTH("INSERT INTO alerts(id, once, kind, group_id, report, title, detail, body,"
+             " time) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(once) DO"
+             " NOTHING"),
     // Unless there was such an alert since ?10.
-    [STORE_ALERT_ADD_UNLESS] = { "INSERT INTO alerts(id, once, kind, group_id, report,"
-                                 " title, detail, body, time) SELECT CAST(?1 AS text),"
-                                 " CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS"
-                                 " text), CAST(?5 AS bigint), CAST(?6 AS text),"
-                                 " CAST(?7 AS text), CAST(?8 AS text), CAST(?9 AS"
-                                 " bigint) WHERE NOT EXISTS(SELECT 1 FROM alerts WHERE"
-                                 " group_id = ?4 AND kind = ?3 AND detail = ?7 AND"
-                                 " time > ?10) ON CONFLICT(once) DO NOTHING",
-                                 NULL },
+    [STORE_ALERT_ADD_UNLESS] = BOTH(
+        "INSERT INTO alerts(id, once, kind, group_id, report, title, detail, body,"
+        " time) SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text), CAST(?4"
+        " AS text), CAST(?5 AS bigint), CAST(?6 AS text), CAST(?7 AS text), CAST(?8"
+        " AS text), CAST(?9 AS bigint) WHERE NOT EXISTS(SELECT 1 FROM alerts WHERE"
+        " group_id = ?4 AND kind = ?3 AND detail = ?7 AND time > ?10) ON"
+        " CONFLICT(once) DO NOTHING"),
     // Reports that are about to be named may turn out to be of a group that is known.
-    [STORE_ALERT_READY] = { "SELECT number, kind, group_id, report, detail, time,"
-                            " coalesce((SELECT project FROM groups g WHERE"
-                            " g.fingerprint = alerts.group_id), '') FROM alerts WHERE "
-                            "spread = 0 AND (time < ?1 OR NOT"
-                            " EXISTS(SELECT 1 FROM jobs WHERE jobs.report ="
-                            " alerts.report AND jobs.until < " STORE_NEVER
-                            ")) ORDER BY number LIMIT ?2",
-                            NULL },
-    [STORE_ALERT_CURRENT] = { "SELECT g.fingerprint, g.title, g.first_seen, r.time,"
-                              " g.project"
-                              " FROM reports r JOIN groups g ON g.number ="
-                              " r.group_number WHERE r.number = ?1",
-                              NULL },
+    [STORE_ALERT_READY] = BOTH(
+        "SELECT number, kind, group_id, report, detail, time,"
+        " coalesce((SELECT project FROM groups g WHERE"
+        " g.fingerprint = alerts.group_id), '') FROM alerts WHERE "
+        "spread = 0 AND (time < ?1 OR NOT"
+        " EXISTS(SELECT 1 FROM jobs WHERE jobs.report ="
+        " alerts.report AND jobs.until < " STORE_NEVER ")) ORDER BY number LIMIT ?2"),
+    [STORE_ALERT_CURRENT] = BOTH(
+        "SELECT g.fingerprint, g.title, g.first_seen, r.time, g.project FROM reports"
+        " r JOIN groups g ON g.number = r.group_number WHERE r.number = ?1"),
     [STORE_ALERT_SPREAD] = { "UPDATE alerts SET spread = ?2, group_id = ?3, title = "
                              "CASE"
                              " WHEN ?4 = '' THEN title ELSE ?4 END WHERE number = ?1",
                              NULL },
-    [STORE_ALERT_SEND_ADD] = { "INSERT INTO alert_sends(receiver, alert, due, tries,"
-                               " error) VALUES(?1, ?2, 0, 0, '')"
-                               " ON CONFLICT(receiver, alert) DO NOTHING",
-                               NULL },
-    [STORE_ALERT_CLAIM] = { "UPDATE alert_sends SET due = ?2, tries = tries + 1 WHERE"
-                            " receiver = ?1 AND due <= ?3 AND alert = (SELECT"
-                            " min(alert) FROM alert_sends WHERE receiver = ?1 AND due"
-                            " <= ?3) RETURNING alert, tries",
-                            NULL },
+    [STORE_ALERT_SEND_ADD] = BOTH(
+        "INSERT INTO alert_sends(receiver, alert, due, tries, error) VALUES(?1, ?2,"
+        " 0, 0, '') ON CONFLICT(receiver, alert) DO NOTHING"),
+    [STORE_ALERT_CLAIM] = BOTH(
+        "UPDATE alert_sends SET due = ?2, tries = tries + 1 WHERE receiver = ?1 AND"
+        " due <= ?3 AND alert = (SELECT min(alert) FROM alert_sends WHERE receiver ="
+        " ?1 AND due <= ?3) RETURNING alert, tries"),
     [STORE_ALERT_DONE] = { "DELETE FROM alert_sends WHERE receiver = ?1 AND alert = ?2",
                            NULL },
     [STORE_ALERT_LATER] = { "UPDATE alert_sends SET due = ?3, error = ?4 WHERE receiver"
