@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         page.failed = true;
     else {
         entry_marks_from_report(viewed.opened.json, &entry);
-        page_report_write(&page, &viewed, entry.id, "http://host");
+        page_report_write(&page, &viewed, entry.id, "http://host", true);
     }
     if (page.size != 0 && strstr(page.bytes, "<script") != NULL)
         abort(); // no value of a report may become markup

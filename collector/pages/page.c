@@ -11,8 +11,10 @@
 #include "collector/store/moment.h"
 
 enum {
-    BAR = 6, // of a trend, in its own units
+    BAR = 6, // of a large trend, in its own units
     GAP = 2,
+    LARGE_HEIGHT = 64,
+    SMALL_HEIGHT = 9, // a day is one unit wide
     LONG_HEADING = 120,
 };
 
@@ -116,62 +118,70 @@ void page_write_number(struct text *out, int64_t number)
     }
 }
 
-// bar_height is the height of a day's bar; a day with any report is visible, however
-// small its share.
+// bar_height and small_height are the height of a day's bar; a day with any report is
+// visible, however small its share.
 static int bar_height(int64_t count, int64_t most, int height)
 {
     return count == 0 ? 1 : (int)(count * (height - 3) / most) + 3;
 }
+static int small_height(int64_t count, int64_t most)
+{
+    return count == 0 ? 0 : (int)(count * (SMALL_HEIGHT - 1) / most) + 1;
+}
 
 // write_bar draws one day.
 static void write_bar(struct text *out, const struct store_group *group, size_t i,
-                      int64_t most, int height)
+                      int64_t most)
 {
     char day[MOMENT_SIZE];
     int64_t count = group->trend[i];
-    int tall = bar_height(count, most, height);
+    int tall = bar_height(count, most, LARGE_HEIGHT);
     moment_write((group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * MOMENT_DAY_MS,
                  day);
     html_write(out,
                "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""
                " rx=\"1\"><title>%.*s: %lld</title></rect>",
-               count == 0 ? "none" : "some", (int)i * (BAR + GAP), height - tall, BAR,
-               tall, 10, day, (long long)count);
+               count == 0 ? "none" : "some", (int)i * (BAR + GAP), LARGE_HEIGHT - tall,
+               BAR, tall, 10, day, (long long)count);
 }
 
-// write_bars draws the days that have reports as one path, a stroke a day: lists have
-// hundreds of bars.
-static void write_bars(struct text *out, const struct store_group *group, int64_t most,
-                       int height)
+// write_bars draws the days as one path along their tops, from which the style cuts the
+// bars: lists have hundreds of them.
+static void write_bars(struct text *out, const struct store_group *group, int64_t most)
 {
-    html_write(out, "<path d=\"");
-    for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
-        if (group->trend[i] != 0)
-            html_write(out, "M%d %dV%d", (int)i * (BAR + GAP) + BAR / 2, height,
-                       height - bar_height(group->trend[i], most, height));
+    html_write(out, "<path d=\"M0 %d", SMALL_HEIGHT);
+    for (size_t i = 0, from = 0; i < STORE_TREND_DAYS; i = from) {
+        int tall = small_height(group->trend[i], most);
+        while (from < STORE_TREND_DAYS &&
+               small_height(group->trend[from], most) == tall)
+            from++;
+        html_write(out, "V%dh%d", SMALL_HEIGHT - tall, (int)(from - i));
     }
-    html_write(out, "\"/>");
+    html_write(out, "V%d\"/>", SMALL_HEIGHT);
 }
 
 void page_write_trend(struct text *out, const struct store_group *group, bool large)
 {
     int64_t most = 1;
     int64_t sum = 0;
-    int height = large ? 64 : 28;
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
         most = group->trend[i] > most ? group->trend[i] : most;
         sum += group->trend[i];
     }
-    html_write(
-        out,
-        "<svg class=\"trend%s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\""
-        " role=\"img\" aria-label=\"%lld reports in the last %d days\">",
-        large ? " large" : "", STORE_TREND_DAYS * (BAR + GAP) - GAP, height,
-        (long long)sum, STORE_TREND_DAYS);
+    if (large)
+        html_write(out, "<svg class=\"trend large\" viewBox=\"0 0 %d %d\"",
+                   STORE_TREND_DAYS * (BAR + GAP) - GAP, LARGE_HEIGHT);
+    else
+        html_write(out, "<svg class=\"trend\" viewBox=\"0 0 %d %d\"", STORE_TREND_DAYS,
+                   SMALL_HEIGHT);
+    html_write(out,
+               " preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%lld reports"
+               " in %d days\">",
+               (long long)sum, STORE_TREND_DAYS);
     for (size_t i = 0; large && i < STORE_TREND_DAYS; i++)
-        write_bar(out, group, i, most, height);
+        write_bar(out, group, i, most);
     if (!large)
-        write_bars(out, group, most, height);
+        write_bars(out, group, most);
     html_write(out, "</svg>");
 }
 

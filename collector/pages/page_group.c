@@ -13,7 +13,7 @@
 #include "collector/server/group_copy.h"
 #include "collector/store/moment.h"
 
-enum { REPORTS_ON_A_PAGE = 50 };
+enum { REPORTS_ON_A_PAGE = 50, CHIP_BYTES = 40, PATH_BYTES = 60 };
 
 struct group_page {
     struct http_request *request;
@@ -167,24 +167,32 @@ static void write_group_head(struct group_page *page, const struct store_group *
                     " c\">Compare two</button></h2><ol class=\"reports\">\n");
 }
 
+// write_report_chip writes a link of a row: the whole value filters, and its beginning
+// is seen.
+static void write_report_chip(struct text *out, const char *class, const char *key,
+                              const char *value)
+{
+    char name[CHIP_BYTES];
+    if (value[0] == 0)
+        return;
+    entry_copy(name, sizeof(name), value);
+    page_write_link(out, class, key, value, name);
+}
+
 static void write_report_row(void *context, const struct store_report *report)
 {
     struct group_page *page = context;
     struct text *out = page->out;
     html_write(out,
                "<li><input type=\"checkbox\" name=\"r\" value=\"%s\""
-               " aria-label=\"Compare this report\"><a href=\"/reports/%s\">",
+               " aria-label=\"Compare\"><a href=\"/reports/%s\">",
                report->id, report->id);
-    page_write_time(out, report->time_ms, page->now_ms);
-    html_write(out, "</a><span class=\"path\">%.*s</span>", PAGE_SHORT,
+    page_write_age(out, "", report->time_ms, page->now_ms);
+    html_write(out, "</a><span class=\"path\">%.*s</span>", PATH_BYTES,
                report->executable);
-    if (report->release[0] != 0)
-        page_write_link(out, "chip", "release", report->release, report->release);
-    if (report->environment[0] != 0)
-        page_write_link(out, "chip quiet", "environment", report->environment,
-                        report->environment);
-    if (report->hostname[0] != 0)
-        page_write_link(out, "host", "host", report->hostname, report->hostname);
+    write_report_chip(out, "chip", "release", report->release);
+    write_report_chip(out, "chip quiet", "environment", report->environment);
+    write_report_chip(out, "host", "host", report->hostname);
     html_write(out, "</li>\n");
 }
 

@@ -6,11 +6,26 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 
-enum { RELEASES_IN_A_ROW = 1, TITLE_BYTES = 160, SUMMARY_BYTES = 120, CHIP_BYTES = 40 };
+enum {
+    TITLE_BYTES = 160,
+    SUMMARY_BYTES = 120,
+    CHIP_BYTES = 40,
+    BRIEF_BYTES = 80, // of the title of a brief row
+    ROW_BYTES = 1010, // on average: what fifty rows may weigh
+    SLACK_BYTES = 500,
+};
 
-static void write_row_programs(struct text *out, const struct store_group *group)
+// is_brief says whether the rows so far were long: then a row says less, so that a page
+// of long names weighs no more than others.
+static bool is_brief(const struct page_group_rows *rows)
 {
-    for (size_t i = 0; i < group->program_count; i++) {
+    return rows->out->size > rows->begin + rows->count * ROW_BYTES + SLACK_BYTES;
+}
+
+static void write_row_programs(struct text *out, const struct store_group *group,
+                               size_t most)
+{
+    for (size_t i = 0; i < group->program_count && i < most; i++) {
         char name[CHIP_BYTES];
         entry_copy(name, sizeof(name), page_base_name(group->programs[i]));
         page_write_link(out, "chip", "program", page_base_name(group->programs[i]),
@@ -21,21 +36,22 @@ static void write_row_programs(struct text *out, const struct store_group *group
 static void write_row_releases(struct text *out, const struct store_group *group)
 {
     char name[CHIP_BYTES];
+    size_t more = group->release_count;
     if (group->first_release[0] != 0) {
         html_write(out, "<span>since ");
         entry_copy(name, sizeof(name), group->first_release);
         page_write_link(out, "chip", "first_release", group->first_release, name);
         html_write(out, "</span>");
     }
-    for (size_t i = 0; i < group->release_count && i < RELEASES_IN_A_ROW; i++) {
-        if (strcmp(group->releases[i], group->first_release) == 0)
-            continue;
-        entry_copy(name, sizeof(name), group->releases[i]);
-        page_write_link(out, "chip", "release", group->releases[i], name);
+    if (more != 0 && strcmp(group->releases[0], group->first_release) != 0) {
+        entry_copy(name, sizeof(name), group->releases[0]);
+        page_write_link(out, "chip", "release", group->releases[0], name);
+        more--;
     }
-    if (group->release_count > RELEASES_IN_A_ROW)
-        html_write(out, "<span class=\"chip quiet\">%zu more</span>",
-                   group->release_count - RELEASES_IN_A_ROW);
+    // The first release stands before, unless it is not among those seen last.
+    more -= more != 0 && group->first_release[0] != 0 ? 1 : 0;
+    if (more != 0)
+        html_write(out, "<span>+%zu</span>", more);
 }
 
 // write_figure_of_row writes a number and what it counts.
@@ -48,12 +64,12 @@ static void write_figure_of_row(struct text *out, int64_t number, const char *on
 }
 
 static void write_row_meta(const struct page_group_rows *rows,
-                           const struct store_group *group)
+                           const struct store_group *group, bool brief)
 {
     struct text *out = rows->out;
     html_write(out, "<div class=\"meta\"><span class=\"status %s\">%s</span>",
                group->status, group->status);
-    write_row_programs(out, group);
+    write_row_programs(out, group, brief ? 1 : STORE_PROGRAMS);
     page_write_age(out, "last seen ", group->last_seen_ms, rows->now_ms);
     page_write_age(out, "first ", group->first_seen_ms, rows->now_ms);
     if (group->held_back != 0) {
@@ -61,7 +77,8 @@ static void write_row_meta(const struct page_group_rows *rows,
         page_write_number(out, group->held_back);
         html_write(out, " held back</span>");
     }
-    write_row_releases(out, group);
+    if (!brief)
+        write_row_releases(out, group);
     if (group->assignee[0] != 0)
         page_write_link(out, "chip quiet", "assignee", group->assignee,
                         group->assignee);
@@ -72,7 +89,9 @@ void page_group_row_write(void *context, const struct store_group *group)
 {
     struct page_group_rows *rows = context;
     struct text *out = rows->out;
-    rows->count++;
+    if (rows->count++ == 0)
+        rows->begin = out->size;
+    bool brief = is_brief(rows);
     html_write(out, "<li class=\"group\">");
     if (rows->choosing)
         html_write(out,
@@ -81,10 +100,10 @@ void page_group_row_write(void *context, const struct store_group *group)
                    group->id);
     html_write(out, "<div class=\"what\"><a class=\"title\" href=\"/groups/%s\">",
                group->id);
-    html_write(out, "%.*s</a><p>", TITLE_BYTES, group->title);
-    html_write(out, "%.*s", SUMMARY_BYTES, group->summary);
-    html_write(out, "</p>");
-    write_row_meta(rows, group);
+    html_write(out, "%.*s</a>", brief ? BRIEF_BYTES : TITLE_BYTES, group->title);
+    if (!brief)
+        html_write(out, "<p>%.*s</p>", SUMMARY_BYTES, group->summary);
+    write_row_meta(rows, group, brief);
     html_write(out, "</div>");
     page_write_trend(out, group, false);
     if (rows->filtered && group->filtered_count != group->count) {

@@ -18,6 +18,7 @@ struct page_group_rows {
     bool choosing; // each row has a box to choose it with
     bool filtered; // a filter accepts some of the reports alone
     size_t count;  // rows so far
+    size_t begin;  // where they begin in out
 };
 
 // page_group_row_write is a store_group_fn that writes a row; context is a struct

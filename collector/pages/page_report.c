@@ -19,7 +19,9 @@ enum {
     PROBLEMS_SHOWN = 100,
     CRUMBS_SHOWN = 100,
     ATTACHMENTS_SHOWN = 16,
-    ATTACHED_TEXT = 16000
+    ATTACHED_TEXT = 16000,
+    SCROLLED_ARGUMENTS = 8, // more of them scroll
+    LIGHT_BYTES = 50000,    // what fits is shown at once
 };
 
 static void write_report_fact(struct text *out, const char *name, const char *value)
@@ -97,7 +99,11 @@ static void write_argument_list(struct text *out, const json_t *process)
     const json_t *arguments = json_object_get(process, "arguments");
     if (json_array_size(arguments) == 0)
         return;
-    html_write(out, "<div class=\"wide-fact\"><dt>Command</dt><dd><code>");
+    // What scrolls is reached by the keyboard.
+    html_write(out, "<div class=\"wide-fact\"><dt>Command</dt><dd%s><code>",
+               json_array_size(arguments) > SCROLLED_ARGUMENTS
+                   ? " class=\"long\" tabindex=\"0\""
+                   : "");
     for (size_t i = 0; i < json_array_size(arguments) && i < 64; i++)
         html_write(out, "%s%.*s", i == 0 ? "" : " ", PAGE_SHORT,
                    json_string_value(json_array_get(arguments, i)));
@@ -233,7 +239,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
                viewed->title);
     page_write_summary(out, summary != NULL ? summary : viewed->title);
     if (message != NULL)
-        html_write(out, "<pre class=\"message\">%s</pre>", message);
+        html_write(out, "<pre class=\"message\" tabindex=\"0\">%s</pre>", message);
     struct text CH_CLEANUP(text_deinit) then = { 0 };
     report_then(crash, &then);
     if (then.size != 0)
@@ -439,8 +445,77 @@ static void write_agent_facts(struct text *out, const json_t *report)
     html_write(out, "</p></footer>\n");
 }
 
+static void write_images(struct text *out, const struct viewed_report *viewed)
+{
+    page_images_write(out, viewed);
+}
+
+static void write_threads(struct text *out, const struct viewed_report *viewed)
+{
+    page_threads_write_others(out, viewed->opened.json);
+}
+
+static void write_record(struct text *out, const struct viewed_report *viewed)
+{
+    page_flight_write(out, viewed->opened.json);
+}
+
+static void write_watched(struct text *out, const struct viewed_report *viewed)
+{
+    page_watches_write(out, viewed->opened.json);
+}
+
+static void write_memory(struct text *out, const struct viewed_report *viewed)
+{
+    page_memory_write(out, viewed->opened.json);
+}
+
+static void write_notes(struct text *out, const struct viewed_report *viewed)
+{
+    const json_t *report = viewed->opened.json;
+    write_breadcrumb_list(out, report);
+    write_problem_list(out, report);
+    write_tag_list(out, report);
+    write_user_data(out, report);
+    write_attachments(out, report);
+}
+
+// report_part is what follows the crashed thread. One that would make the page heavy is
+// behind a link.
+static const struct report_part {
+    const char *id;
+    const char *name;
+    void (*write)(struct text *out, const struct viewed_report *viewed);
+} parts[] = {
+    { "watched", "Watched values", write_watched },
+    { "record", "Flight record", write_record },
+    { "others", "Other threads", write_threads },
+    { "around", "Memory", write_memory },
+    { "notes", "Notes", write_notes },
+    { "loaded", "Images", write_images },
+};
+
+static void write_report_part(struct text *out, const struct viewed_report *viewed,
+                              const char *id, const struct report_part *part)
+{
+    struct text CH_CLEANUP(text_deinit) written = { 0 };
+    part->write(&written, viewed);
+    if (id == NULL && written.size != 0)
+        html_write(out, "<div id=\"%s\">", part->id);
+    if (id == NULL || out->size + written.size <= LIGHT_BYTES) {
+        text_append(out, written.bytes, written.size);
+        html_write(out, id == NULL && written.size != 0 ? "</div>" : "");
+        return;
+    }
+    html_write(out,
+               "<section class=\"card\" id=\"%s\"><h2>%s</h2><p><a"
+               " href=\"/reports/%s?all=yes#%s\">Show all of this report</a>, %zu KB"
+               " more.</p></section>\n",
+               part->id, part->name, id, part->id, (written.size >> 10) + 1);
+}
+
 void page_report_write(struct text *out, const struct viewed_report *viewed,
-                       const char *id, const char *address)
+                       const char *id, const char *address, bool all)
 {
     const json_t *report = viewed->opened.json;
     page_begin(out, viewed->title, "Report");
@@ -449,16 +524,8 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     write_throw_section(out, report);
     write_wait_list(out, report);
     page_missing_write(out, report, address);
-    page_watches_write(out, report);
-    page_flight_write(out, report);
-    page_threads_write_others(out, report);
-    page_memory_write(out, report);
-    write_breadcrumb_list(out, report);
-    write_problem_list(out, report);
-    write_tag_list(out, report);
-    write_user_data(out, report);
-    write_attachments(out, report);
-    page_images_write(out, viewed);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        write_report_part(out, viewed, all ? NULL : id, &parts[i]);
     write_agent_facts(out, report);
     page_end(out);
 }
@@ -471,7 +538,8 @@ void page_report(struct http_request *request)
     char address[300];
     snprintf(address, sizeof(address), "%s://%.*s", request->secure ? "https" : "http",
              200, request->host != NULL ? request->host : "THIS-ADDRESS");
-    page_report_write(&request->answer.body, &viewed, request->id, address);
+    page_report_write(&request->answer.body, &viewed, request->id, address,
+                      http_parameter_value(request, "all") != NULL);
     viewed_report_close(&viewed);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

@@ -26,10 +26,10 @@ void page_write_logout(struct text *out, const struct http_request *request);
 CH_CHECKED enum ch_status page_starts_write(struct text *out, struct store *store,
                                             const char *project);
 
-// page_report_write writes the whole page of report id; address is the collector's own
-// URL as the reader's browser reached it.
+// page_report_write writes the page of report id; address is the collector's own URL as
+// the reader's browser reached it; all: with what makes the page heavy.
 void page_report_write(struct text *out, const struct viewed_report *viewed,
-                       const char *id, const char *address);
+                       const char *id, const char *address, bool all);
 
 // page_text_write writes the report as plain text, without control characters.
 void page_text_write(struct text *out, const struct viewed_report *viewed,
