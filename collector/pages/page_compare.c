@@ -94,10 +94,10 @@ static void write_compared_members(struct pair *pair, const json_t *first,
 
 static void write_compared_facts(struct pair *pair)
 {
-    html_write(pair->out,
-               "<section class=\"card\"><h2>What differs</h2><div class=\"scroll\">"
-               "<table class=\"compared\"><thead><tr><th></th><th>First</th>"
-               "<th>Second</th></tr></thead><tbody>\n");
+    html_write(pair->out, "<section class=\"card\"><h2>What differs</h2><div "
+                          "class=\"scroll\" tabindex=\"0\">"
+                          "<table class=\"compared\"><thead><tr><th></th><th>First</th>"
+                          "<th>Second</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
         write_compared_fact(pair, facts[i].name, fact_of(pair->reports[0], i),
                             fact_of(pair->reports[1], i));
@@ -200,12 +200,12 @@ static void write_stacks(struct pair *pair)
         stacks->counts[i] = count < FRAMES_COMPARED ? count : FRAMES_COMPARED;
     }
     measure_stacks(stacks);
-    html_write(
-        pair->out,
-        "<section class=\"card\"><h2>Crashed threads <small>%d frames in both"
-        "</small></h2><div class=\"scroll\"><table class=\"compared stacks-beside\">"
-        "<thead><tr><th>First</th><th>Second</th></tr></thead><tbody>\n",
-        stacks->same[0][0]);
+    html_write(pair->out,
+               "<section class=\"card\"><h2>Crashed threads <small>%d frames in both"
+               "</small></h2><div class=\"scroll\" tabindex=\"0\"><table "
+               "class=\"compared stacks-beside\">"
+               "<thead><tr><th>First</th><th>Second</th></tr></thead><tbody>\n",
+               stacks->same[0][0]);
     write_rows(pair->out, stacks);
     html_write(pair->out, "</tbody></table></div></section>\n");
     free(stacks);

@@ -64,7 +64,8 @@ void page_images_write(struct text *out, const struct viewed_report *viewed)
         return;
     html_write(out,
                "<section class=\"card\" id=\"images\"><details><summary><h2>Images"
-               " <small>%zu loaded</small></h2></summary><div class=\"scroll\"><table>"
+               " <small>%zu loaded</small></h2></summary><div class=\"scroll\" "
+               "tabindex=\"0\"><table>"
                "<thead><tr><th>Image</th><th>Build ID</th><th>Base</th></tr></thead>"
                "<tbody>\n",
                count);

@@ -45,7 +45,7 @@ static void write_memory_run(struct text *out, const json_t *run)
         hex_decode(digits, taken, bytes, sizeof(bytes), &size) != CH_OK)
         return;
     html_write(out,
-               "<h3>%.*s <small>%.*s</small></h3><div class=\"scroll\">"
+               "<h3>%.*s <small>%.*s</small></h3><div class=\"scroll\" tabindex=\"0\">"
                "<pre class=\"dump\">",
                24, name != NULL ? name : "Memory", 20, report_string(run, "address"));
     for (size_t at = 0; at < size; at += ROW_BYTES)

@@ -219,9 +219,15 @@ class Pages(unittest.TestCase):
         self.visit("/groups?q=%3Cscript%3Edocument.title%3D1%3C/script%3E&tag=%22%3E%3Cb%3E:x")
 
     def test_five_thousand_threads_are_cut_and_the_cut_is_said(self):
-        _, _, body = self.collector.request("GET", self.address("many_threads"))
-        self.assertLess(len(body), 5 << 20)
-        text = self.visit(self.address("many_threads"), shot="many_threads")
+        address = self.address("many_threads")
+        _, _, body = self.collector.request("GET", address)
+        self.assertLess(len(body), 60000)
+        text = self.visit(address, shot="many_threads")
+        self.assertIn("Crashed thread", text)
+        self.assertNotIn("threads like this", text)
+        self.browser.click("#others a")
+        self.assertLess(len(self.collector.request("GET", address + "?all=yes")[2]), 5 << 20)
+        text = self.visit(address + "?all=yes")
         self.assertIn("100 stacks are shown here", text)
         self.assertIn("20 threads like this", text)
 
