@@ -299,6 +299,23 @@ void api_ready(struct http_request *request)
     http_later(request, 503, READY_AFTER_S, "the store takes no reports now");
 }
 
+// write_gauges appends what is under way, and what can be read of the store.
+static void write_gauges(struct collector *collector, struct text *out)
+{
+    struct store_figures figures;
+    struct metrics_queue queue = { .held_bytes = load_held(&collector->load),
+                                   .ready = ingest_ready(collector->ingest) };
+    ingest_waiting(collector->ingest, &queue.waiting, &queue.waiting_bytes);
+    metrics_write_times(&collector->metrics, out);
+    metrics_write_queue(&queue, out);
+    if (store_figures_of(collector->store, &figures) != CH_OK)
+        return;
+    metrics_write_figures(&figures, moment_now(), collector->keep_ms, out);
+    enum ch_status status =
+        store_list_project_figures(collector->store, metrics_write_project, out);
+    (void)status; // what could be read is better than nothing
+}
+
 void api_metrics(struct http_request *request)
 {
     struct collector *collector = collector_of(request);
@@ -312,6 +329,7 @@ void api_metrics(struct http_request *request)
     request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics_write(&collector->metrics, status == CH_OK ? &totals : NULL,
                   &request->answer.body);
+    write_gauges(collector, &request->answer.body);
     struct store_backlog backlog;
     if (store_backlog_of(collector->store, &backlog) == CH_OK)
         metrics_write_backlog(&backlog, moment_now(), &request->answer.body);

@@ -71,6 +71,7 @@ static void observe_request(void *context, const struct http_seen *seen)
 {
     struct collector *collector = context;
     metrics_count_answer(&collector->metrics, seen->status);
+    metrics_observe(&collector->metrics, seen->lane, seen->duration_ms);
     if (collector->log_requests)
         request_log_write(seen);
 }
@@ -405,6 +406,7 @@ static int open_and_serve(const struct options *options,
         return say_collector_line(EXIT_USAGE, wrong);
     }
     collector->receivers = &receivers;
+    collector->keep_ms = limits.age_ms;
     collector->access = access;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     init_shared(collector);

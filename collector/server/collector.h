@@ -44,6 +44,7 @@ struct collector {
     const struct receivers *receivers; // of alerts
     struct page_templates templates;
     struct release_cache releases;
+    int64_t keep_ms; // how long reports are kept; 0: for ever
     bool log_requests;
     bool reading;          // the store is only read
     unsigned workers;      // processes that name reports at the same time

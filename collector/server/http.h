@@ -117,6 +117,7 @@ struct http_seen {
     size_t received; // bytes of its body
     size_t sent;     // bytes of the answer's body
     int64_t duration_ms;
+    enum http_lane lane;
     const struct access_grant *who;
 };
 

@@ -293,6 +293,9 @@ static void tell_request(struct call *call, size_t sent)
                               .received = call->received,
                               .sent = sent,
                               .duration_ms = moment_now() - call->begun_ms,
+                              .lane = call->request.large ? HTTP_LARGE
+                                      : call->handled     ? call->request.route->lane
+                                                          : HTTP_AT_ONCE,
                               .who = &call->request.who };
     http_peer_address(call, seen.from, sizeof(seen.from));
     call->server->options->observe(call->request.context, &seen);

@@ -203,3 +203,11 @@ enum ch_status ingest_submit(struct ingest *ingest, struct ingest_item *item)
     pthread_mutex_unlock(&ingest->lock);
     return status;
 }
+
+void ingest_waiting(struct ingest *ingest, size_t *out_count, size_t *out_bytes)
+{
+    pthread_mutex_lock(&ingest->lock);
+    *out_count = ingest->waiting;
+    *out_bytes = ingest->waiting_bytes;
+    pthread_mutex_unlock(&ingest->lock);
+}

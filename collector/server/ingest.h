@@ -64,6 +64,9 @@ void ingest_stop(struct ingest *ingest);
 CH_CHECKED enum ch_status ingest_submit(struct ingest *ingest,
                                         struct ingest_item *item);
 
+// ingest_waiting says how many reports wait, and how many bytes of bodies.
+void ingest_waiting(struct ingest *ingest, size_t *out_count, size_t *out_bytes);
+
 // ingest_ready says whether the store took what it was given last, and has answered
 // within the last ten seconds.
 bool ingest_ready(struct ingest *ingest);

@@ -47,6 +47,14 @@ void load_give_back(struct load *load, size_t token, size_t size)
     pthread_mutex_unlock(&load->lock);
 }
 
+size_t load_held(struct load *load)
+{
+    pthread_mutex_lock(&load->lock);
+    size_t bytes = load->bytes;
+    pthread_mutex_unlock(&load->lock);
+    return bytes;
+}
+
 // load_slot empties the seconds that have passed, and returns the current one's index.
 static size_t load_slot(struct load *load, int64_t now_ms)
 {

@@ -42,6 +42,9 @@ bool load_take(struct load *load, size_t token, size_t had, size_t size);
 // load_give_back takes a body's bytes off again.
 void load_give_back(struct load *load, size_t token, size_t size);
 
+// load_held is how many bytes are counted.
+size_t load_held(struct load *load);
+
 // load_stored notes that reports were stored.
 void load_stored(struct load *load, unsigned count, int64_t now_ms);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/metrics.h"
 
+#include <stdio.h>
+
 #include "collector/store/store_naming.h"
 #include "collector/store/store_segments.h"
 #include "collector/store/store_values.h"
@@ -121,4 +123,97 @@ void metrics_write_staged(const struct store_staged *staged, int64_t now_ms,
                 (unsigned long long)staged->segments);
     write_plain(out, "crashhook_segment_bytes", "gauge", "Bytes of these.",
                 (unsigned long long)staged->bytes);
+}
+
+// bucket_ms are the bounds of the buckets; the last has none.
+static const int64_t bucket_ms[METRICS_BUCKETS] = { 5,    25,   100,   250,
+                                                    1000, 5000, 30000, INT64_MAX };
+
+void metrics_observe(struct metrics *metrics, unsigned lane, int64_t took_ms)
+{
+    struct metrics_times *times = &metrics->times[lane];
+    size_t i = 0;
+    while (took_ms > bucket_ms[i])
+        i++;
+    metrics_count(&times->counts[i]);
+    if (took_ms > 0) // clocks are set back
+        atomic_fetch_add_explicit(&times->sum_ms, (uint64_t)took_ms,
+                                  memory_order_relaxed);
+}
+
+static void write_lane_times(struct metrics_times *times, const char *lane,
+                             struct text *out)
+{
+    unsigned long long count = 0;
+    for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+        char bound[24] = "+Inf";
+        if (i + 1 < METRICS_BUCKETS)
+            (void)snprintf(bound, sizeof(bound), "%g", (double)bucket_ms[i] / 1000);
+        count += read_store_counter(&times->counts[i]);
+        text_appendf(out, "crashhook_http_seconds_bucket{lane=\"%s\",le=\"%s\"} %llu\n",
+                     lane, bound, count);
+    }
+    text_appendf(out, "crashhook_http_seconds_sum{lane=\"%s\"} %.3f\n", lane,
+                 (double)read_store_counter(&times->sum_ms) / 1000);
+    text_appendf(out, "crashhook_http_seconds_count{lane=\"%s\"} %llu\n", lane, count);
+}
+
+void metrics_write_times(struct metrics *metrics, struct text *out)
+{
+    static const char *const lanes[METRICS_LANES] = { "reading", "writing", "taking",
+                                                      "large", "at_once" };
+    write_metric_head(out, "crashhook_http_seconds", "histogram",
+                      "Times from a request's head to its answer, by lane of work.");
+    for (size_t i = 0; i < METRICS_LANES; i++)
+        write_lane_times(&metrics->times[i], lanes[i], out);
+}
+
+void metrics_write_queue(const struct metrics_queue *queue, struct text *out)
+{
+    write_plain(out, "crashhook_queue_reports", "gauge",
+                "Reports that wait to be stored.", queue->waiting);
+    write_plain(out, "crashhook_queue_bytes", "gauge", "Bytes of their bodies.",
+                queue->waiting_bytes);
+    write_plain(out, "crashhook_held_bytes", "gauge",
+                "Bytes of bodies that come and of answers that are fetched.",
+                queue->held_bytes);
+    write_plain(out, "crashhook_ready", "gauge", "Whether the store takes reports.",
+                queue->ready);
+}
+
+static double seconds_since(int64_t then_ms, int64_t now_ms)
+{
+    return then_ms != 0 && now_ms > then_ms ? (double)(now_ms - then_ms) / 1000 : 0;
+}
+
+void metrics_write_figures(const struct store_figures *figures, int64_t now_ms,
+                           int64_t keep_ms, struct text *out)
+{
+    double age = seconds_since(figures->oldest_ms, now_ms);
+    double past = keep_ms != 0 ? age - (double)keep_ms / 1000 : 0;
+    write_plain(out, "crashhook_store_bytes", "gauge", "What the store takes on disk.",
+                (unsigned long long)figures->bytes);
+    write_plain(out, "crashhook_moves", "gauge", "Merges and splits under way.",
+                (unsigned long long)figures->moves);
+    write_metric_head(out, "crashhook_oldest_report_seconds", "gauge",
+                      "How long ago the oldest report came.");
+    text_appendf(out, "crashhook_oldest_report_seconds %.0f\n", age);
+    write_metric_head(out, "crashhook_retention_lag_seconds", "gauge",
+                      "How long ago it should have been removed.");
+    text_appendf(out, "crashhook_retention_lag_seconds %.0f\n", past > 0 ? past : 0.0);
+    write_metric_head(out, "crashhook_project", "gauge",
+                      "Groups of a project, their reports that came, those kept.");
+}
+
+void metrics_write_project(void *text, const struct store_project_figures *project)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } values[] = { { "groups", project->groups },
+                   { "received", project->received },
+                   { "kept", project->kept } };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        text_appendf(text, "crashhook_project{project=\"%s\",what=\"%s\"} %lld\n",
+                     project->project, values[i].name, (long long)values[i].value);
 }

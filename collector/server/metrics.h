@@ -4,15 +4,24 @@
 // reads. They only ever grow, and any thread may add to them.
 #pragma once
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
+#include "collector/store/store_figures.h"
 #include "collector/store/store_values.h"
 
-enum { METRICS_STATUSES = 600 };
+enum { METRICS_STATUSES = 600, METRICS_LANES = 5, METRICS_BUCKETS = 8 };
+
+// metrics_times counts how many requests took at most so long.
+struct metrics_times {
+    atomic_uint_least64_t counts[METRICS_BUCKETS];
+    atomic_uint_least64_t sum_ms;
+};
 
 struct metrics {
+    struct metrics_times times[METRICS_LANES];       // by enum http_lane
     atomic_uint_least64_t answers[METRICS_STATUSES]; // by HTTP status
     atomic_uint_least64_t outcomes[3];               // by enum store_outcome
     atomic_uint_least64_t store_failures;
@@ -32,6 +41,29 @@ void metrics_count(atomic_uint_least64_t *counter);
 
 // metrics_count_answer adds one answer of an HTTP status.
 void metrics_count_answer(struct metrics *metrics, unsigned status);
+
+// metrics_observe adds a request that was handled in a lane to its times.
+void metrics_observe(struct metrics *metrics, unsigned lane, int64_t took_ms);
+
+// metrics_write_times appends these as histograms.
+void metrics_write_times(struct metrics *metrics, struct text *out);
+
+// metrics_queue is what is under way.
+struct metrics_queue {
+    size_t waiting; // reports to be stored
+    size_t waiting_bytes;
+    size_t held_bytes; // of bodies and answers
+    bool ready;        // the store takes reports
+};
+
+// metrics_write_queue and metrics_write_figures append gauges; keep_ms is how long
+// reports are kept, 0 for ever.
+void metrics_write_queue(const struct metrics_queue *queue, struct text *out);
+void metrics_write_figures(const struct store_figures *figures, int64_t now_ms,
+                           int64_t keep_ms, struct text *out);
+
+// metrics_write_project is a store_project_fn that appends to a struct text.
+void metrics_write_project(void *text, const struct store_project_figures *project);
 
 struct store_backlog;
 struct store_staged;

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# test_proxy COLLECTOR CONFIGURATION: two collectors over one PostgreSQL database behind
-# nginx, which is configured as packaging/collector-nginx.conf says: uploads, pages and
-# forms through it, whichever collector answers; one of them stops in between.
+# test_proxy COLLECTOR NGINX_CONF HAPROXY_CFG: two collectors over one PostgreSQL database
+# behind nginx and behind HAProxy, configured by the files that we ship: uploads, debug
+# files, sources, pages and forms, whichever collector answers; one of them stops in between.
 
 import http.client
 import json
@@ -24,8 +24,9 @@ import postgres
 import sample_reports
 from running import Collector
 
-BINARY, CONFIGURATION = None, None
+BINARY, NGINX_CONF, HAPROXY_CFG = None, None, None
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
+HAPROXY = shutil.which("haproxy") or "/usr/sbin/haproxy"
 PATIENCE_S = 60
 
 # What of an nginx.conf stands around the file we ship.
@@ -47,12 +48,23 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def replaced(path, pairs):
+    """A file that we ship, with what is different here."""
+    with open(path, encoding="utf-8") as file:
+        ours = file.read()
+    for shipped, here in pairs:
+        if shipped not in ours:
+            raise RuntimeError(f"{path} does not hold {shipped}")
+        ours = ours.replace(shipped, here)
+    return ours
+
+
 class Proxy:
-    """nginx in front of collectors, with TLS, in a folder of its own."""
+    """Something in front of collectors, with TLS, in a folder of its own."""
 
     def __init__(self, collectors):
         self.collectors = collectors
-        self.folder = tempfile.mkdtemp(prefix="crashhook-nginx-")
+        self.folder = tempfile.mkdtemp(prefix="crashhook-proxy-")
         self.port = free_port()
 
     def __enter__(self):
@@ -61,23 +73,7 @@ class Proxy:
                         "2", "-subj", "/CN=localhost", "-addext",
                         "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out",
                         certificate], check=True, stderr=subprocess.DEVNULL)
-        with open(CONFIGURATION, encoding="utf-8") as file:
-            ours = file.read()
-        servers = "\n".join(f"server 127.0.0.1:{c.port};" for c in self.collectors)
-        for shipped, here in (("server 127.0.0.1:8765;", servers),
-                              ("listen 443 ssl;", f"listen 127.0.0.1:{self.port} ssl;"),
-                              ("server_name crashes.example;", "server_name localhost;"),
-                              ("/etc/ssl/certs/crashes.example.pem", certificate),
-                              ("/etc/ssl/private/crashes.example.key", key)):
-            if shipped not in ours:
-                raise RuntimeError(f"{CONFIGURATION} does not hold {shipped}")
-            ours = ours.replace(shipped, here)
-        user = f"user {pwd.getpwuid(os.geteuid()).pw_name};" if os.geteuid() == 0 else ""
-        path = self.folder + "/nginx.conf"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(AROUND.format(folder=self.folder, ours=ours, user=user))
-        self.process = subprocess.Popen([NGINX, "-p", self.folder, "-e",
-                                         self.folder + "/error.log", "-c", path])
+        self.process = subprocess.Popen(self.command(key, certificate))
         self.context = ssl.create_default_context(cafile=certificate)
         limit = time.monotonic() + PATIENCE_S
         while True:
@@ -105,18 +101,58 @@ class Proxy:
             connection.close()
 
 
+class Nginx(Proxy):
+    def command(self, key, certificate):
+        servers = "\n".join(f"server 127.0.0.1:{c.port};" for c in self.collectors)
+        ours = replaced(NGINX_CONF, (
+            ("server 127.0.0.1:8765;", servers),
+            ("listen 443 ssl;", f"listen 127.0.0.1:{self.port} ssl;"),
+            ("server_name crashes.example;", "server_name localhost;"),
+            ("/etc/ssl/certs/crashes.example.pem", certificate),
+            ("/etc/ssl/private/crashes.example.key", key)))
+        user = f"user {pwd.getpwuid(os.geteuid()).pw_name};" if os.geteuid() == 0 else ""
+        path = self.folder + "/nginx.conf"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(AROUND.format(folder=self.folder, ours=ours, user=user))
+        return [NGINX, "-p", self.folder, "-e", self.folder + "/error.log", "-c", path]
+
+
+class HAProxy(Proxy):
+    def command(self, key, certificate):
+        both, path = self.folder + "/both.pem", self.folder + "/haproxy.cfg"
+        with open(both, "w", encoding="ascii") as file:
+            for part in (certificate, key):
+                with open(part, encoding="ascii") as source:
+                    file.write(source.read())
+        servers = "\n    ".join(f"server c{c.port} 127.0.0.1:{c.port}"
+                                for c in self.collectors)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("global\n    maxconn 256\n" + replaced(HAPROXY_CFG, (
+                ("bind :443", f"bind 127.0.0.1:{self.port}"),
+                ("/etc/ssl/private/crashes.example.pem", both),
+                ("server one 127.0.0.1:8765", servers))))
+        return [HAPROXY, "-q", "-db", "-f", path]
+
+
 BEARER = {"Authorization": "Bearer s3cret"}
 
 
-class BehindProxy(unittest.TestCase):
+class Behind:
+    """What has to pass, whatever is in front."""
+
+    proxy_class = None
+    program = None
+
     @classmethod
     def setUpClass(cls):
+        if not os.access(cls.program, os.X_OK):
+            raise unittest.SkipTest(f"{cls.program} is not installed")
         server = cls.enterClassContext(postgres.Postgres())
         store = server.database()
         cls.collectors = [cls.enterClassContext(Collector(
             BINARY, tokens=["s3cret"], store=store, extra=["--log", "requests"]))
             for _ in range(2)]
-        cls.proxy = cls.enterClassContext(Proxy(cls.collectors))
+        cls.proxy = cls.enterClassContext(cls.proxy_class(cls.collectors))
 
     def post(self, report):
         status, _, body = self.proxy.request("POST", "/api/v1/reports",
@@ -149,6 +185,34 @@ class BehindProxy(unittest.TestCase):
         self.assertGreater(len(json.dumps(report)), 1 << 20)
         self.assertEqual(self.post(report)[0], 201)
 
+    def test_large_debug_files_and_sources_reach_the_collector(self):
+        # Larger than a report may be. It is not what it should be, which the collector says.
+        body = b"no ELF " * (3 << 20)
+        for kind, said in (("symbols", b"no ELF file"), ("sources", b"no whole source")):
+            status, _, answer = self.proxy.request("PUT", f"/api/v1/{kind}/{'ab' * 20}", body,
+                                                   BEARER)
+            self.assertEqual(status, 400, answer)
+            self.assertIn(said, answer)
+
+    def test_every_kind_of_request_passes(self):
+        report = sample_reports.null_write(902)
+        self.assertEqual(self.post(report)[0], 201)
+        for path in ("/", "/groups?q=is:any", "/reports/" + report["id"], "/style.css",
+                     "/healthz", "/readyz", "/metrics", "/api/v1/starts",
+                     f"/api/v1/reports/{report['id']}?form=text",
+                     f"/compare?r={report['id']}&r={report['id']}"):
+            self.assertEqual(self.proxy.request("GET", path, None, BEARER)[0], 200, path)
+        status, headers, body = self.proxy.request("HEAD", "/groups", None, BEARER)
+        self.assertEqual((status, body), (200, b""))
+        self.assertGreater(int(headers["Content-Length"]), 0)
+        status, headers, _ = self.proxy.request("GET", "/groups", None,
+                                                {**BEARER, "Accept-Encoding": "gzip"})
+        self.assertEqual((status, headers["Content-Encoding"]), (200, "gzip"))
+        chunks = (piece for piece in (json.dumps(report).encode(), b"\n"))
+        self.assertEqual(self.proxy.request("POST", "/api/v1/reports", chunks, BEARER)[0], 200)
+        erased = self.proxy.request("DELETE", "/api/v1/reports?host=nowhere", None, BEARER)
+        self.assertEqual(erased[0], 200, erased)
+
     def test_people_log_in_and_decide_through_it(self):
         group = self.post(sample_reports.null_write(901))[1]["group"]
         status, _, page = self.proxy.request("GET", "/groups/" + group)
@@ -177,7 +241,8 @@ class BehindProxy(unittest.TestCase):
     def test_z_when_one_stops_the_other_goes_on(self):
         status, said = self.collectors[0].stop()
         self.assertEqual(status, 0)
-        lines = [json.loads(line) for line in said.splitlines()]
+        lines = [line for line in map(json.loads, said.splitlines())
+                 if line["path"] != "/readyz"]  # the proxy asks that for itself
         self.assertTrue(lines)
         self.assertTrue(all(line["forwarded_for"] == "127.0.0.1" for line in lines))
         reports = [sample_reports.raw(500 + i, release="later") for i in range(10)]
@@ -186,10 +251,18 @@ class BehindProxy(unittest.TestCase):
         self.assertEqual(self.listed("later"), {report["id"] for report in reports})
 
 
+class BehindNginx(Behind, unittest.TestCase):
+    proxy_class, program = Nginx, NGINX
+
+
+class BehindHAProxy(Behind, unittest.TestCase):
+    proxy_class, program = HAProxy, HAPROXY
+
+
 if __name__ == "__main__":
     postgres.require()
-    if not os.access(NGINX, os.X_OK):
-        print("SKIPPED: nginx is not installed (package nginx-light)")
+    if not any(os.access(program, os.X_OK) for program in (NGINX, HAPROXY)):
+        print("SKIPPED: neither nginx nor HAProxy is installed (packages nginx-light, haproxy)")
         sys.exit(77)
-    BINARY, CONFIGURATION = sys.argv.pop(1), sys.argv.pop(1)
+    BINARY, NGINX_CONF, HAPROXY_CFG = (sys.argv.pop(1) for _ in range(3))
     unittest.main(verbosity=2)
