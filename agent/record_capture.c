@@ -38,10 +38,15 @@ static bool is_later(const struct timespec *time, uint64_t ns)
             (uint64_t)time->tv_nsec > ns % 1000000000);
 }
 
-// has_changed is whether the file now at the mapping's path is not what was mapped. Of
-// a program that was killed nobody may know when to the second.
-static bool has_changed(const struct target_mapping *mapping, uint64_t crash_ns)
+// has_changed is whether the file now at the mapping's path is not what was mapped by
+// the time of the record.
+static bool has_changed(const struct record_capture *all,
+                        const struct target_mapping *mapping)
 {
+    // Of a life the time is that of the process's start, in ticks since that of the
+    // machine.
+    const uint64_t vague_ns = record_capture_is_life(all) ? 1000000000 : 0;
+    const uint64_t record_ns = all->crash.realtime_ns;
     char path[PATH_MAX];
     struct stat info;
     if (mapping->path_size >= sizeof(path))
@@ -50,8 +55,8 @@ static bool has_changed(const struct target_mapping *mapping, uint64_t crash_ns)
     path[mapping->path_size] = 0;
     if (stat(path, &info) != 0)
         return true;
-    bool replaced = info.st_ino != mapping->inode && is_later(&info.st_ctim, crash_ns);
-    return replaced || is_later(&info.st_mtim, crash_ns + 1000000000);
+    bool replaced = info.st_ino != mapping->inode && is_later(&info.st_ctim, record_ns);
+    return replaced || is_later(&info.st_mtim, record_ns + vague_ns);
 }
 
 static void mark_changed_files(struct record_capture *all)
@@ -66,7 +71,7 @@ static void mark_changed_files(struct record_capture *all)
                     before->device == mapping->device;
         if (same)
             mapping->deleted = before->deleted;
-        else if (has_changed(mapping, all->crash.realtime_ns))
+        else if (has_changed(all, mapping))
             mapping->deleted = true;
         before = mapping;
     }
