@@ -13,11 +13,13 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
@@ -171,6 +173,22 @@ class Scene:
         in its place."""
         return [expanded(read_when_done(path)) for path in self.report_paths()]
 
+    def page(self, path):
+        """What a collector of the scene's own shows of the report at path."""
+        collector = subprocess.Popen(
+            [COLLECTOR, "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.folder}/store.db"],
+            stderr=subprocess.PIPE, text=True)
+        try:
+            url = re.search(r"http://127\.0\.0\.1:\d+", collector.stderr.readline()).group()
+            done = self.command("upload", "--url", url)
+            assert done.returncode == 0, done.stderr
+            name = os.path.basename(path)[:-5]
+            with urllib.request.urlopen(f"{url}/reports/{name}", timeout=60) as answer:
+                return answer.read().decode()
+        finally:
+            collector.kill()
+            collector.communicate()
+
     def core(self, pid):
         """The core file that the program left, or None."""
         for name in ("core", f"core.{pid}"):
@@ -178,6 +196,23 @@ class Scene:
             if os.path.exists(path):
                 return path
         return None
+
+
+def state_of(pid):
+    """The state letter of a process's first thread: one that has come to where it waits
+    sleeps (S)."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(") ")[2][0]
+
+
+def held_port():
+    """A port where nobody listens yet, and that nobody else is given meanwhile; whoever reuses
+    addresses, as servers do, may listen there."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    atexit.register(held.close)
+    return held.getsockname()[1]
 
 
 def expanded(report):

@@ -143,6 +143,7 @@ class CoresOfRealCrashes(unittest.TestCase):
         with CoreScene() as scene:
             process = scene.start(["/bin/sleep", "60"])
             try:
+                harness.wait_for(lambda: harness.state_of(process.pid) == "S")
                 core = os.path.join(scene.folder, "gcore")
                 subprocess.run(["gdb", "-q", "-nx", "-batch", "-p", str(process.pid), "-ex",
                                 f"generate-core-file {core}"], stdin=subprocess.DEVNULL,

@@ -30,11 +30,6 @@ def daemons(scene):
     return found
 
 
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(") ")[2][0]
-
-
 def lives(scene):
     return [name for name in os.listdir(scene.spool) if name.startswith("life-")]
 
@@ -101,7 +96,7 @@ class Daemon(unittest.TestCase):
                                       CRASHHOOK_KILLS=kills)
                 wait_for(lambda: daemons(scene))
                 agent, = daemons(scene)
-                wait_for(lambda: state_of(agent) == "S")
+                wait_for(lambda: harness.state_of(agent) == "S")
                 process.kill()
                 process.communicate()
 

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import unittest
@@ -67,14 +66,8 @@ class Documents(unittest.TestCase):
         for name, source in (("service", "service.c"), ("prices", "prices.c")):
             subprocess.run(["cc", "-g", "-O1", "-o", name, source], cwd=self.folder, check=True)
 
-    @staticmethod
-    def free_port():
-        with socket.socket() as place:
-            place.bind(("127.0.0.1", 0))
-            return place.getsockname()[1]
-
     def run_page(self, page):
-        port = self.free_port()
+        port = harness.held_port()
         self.give_programs()
         output = os.path.join(self.folder, "output")
         with open(output, "w", encoding="utf-8") as file:

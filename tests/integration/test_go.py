@@ -12,7 +12,6 @@ import signal
 import subprocess
 import tempfile
 import unittest
-import urllib.request
 
 import harness
 import python_versions
@@ -194,7 +193,7 @@ class Go(unittest.TestCase):
             shown = scene.command("show", "--threads", "all", path).stdout
             otlp = json.loads(scene.command("export", "--format", "otlp", path).stdout)
             envelope = scene.command("export", "--format", "sentry", path).stdout
-            page = self.page(scene, path)
+            page = scene.page(path)
         self.assertRegex(shown, r"main.main \[created it\] at .*shop.go:\d+")
         self.assertRegex(json.dumps(otlp), r"main.main at [^ ]*shop.go:\d+ \[created it\]")
         self.assertIn("crashhook.goroutines", json.dumps(otlp))
@@ -210,22 +209,6 @@ class Go(unittest.TestCase):
         self.assertIn('id="goroutines"><h2>Goroutines', page)
         self.assertIn("sleep", page)
         self.assertIn("created it</span>", page)
-
-    def page(self, scene, path):
-        """The collector's page of the report at path."""
-        collector = subprocess.Popen(
-            [harness.COLLECTOR, "--listen", "127.0.0.1:0", "--store",
-             f"sqlite:{scene.folder}/store.db"], stderr=subprocess.PIPE, text=True)
-        try:
-            url = re.search(r"http://127\.0\.0\.1:\d+", collector.stderr.readline()).group()
-            done = scene.command("upload", "--url", url)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            name = os.path.basename(path)[:-5]
-            with urllib.request.urlopen(f"{url}/reports/{name}", timeout=60) as answer:
-                return answer.read().decode()
-        finally:
-            collector.kill()
-            collector.communicate()
 
     def test_the_title_of_a_core_is_not_the_code_that_returns_from_a_signal(self):
         if not harness.cores_land_in_folder():

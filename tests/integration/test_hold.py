@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import unittest
 
 import harness
@@ -119,21 +118,12 @@ class Held(unittest.TestCase):
         self.assertTrue(frames_of(crashed_thread(report)))
 
 
-def wait_until_asleep(pid):
-    """A program has come to where it waits once it sleeps in the kernel."""
-    while True:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            if ") S " in file.read():
-                return
-        time.sleep(0.001)
-
-
 class Attach(unittest.TestCase):
     def attach(self, scene, command):
         process = subprocess.Popen(command, stdout=subprocess.PIPE,
                                    stdin=subprocess.PIPE)
         try:
-            wait_until_asleep(process.pid)
+            harness.wait_for(lambda: harness.state_of(process.pid) == "S")
             done = scene.command("attach", "--json", str(process.pid))
             out, _ = process.communicate(b"input\n", timeout=30)
         finally:

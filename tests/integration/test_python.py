@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 import unittest
-import urllib.request
 
 import jsonschema
 
@@ -236,19 +235,7 @@ class Crashes(unittest.TestCase):
     def test_the_page_of_a_report_shows_both_languages(self):
         with Scene() as scene:
             self.crash_here(scene, sys.executable, "shop")
-            collector = subprocess.Popen(
-                [harness.COLLECTOR, "--listen", "127.0.0.1:0", "--store",
-                 f"sqlite:{scene.folder}/store.db"], stderr=subprocess.PIPE, text=True)
-            try:
-                url = re.search(r"http://127\.0\.0\.1:\d+", collector.stderr.readline()).group()
-                done = scene.command("upload", "--url", url)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                name = os.path.basename(scene.report_paths()[0])[:-5]
-                with urllib.request.urlopen(f"{url}/reports/{name}", timeout=60) as answer:
-                    page = answer.read().decode()
-            finally:
-                collector.kill()
-                collector.communicate()
+            page = scene.page(scene.report_paths()[0])
         self.assertIn('title="Run by the interpreter&#39;s function below">Python</span>', page)
         self.assertIn("Python exception being handled: KeyError: no such article", page)
         self.assertIn("Shop.total", page)

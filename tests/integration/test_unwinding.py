@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import BUILD
+from harness import BUILD, state_of, wait_for
 
 DEEP = r"""
 #include <stdlib.h>
@@ -74,6 +74,7 @@ class Unwinding(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.read(1), b"x")
+        wait_for(lambda: state_of(process.pid) == "S")  # in pause
         return process
 
     def backtrace(self, process, *options):

@@ -14,22 +14,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "jit_interface.h"
+
 enum { PAGE = 4096, OUTER_AT = 0, INNER_AT = 128, FUNCTION_SIZE = 128, SLOTS = 9 };
 enum { NONE, TEXT, FRAME, RELOCATIONS, SYMBOLS, NAMES, SECTIONS };
-
-// What GDB's documentation says of its interface.
-struct jit_code_entry {
-    struct jit_code_entry *next;
-    struct jit_code_entry *before;
-    const char *file;
-    uint64_t size;
-};
-struct {
-    uint32_t version;
-    uint32_t action;
-    struct jit_code_entry *relevant;
-    struct jit_code_entry *first;
-} __jit_debug_descriptor = { 1, 0, NULL, NULL };
 
 static struct {
     Elf64_Ehdr header;

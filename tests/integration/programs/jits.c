@@ -12,21 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { INNER_AT = 64, OUTER_AT = 0, PAGE = 4096 };
+#include "jit_interface.h"
 
-// What GDB's documentation says of its interface.
-struct jit_code_entry {
-    struct jit_code_entry *next;
-    struct jit_code_entry *before;
-    const char *file;
-    uint64_t size;
-};
-struct {
-    uint32_t version;
-    uint32_t action;
-    struct jit_code_entry *relevant;
-    struct jit_code_entry *first;
-} __jit_debug_descriptor = { 1, 0, NULL, NULL };
+enum { INNER_AT = 64, OUTER_AT = 0, PAGE = 4096 };
 
 static uint8_t *compile(void)
 {
