@@ -271,9 +271,9 @@ class Run(unittest.TestCase):
         with Scene() as scene:
             began = time.monotonic()
             done = scene.run("run", "--timeout", "500ms", "--", sys.executable, "-c", HOLD,
-                             scene.spool, "8")
+                             scene.spool, "50")
             self.assertEqual(done.returncode, 5)
-            self.assertLess(time.monotonic() - began, 5)
+            self.assertLess(time.monotonic() - began, 40)
 
 
 if __name__ == "__main__":

@@ -388,9 +388,15 @@ def mail_server():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that whoever reuses addresses may listen on, and that nobody else is given."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    free_port.held.append(held)
+    return held.getsockname()[1]
+
+
+free_port.held = []
 
 
 class Mail(Alerting):

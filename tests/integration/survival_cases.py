@@ -154,7 +154,7 @@ CASES = [
     Case("callback-aborts", [harness.program("tells"), "before", "segv", "abort"], SEGV,
          "null-dereference", seen="end_by", preload=False),
     Case("callback-hangs", [harness.program("tells"), "before", "segv", "hang"], SEGV,
-         "null-dereference", preload=False, variables={"CRASHHOOK_TIMEOUT": "2s"}),
+         "null-dereference", preload=False, variables={"CRASHHOOK_TIMEOUT": "8s"}),
 ]
 
 

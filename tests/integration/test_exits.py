@@ -20,7 +20,7 @@ import time
 import unittest
 
 import harness
-from harness import FULL, HANDLER, SOURCE, Scene
+from harness import FULL, HANDLER, SOURCE, Scene, wait_for
 from place import rust_compiler
 
 sys.path.append(os.path.join(SOURCE, "tests", "collector"))
@@ -182,10 +182,12 @@ class Hooks(unittest.TestCase):
 
     def only_report(self, scene):
         """The report of the program's end, which the next one who looks makes."""
-        # The kernel closes what a process had mapped some time after that was waited for.
-        deadline = time.monotonic() + 60
-        while not scene.report_paths() and time.monotonic() < deadline:
+        def listed():
             self.assertEqual(scene.command("list").stderr, "")
+            return scene.report_paths()
+
+        # The kernel may close what a process had mapped after that was waited for.
+        wait_for(listed)
         reports = scene.reports()
         self.assertEqual(len(reports), 1)
         self.assertEqual([name for name in os.listdir(scene.spool) if "record" in name], [])
@@ -379,6 +381,9 @@ class Restarts(unittest.TestCase):
                 self.assertEqual(process.stdout.readline(), b"ready\n")
                 process.kill()
                 process.communicate(timeout=60)
+            # The kernel may close what the last had mapped after that was waited for.
+            wait_for(lambda: scene.command("list").returncode == 0 and
+                     len(scene.report_paths()) == self.TIMES)
             listed = json.loads(scene.command("list", "--json").stdout)
             self.assertEqual([row["times"] for row in listed], [self.TIMES] * self.TIMES)
             shown = self.terminal(scene, "list")

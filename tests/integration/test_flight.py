@@ -11,11 +11,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 import harness
-from harness import Scene
+from harness import Scene, wait_for
 from place import needs_root
 
 PROGRAMS = os.path.join(harness.SOURCE, "tests", "integration", "programs")
@@ -288,11 +287,13 @@ class Flight(unittest.TestCase):
         self.assertEqual(process.returncode, -signal.SIGKILL)
 
     def report_of_killed(self, scene):
-        # The kernel closes what a process had mapped some time after that was waited for.
-        deadline = time.monotonic() + 60
-        while not scene.report_paths() and time.monotonic() < deadline:
-            listed = scene.command("list")
-            self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        def listed():
+            done = scene.command("list")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return scene.report_paths()
+
+        # The kernel may close what a process had mapped after that was waited for.
+        wait_for(listed)
         reports = scene.reports()
         self.assertEqual(len(reports), 1)
         return reports[0]

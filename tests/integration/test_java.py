@@ -106,7 +106,7 @@ class Java(unittest.TestCase):
         self.assertEqual({f["trust"] for f in java}, {"cfi"})
         self.assertIn("JavaCalls::call_helper", " ".join(filter(None, names)))
         self.assertRegex(names[-1], "clone")
-        self.assertLess(report["agent"]["timings_us"]["capture"], 1000000)
+        self.assertLess(report["agent"]["timings_us"]["capture"], 10000000)
 
     def test_a_thread_that_waits_has_the_frames_that_java_shows(self):
         for options in (("-Xint",), ("-Xcomp", *ONLY)):

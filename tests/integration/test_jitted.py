@@ -117,7 +117,7 @@ class Jits(unittest.TestCase):
             report = self.crash_with_map(scene, place)
         self.assertIn({"stage": "jit", "status": "a list of its code is too large"},
                       report["problems"])
-        self.assertLess(report["agent"]["timings_us"]["capture"], 5000000)
+        self.assertLess(report["agent"]["timings_us"]["capture"], 10000000)
 
 
 class JitFrames(unittest.TestCase):
@@ -147,7 +147,7 @@ class JitFrames(unittest.TestCase):
         with Scene() as scene:
             _, report = self.crash(scene, "loop")
         self.assertEqual(self.walked(report), self.WALKED)
-        self.assertLess(report["agent"]["timings_us"]["unwind"], 2000000)
+        self.assertLess(report["agent"]["timings_us"]["unwind"], 10000000)
 
     def test_without_them_the_stack_is_another(self):
         with Scene() as scene:

@@ -15,7 +15,7 @@ import sys
 import unittest
 
 import harness
-from harness import Scene
+from harness import Scene, wait_for
 
 TESTS = os.path.join(harness.SOURCE, "tests")
 sys.path += [os.path.join(TESTS, "collector"), os.path.join(TESTS, "upload")]
@@ -24,6 +24,7 @@ import bodies
 from browser import Browser
 from running import Collector
 from test_deadlocks import wait_until_blocked
+from test_kills import first_sample, lives
 
 PHONE, WIDE = (360, 740), (1200, 1000)
 LOCK = "(ledger|journal)"
@@ -101,6 +102,8 @@ class Outputs(unittest.TestCase):
         scene.preload = None
         process = scene.start([harness.CRASHHOOK, "run", "--", harness.program("lives"), "waits"])
         process.stdout.readline()
+        life = os.path.join(scene.spool, lives(scene)[0])
+        wait_for(lambda: first_sample(life, process.pid) != 0)
         program = int(subprocess.check_output(["pgrep", "-P", str(process.pid)]))
         os.kill(program, signal.SIGKILL)
         process.communicate(timeout=60)

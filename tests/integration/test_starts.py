@@ -75,6 +75,7 @@ class Starts(unittest.TestCase):
             process = self.live(scene, "waits")
             process.kill()
             end(process)
+            scene.reports()  # once nobody works on them, all are sent
             for _ in range(2):
                 self.assertEqual(scene.command("upload", "--url", collector.url).returncode, 0)
             self.assertEqual(counted(scene), [])
@@ -119,6 +120,7 @@ class Starts(unittest.TestCase):
                 end(self.live(scene, how))
             days = {name.split("-")[1] for name in os.listdir(scene.spool)
                     if name.startswith("starts-")}
+            scene.reports()  # once nobody works on them, all are sent
             for _ in range(2):
                 done = scene.command("upload", "--url",
                                      f"{collector.url} {self.sentry(server)}")

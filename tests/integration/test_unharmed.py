@@ -27,28 +27,36 @@ class Unharmed(unittest.TestCase):
             began = time.monotonic()
             process = scene.start(["sh", "-c", 'x=$("$0" 2>&1); echo $?',
                                    example("null_write")],
-                                  CRASHHOOK_URL=self.url, CRASHHOOK_TIMEOUT="8s")
-            out, _ = process.communicate(timeout=30)
+                                  CRASHHOOK_URL=self.url, CRASHHOOK_TIMEOUT="60s")
+            out, _ = process.communicate(timeout=60)
             seconds = time.monotonic() - began
             self.assertIn("139", out.decode())
-            self.assertLess(seconds, 3)
+            self.assertLess(seconds, 30)
             # The agent was still to send the report.
-            self.silent.settimeout(20)
+            self.silent.settimeout(60)
             self.silent.accept()[0].close()
             scene.reports()
 
     def test_its_port_can_be_bound_again_at_once(self):
+        # One port may have been given to somebody else meanwhile.
+        self.assertTrue(any(self.is_bound_again() for _ in range(3)))
+
+    def is_bound_again(self):
         with Scene() as scene:
             process = scene.start([program("listens")], CRASHHOOK_URL=self.url,
                                   CRASHHOOK_TIMEOUT="5s")
             port = int(process.stdout.readline())
             process.wait(timeout=30)
             self.assertEqual(process.returncode, -signal.SIGABRT)
-            with socket.socket() as listener:
-                listener.bind(("127.0.0.1", port))
-                listener.listen()
             process.stdout.close()
             process.stderr.close()
+            with socket.socket() as listener:
+                try:
+                    listener.bind(("127.0.0.1", port))
+                    listener.listen()
+                except OSError:
+                    return False
+            return True
 
     def test_waiting_for_any_child_never_finds_one_of_ours(self):
         with Scene() as scene:

@@ -23,8 +23,15 @@ def report_id(number):
 
 
 def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """A port where nobody listens, and that nobody else is given."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    closed_port.held.append(held)
+    return held.getsockname()[1]
+
+
+closed_port.held = []
 
 
 def expanded(path):
@@ -98,8 +105,9 @@ class Spool:
     def upload(self, *arguments, until=None, **variables):
         """An upload that has ended, or was ended once until said so."""
         process = self.start(*arguments, **variables)
-        deadline = time.monotonic() + 20
-        while until and not until() and time.monotonic() < deadline:
+        deadline = time.monotonic() + 60
+        while until and not until():
+            assert time.monotonic() < deadline, "it did not come"
             time.sleep(0.01)
         if until:
             process.terminate()

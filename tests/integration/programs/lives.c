@@ -17,6 +17,8 @@
 
 enum { PIECE = 1 << 20 };
 
+static char *page;
+
 static void tell(void)
 {
     char message[32];
@@ -34,7 +36,7 @@ static void say(const char *text)
         _exit(98);
 }
 
-// fill takes memory until somebody ends that.
+// fill takes memory until somebody ends that, slowly enough to be watched.
 static void fill(void)
 {
     for (;;) {
@@ -42,7 +44,7 @@ static void fill(void)
         if (piece == NULL)
             return;
         memset(piece, 1, PIECE);
-        usleep(1000);
+        usleep(8000);
     }
 }
 
@@ -50,6 +52,12 @@ static void fill(void)
 static void take_time(int signal)
 {
     (void)signal;
+}
+
+// fall is a handler of SIGTERM that crashes.
+static void fall(int signal)
+{
+    *(volatile int *)page = signal;
 }
 
 // make_file hangs where the disk is frozen.
@@ -94,8 +102,6 @@ static void hang(void)
         (void)pause();
 }
 
-static char *page;
-
 static void open_page(int number)
 {
     (void)number;
@@ -121,6 +127,8 @@ int main(int argc, char **argv)
         (void)signal(SIGTERM, SIG_IGN);
     if (strcmp(how, "slow") == 0 || strcmp(how, "writes") == 0)
         (void)signal(SIGTERM, take_time);
+    if (strcmp(how, "falls") == 0)
+        (void)signal(SIGTERM, fall);
     if (strcmp(how, "recovers") == 0)
         recover();
     say("ready\n");

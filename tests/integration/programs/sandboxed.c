@@ -7,9 +7,11 @@
 // undumpable; drop_root; vfork: the thread waits for a vforked child, where nothing
 // stops it.
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +40,12 @@ static void refuse(long call, unsigned answer)
         exit(3);
 }
 
+static pid_t waiting; // the thread that does
+
 static void *wait_here(void *argument)
 {
     (void)argument;
+    waiting = gettid();
     pthread_barrier_wait(&all_there);
     for (;;)
         pause();
@@ -63,6 +68,26 @@ static void *wait_for_child(void *argument)
             pause();
     }
     return NULL;
+}
+
+// await_asleep waits until the other thread, which has come from the barrier, sleeps.
+static void await_asleep(void)
+{
+    char text[512];
+    (void)snprintf(text, sizeof(text), "/proc/self/task/%d/stat", waiting);
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    for (;;) {
+        ssize_t size = read(fd, text, sizeof(text) - 1);
+        if (size <= 0)
+            _exit(4);
+        text[size] = 0;
+        const char *name_end = strrchr(text, ')');
+        if (name_end != NULL && strncmp(name_end, ") S", 3) == 0)
+            break;
+        (void)lseek(fd, 0, SEEK_SET);
+        (void)sched_yield();
+    }
+    (void)close(fd);
 }
 
 static unsigned answer_named(const char *how)
@@ -109,6 +134,8 @@ int main(int argc, char **argv)
     pthread_barrier_wait(&all_there);
     if (vforks && read(pipe_ends[0], &byte, 1) != 1)
         return 3;
+    if (!vforks)
+        await_asleep();
     crash_here();
     return 0;
 }
