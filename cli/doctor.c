@@ -53,18 +53,6 @@ static const char *doctor_text_of(const struct text *text)
     return text->size != 0 ? text->bytes : "";
 }
 
-void doctor_quote(const char *word, struct text *out)
-{
-    text_append_string(out, "'");
-    for (; *word != 0; word++) {
-        if (*word == '\'')
-            text_append_string(out, "'\\''");
-        else
-            text_append(out, word, 1);
-    }
-    text_append_string(out, "'");
-}
-
 static void print_line(const struct pen *pen, const char *name,
                        enum doctor_verdict verdict, const char *line)
 {

@@ -95,9 +95,6 @@ int doctor_await(pid_t pid);
 // doctor_agent_runs says whether this process can run the agent at that path.
 bool doctor_agent_runs(const char *agent);
 
-// doctor_quote appends word, quoted for a shell.
-void doctor_quote(const char *word, struct text *out);
-
 // doctor_find_user finds the user and group of a user's name or number.
 bool doctor_find_user(const char *name, uid_t *out_user, gid_t *out_group);
 

@@ -17,6 +17,7 @@
 #include "agent/attach.h"
 #include "agent/images/read_file.h"
 #include "cli/installed.h"
+#include "cli/shell_word.h"
 
 enum { LOW_SPACE_BYTES = 64 << 20, SMALL_LIMIT_BYTES = 16 << 10 };
 
@@ -200,7 +201,7 @@ enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *o
                      "that can",
                      spool_why(status));
         text_appendf(&out->fix, "install -d -m 700 -o %u -g %u ", geteuid(), getegid());
-        doctor_quote(session->spool_path, &out->fix);
+        shell_word_quote(session->spool_path, &out->fix);
         text_append_string(&out->fix, "\n");
         return DOCTOR_TROUBLE;
     }

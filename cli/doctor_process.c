@@ -22,8 +22,9 @@ static bool process_file(pid_t pid, const char *name, struct text *out)
            out->bytes != NULL;
 }
 
-// status_number is the number after key in a process's status, in that base.
-static uint64_t status_number(const struct text *status, const char *key, int base)
+// doctor_status_number is the number after key in a process's status, in that base.
+static uint64_t doctor_status_number(const struct text *status, const char *key,
+                                     int base)
 {
     const char *at = status->bytes != NULL ? strstr(status->bytes, key) : NULL;
     return at != NULL ? strtoull(at + strlen(key), NULL, base) : 0;
@@ -66,13 +67,13 @@ static bool note_live_settings(const struct text *environment,
 
 static void note_live_limits(const struct text *status, struct doctor_finding *out)
 {
-    if (status_number(status, "\nSeccomp:", 10) == 2)
+    if (doctor_status_number(status, "\nSeccomp:", 10) == 2)
         text_append_string(&out->line,
                            "; it has a seccomp filter, and what that denies "
                            "is not in its report");
-    if (status_number(status, "\nTracerPid:", 10) != 0)
+    if (doctor_status_number(status, "\nTracerPid:", 10) != 0)
         text_appendf(&out->line, "; process %" PRIu64 " traces it",
-                     status_number(status, "\nTracerPid:", 10));
+                     doctor_status_number(status, "\nTracerPid:", 10));
 }
 
 static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
@@ -90,7 +91,8 @@ static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
         text_append_string(&path, "?");
     text_appendf(&out->line, "process %d, '%s', %s", pid, path.bytes,
                  holds_the_handler(&maps) ? "holds the handler" : "");
-    bool catches = (status_number(&status, "\nSigCgt:", 16) >> (SIGSEGV - 1) & 1) != 0;
+    bool catches =
+        (doctor_status_number(&status, "\nSigCgt:", 16) >> (SIGSEGV - 1) & 1) != 0;
     if (!holds_the_handler(&maps)) {
         text_appendf(
             &out->line,

@@ -8,6 +8,7 @@
 #include "cli/doctor.h"
 #include "cli/program_kind.h"
 #include "cli/run_program.h"
+#include "cli/shell_word.h"
 
 // note_privileges says which privileges the file grants, whoever starts it.
 static void note_privileges(const char *path, struct text *line)
@@ -73,7 +74,7 @@ static enum doctor_verdict note_program(const struct program *program,
         return DOCTOR_FINE;
     text_append_string(&out->line, "; without `run` nothing of it is reported");
     text_append_string(&out->fix, "crashhook run -- ");
-    doctor_quote(command, &out->fix);
+    shell_word_quote(command, &out->fix);
     text_append_string(&out->fix, "\n");
     return DOCTOR_NOTE;
 }

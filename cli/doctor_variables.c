@@ -4,6 +4,7 @@
 
 #include "base/slips.h"
 #include "cli/doctor.h"
+#include "cli/shell_word.h"
 
 #define OURS "CRASHHOOK_"
 
@@ -78,7 +79,7 @@ static void note_relative(const struct settings_variable *variable, const char *
                  "is started in",
                  variable->name, path);
     text_appendf(&out->fix, "export %s=\"$PWD\"/", variable->name);
-    doctor_quote(path, &out->fix);
+    shell_word_quote(path, &out->fix);
     text_append_string(&out->fix, "\n");
 }
 

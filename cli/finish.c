@@ -279,8 +279,10 @@ static void hold_images(struct finish *finish, const char *list)
     finish->session.held_image_count = finish->image_count;
 }
 
-// add_names completes a raw report with what requires debug files and other files.
-static enum ch_status add_names(struct finish *finish, const struct options *options)
+// finish_add_names completes a raw report with what requires debug files and other
+// files.
+static enum ch_status finish_add_names(struct finish *finish,
+                                       const struct options *options)
 {
     note_write_time(finish->report, options_value(options, "write-us"));
     hold_images(finish, options_value(options, "image-fds"));
@@ -315,7 +317,7 @@ static int run_finish(const struct options *options)
 
     // The report of a core has its names already, from the process that read the core.
     if (report_integer(finish.report, "revision", 0) == 0)
-        status = add_names(&finish, options);
+        status = finish_add_names(&finish, options);
     named = json_incref(finish.report);
     // What is too large to be stored is too large to be sent.
     if (status != CH_ERR_LIMIT || read_raw_report(&finish) == CH_OK)

@@ -139,10 +139,10 @@ static bool is_same_death(const json_t *a, const json_t *b)
                       json_object_get(b, "executable"));
 }
 
-// note_listed writes the summary, and of a program that dies in this way again and
+// list_note_report writes the summary, and of a program that dies in this way again and
 // again how often and since when.
-static void note_listed(const struct table *table, const json_t *entry, size_t count,
-                        const json_t *first)
+static void list_note_report(const struct table *table, const json_t *entry,
+                             size_t count, const json_t *first)
 {
     char age[TABLE_AGE_SIZE];
     struct text CH_CLEANUP(text_deinit) note = { 0 };
@@ -172,7 +172,7 @@ static void print_listed_row(const struct table *table, const json_t *entry,
                             listed_state(entry),
                             report_string(entry, "function") };
     table_row(table, cells);
-    note_listed(table, entry, count, first);
+    list_note_report(table, entry, count, first);
 }
 
 static void print_listed(const json_t *rows)

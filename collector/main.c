@@ -76,8 +76,9 @@ static void observe_request(void *context, const struct http_seen *seen)
         request_log_write(seen);
 }
 
-// read_size parses a size such as 50G; false: it is none, or too small for a store.
-static bool read_size(const char *text, int64_t *out)
+// read_option_size parses a size such as 50G; false: it is none, or too small for a
+// store.
+static bool read_option_size(const char *text, int64_t *out)
 {
     static const char units[] = "MGT";
     char *end = NULL;
@@ -105,7 +106,7 @@ static bool read_retention(const struct options *options, struct store_retention
             return false;
     }
     return options->keep_size == NULL ||
-           read_size(options->keep_size, &out->size_bytes);
+           read_option_size(options->keep_size, &out->size_bytes);
 }
 
 static bool is_web_template(const char *text)

@@ -33,9 +33,10 @@ enum ch_status jitdump_open(struct cursor *c)
     return cursor_ok(c) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// read_code reads what records of code begin with: after the process and thread, the
-// address where it was written, then, of code that moved, its old address.
-static enum ch_status read_code(struct cursor *body, struct jitdump_record *record)
+// read_jitdump_code reads what records of code begin with: after the process and
+// thread, the address where it was written, then, of code that moved, its old address.
+static enum ch_status read_jitdump_code(struct cursor *body,
+                                        struct jitdump_record *record)
 {
     cursor_skip(body, 8 + 8);
     if (record->kind == JITDUMP_MOVE)
@@ -69,7 +70,7 @@ enum ch_status jitdump_next(struct cursor *c, struct jitdump_record *out)
             continue;
         struct jitdump_record record = { .kind = id == RECORD_LOAD ? JITDUMP_LOAD
                                                                    : JITDUMP_MOVE };
-        enum ch_status status = read_code(&body, &record);
+        enum ch_status status = read_jitdump_code(&body, &record);
         if (status == CH_OK)
             *out = record;
         return status;

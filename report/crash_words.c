@@ -167,7 +167,7 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
     };
 }
 
-static void read_origin(const json_t *crash, struct crash_origin *out)
+static void read_crash_origin(const json_t *crash, struct crash_origin *out)
 {
     const json_t *origin = json_object_get(crash, "provenance");
     *out = (struct crash_origin){
@@ -230,7 +230,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     read_crash_limits(crash, out);
     read_said(crash, out);
     read_variable(crash, &out->variable);
-    read_origin(crash, &out->origin);
+    read_crash_origin(crash, &out->origin);
 }
 
 // words is the text that describes a crash.

@@ -145,8 +145,9 @@ static void hash_field(struct hash *hash, const char *text, size_t length)
     hash_bytes(hash, "", 1);
 }
 
-// plain_length is the length of function without the suffix of a compiler's clone.
-static size_t plain_length(const char *function)
+// fingerprint_name_length is the length of function without the suffix of a compiler's
+// clone.
+static size_t fingerprint_name_length(const char *function)
 {
     static const char *const marks[] = { " [clone ", ".constprop.", ".isra.", ".part.",
                                          ".cold",    ".lto_priv.",  ".llvm." };
@@ -170,7 +171,7 @@ static bool frame_matches(const char *pattern, const char *name, size_t length)
 
 bool fingerprint_only_reports(const char *function)
 {
-    size_t length = plain_length(function);
+    size_t length = fingerprint_name_length(function);
     const char *parameters = memchr(function, '(', length);
     if (parameters != NULL)
         length = (size_t)(parameters - function);
@@ -187,7 +188,7 @@ static struct hash hash_frame(const struct fingerprint_frame *frame)
     const char *name = frame->image != NULL ? file_name(frame->image) : "";
 
     if (frame->function != NULL) {
-        hash_field(&hash, frame->function, plain_length(frame->function));
+        hash_field(&hash, frame->function, fingerprint_name_length(frame->function));
         hash_field(&hash, name, strlen(name));
     } else {
         const char *id = frame->build_id != NULL ? frame->build_id : name;

@@ -289,8 +289,8 @@ static void drop_hash(struct naming_walk *walk)
         cut(walk, length - HASH_DIGITS - 3);
 }
 
-// is_plain_name is true for a function of C: its name is nothing but that.
-static bool is_plain_name(const char *function)
+// is_scoped_already is true for a function of C, whose name is nothing else.
+static bool is_scoped_already(const char *function)
 {
     while (is_word(*function))
         function++;
@@ -303,7 +303,7 @@ void scoped_name(const char *function, struct text *out)
                                           "covariant return thunk to " };
     struct naming_walk walk = { .at = function, .out = out, .begin = out->size };
     // A method of Go spells its receiver in parentheses.
-    if (is_plain_name(function) || strlen(function) > NAME_MAX_BYTES ||
+    if (is_scoped_already(function) || strlen(function) > NAME_MAX_BYTES ||
         strstr(function, ".(*") != NULL) {
         text_append_string(out, function);
         return;

@@ -101,9 +101,9 @@ enum ch_status hotspot_open(struct hotspot *hotspot, const struct memory_reader 
     return status == CH_OK ? hotspot_open_heaps(hotspot) : status;
 }
 
-// find_block finds the beginning of the block of an address in a heap.
-static bool find_block(struct hotspot *hotspot, const struct hotspot_heap *heap,
-                       uint64_t pc, uint64_t *out)
+// find_hotspot_block finds the beginning of the block of an address in a heap.
+static bool find_hotspot_block(struct hotspot *hotspot, const struct hotspot_heap *heap,
+                               uint64_t pc, uint64_t *out)
 {
     uint64_t segment = (pc - heap->low) >> heap->shift;
     for (size_t i = 0; i < HOPS_MAX && hotspot_may_go_on(hotspot); i++) {
@@ -167,7 +167,7 @@ bool hotspot_find(struct hotspot *hotspot, uint64_t pc, struct hotspot_code *out
     if (heap == NULL)
         return false;
     if (pc != hotspot->found_pc) {
-        if (!find_block(hotspot, heap, pc, &block) ||
+        if (!find_hotspot_block(hotspot, heap, pc, &block) ||
             memory_read(hotspot->reader,
                         block + hotspot->layout.word[HOTSPOT_BLOCK_USED], &used,
                         1) != CH_OK ||

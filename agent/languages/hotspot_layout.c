@@ -120,11 +120,12 @@ static bool is_wanted_type(const char *type)
     return false;
 }
 
-// take_entry stores the word of an entry whose type is wanted.
-static enum ch_status take_entry(const struct memory_reader *reader, const char *type,
-                                 const struct hotspot_table *table,
-                                 const struct hotspot_entry *entry,
-                                 struct hotspot_layout *layout)
+// take_hotspot_entry stores the word of an entry whose type is wanted.
+static enum ch_status take_hotspot_entry(const struct memory_reader *reader,
+                                         const char *type,
+                                         const struct hotspot_table *table,
+                                         const struct hotspot_entry *entry,
+                                         struct hotspot_layout *layout)
 {
     char field[NAME_BYTES] = "";
     if (!table->types && !read_name(reader, entry->field, field))
@@ -166,7 +167,7 @@ enum ch_status hotspot_layout_take(const struct memory_reader *reader,
             is_wanted = is_wanted_type(type);
         }
         if (is_wanted)
-            status = take_entry(reader, type, table, &entry, layout);
+            status = take_hotspot_entry(reader, type, table, &entry, layout);
         if (status != CH_OK)
             return status;
     }
@@ -201,9 +202,9 @@ static enum ch_status exported_word(const struct memory_reader *reader,
     return status == CH_OK ? memory_read_word(reader, at, out) : status;
 }
 
-static enum ch_status open_table(const struct memory_reader *reader,
-                                 const struct target_image *image, bool types,
-                                 struct hotspot_table *out)
+static enum ch_status open_hotspot_table(const struct memory_reader *reader,
+                                         const struct target_image *image, bool types,
+                                         struct hotspot_table *out)
 {
     struct hotspot_table table = { .types = types };
     const struct {
@@ -243,11 +244,11 @@ enum ch_status hotspot_layout_read(const struct memory_reader *reader,
     struct hotspot_layout layout;
     struct hotspot_table table;
     memset(layout.word, 0xff, sizeof(layout.word));
-    enum ch_status status = open_table(reader, image, false, &table);
+    enum ch_status status = open_hotspot_table(reader, image, false, &table);
     if (status == CH_OK)
         status = hotspot_layout_take(reader, &table, &layout);
     if (status == CH_OK)
-        status = open_table(reader, image, true, &table);
+        status = open_hotspot_table(reader, image, true, &table);
     if (status == CH_OK)
         status = hotspot_layout_take(reader, &table, &layout);
     if (status == CH_OK)

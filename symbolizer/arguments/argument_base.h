@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The base of a call's frame, which locations of variables are relative to.
+// The base of a call's frame, which locations of variables are relative to: compilers
+// say what it is with the function, mostly as the CFA or as a register.
 #pragma once
 #include "symbolizer/arguments/argument_stack.h"
 

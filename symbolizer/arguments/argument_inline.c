@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/report_tree.h"
-#include "symbolizer/arguments/argument_site.h"
+#include "symbolizer/arguments/argument_origin.h"
 
 // SCOPES_MAX is the greatest depth of nested blocks and inlined calls.
 enum { SCOPES_MAX = 256 };
@@ -51,7 +51,7 @@ bool argument_inline_enter(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
 static bool inline_is_frame_of(const json_t *frame, Dwarf_Die *die)
 {
     const char *told = json_string_value(json_object_get(frame, "raw_name"));
-    const char *own = argument_site_name(die);
+    const char *own = argument_origin_name(die);
     return told != NULL && own != NULL && strcmp(told, own) == 0;
 }
 

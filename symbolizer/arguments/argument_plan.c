@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "symbolizer/arguments/argument_inline.h"
-#include "symbolizer/arguments/argument_site.h"
+#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/types/type_name.h"
 #include "symbolizer/types/type_value.h"
 
@@ -136,7 +136,7 @@ static bool plan_find_instance(Dwarf_Die *inlined, const Dwarf_Die *parameter,
     int more = dwarf_child(inlined, &child);
     while (more == 0) {
         if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
-            argument_site_origin(&child).addr == parameter->addr) {
+            argument_origin_of(&child).addr == parameter->addr) {
             *out = child;
             return true;
         }
@@ -150,7 +150,7 @@ static bool plan_find_instance(Dwarf_Die *inlined, const Dwarf_Die *parameter,
 // type.
 static void plan_parameters(struct planning *p, Dwarf_Die *scope)
 {
-    Dwarf_Die function = p->inlined ? argument_site_origin(scope) : *scope;
+    Dwarf_Die function = p->inlined ? argument_origin_of(scope) : *scope;
     Dwarf_Die parameter;
     int more = dwarf_child(&function, &parameter);
     while (more == 0) {

@@ -6,13 +6,10 @@
 
 #include "symbolizer/arguments/argument_base.h"
 #include "symbolizer/arguments/argument_entry.h"
+#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/arguments/argument_start.h"
 
-enum {
-    SCOPE_DEPTH_MAX = 64,
-    // The longest chain of entries that are instances of one another.
-    ORIGINS_MAX = 4,
-};
+enum { SCOPE_DEPTH_MAX = 64 };
 
 static bool is_site(Dwarf_Die *die)
 {
@@ -60,60 +57,6 @@ static bool site_find_entry(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
             if (depth-- == 0)
                 return false;
     }
-}
-
-static bool referred_die(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(die, name, &attribute) != NULL &&
-           dwarf_formref_die(&attribute, out) != NULL;
-}
-
-Dwarf_Die argument_site_origin(const Dwarf_Die *die)
-{
-    Dwarf_Die of = *die;
-    Dwarf_Attribute attribute;
-    for (int i = 0;
-         i < ORIGINS_MAX && dwarf_attr(&of, DW_AT_abstract_origin, &attribute) != NULL;
-         i++)
-        if (dwarf_formref_die(&attribute, &of) == NULL)
-            break;
-    return of;
-}
-
-const char *argument_site_name(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL &&
-        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) == NULL)
-        return dwarf_diename(die);
-    return dwarf_formstring(&attribute);
-}
-
-static bool is_external(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    bool external = false;
-    return dwarf_attr_integrate(die, DW_AT_external, &attribute) != NULL &&
-           dwarf_formflag(&attribute, &external) == 0 && external;
-}
-
-// is_origin says whether origin is the entry of function: itself, the entry it is an
-// instance of, or its declaration in another unit.
-static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
-{
-    Dwarf_Die of = *function;
-    for (int i = 0; i < 4; i++) {
-        if (of.addr == origin->addr)
-            return true;
-        if (!referred_die(&of, DW_AT_abstract_origin, &of) &&
-            !referred_die(&of, DW_AT_specification, &of))
-            break;
-    }
-    const char *name = argument_site_name(origin);
-    const char *own = argument_site_name(function);
-    return is_external(origin) && is_external(function) && name != NULL &&
-           own != NULL && strcmp(name, own) == 0;
 }
 
 // site_frame_before gives the caller's frame as it was at the call, with the registers
@@ -203,8 +146,9 @@ static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
     uint64_t target;
     struct argument_passed expression;
     *out_always = true;
-    if (referred_die(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin))
-        return is_origin(&origin, &function);
+    if (argument_origin_refer(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin,
+                              &origin))
+        return argument_origin_is(&origin, &function);
     *out_always = false;
     return dwarf_entrypc(&function, &entry) == 0 &&
            find_expression(die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
@@ -327,7 +271,7 @@ static bool site_find_passed_for(Dwarf_Die *site, const Dwarf_Die *parameter,
                                  struct argument_passed *out)
 {
     bool modern = dwarf_tag(site) == DW_TAG_call_site;
-    const void *wanted = argument_site_origin(parameter).addr;
+    const void *wanted = argument_origin_of(parameter).addr;
     Dwarf_Die child;
     int more = dwarf_child(site, &child);
     while (more == 0) {
@@ -335,9 +279,9 @@ static bool site_find_passed_for(Dwarf_Die *site, const Dwarf_Die *parameter,
         int tag = dwarf_tag(&child);
         if ((tag == DW_TAG_call_site_parameter ||
              tag == DW_TAG_GNU_call_site_parameter) &&
-            referred_die(&child, modern ? DW_AT_call_parameter : DW_AT_abstract_origin,
-                         &of) &&
-            argument_site_origin(&of).addr == wanted)
+            argument_origin_refer(
+                &child, modern ? DW_AT_call_parameter : DW_AT_abstract_origin, &of) &&
+            argument_origin_of(&of).addr == wanted)
             return find_expression(
                 &child, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
         more = dwarf_siblingof(&child, &child);
@@ -368,10 +312,10 @@ enum ch_status argument_site_passed(const struct argument_context *context,
 static bool site_vaddr_of(struct argument_image *image, Dwarf_Die *function,
                           Dwarf_Addr *out)
 {
-    const char *name = argument_site_name(function);
+    const char *name = argument_origin_name(function);
     if (dwarf_entrypc(function, out) == 0)
         return true;
-    return is_external(function) && name != NULL &&
+    return argument_origin_is_external(function) && name != NULL &&
            argument_image_named(image, name, out);
 }
 
@@ -390,9 +334,10 @@ static bool site_calls_other(const struct argument_site *site)
     if (!site_find_entry(&around, caller->address - caller->image->bias, &die))
         return false;
     bool modern = dwarf_tag(&die) == DW_TAG_call_site;
-    return referred_die(&die, modern ? DW_AT_call_origin : DW_AT_abstract_origin,
-                        &origin) &&
-           !is_origin(&origin, &function) && dwarf_entrypc(&function, &entry) == 0 &&
+    return argument_origin_refer(
+               &die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin) &&
+           !argument_origin_is(&origin, &function) &&
+           dwarf_entrypc(&function, &entry) == 0 &&
            site_vaddr_of(caller->image, &origin, &called) && called != entry;
 }
 

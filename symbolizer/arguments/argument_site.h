@@ -13,14 +13,6 @@ struct argument_site {
     size_t index;
 };
 
-// argument_site_origin gives the entry that die is an instance of, or die if it is
-// none.
-Dwarf_Die argument_site_origin(const Dwarf_Die *die);
-
-// argument_site_name gives the linker's name of an entry's function, else its name in
-// the source; NULL: it has none.
-const char *argument_site_name(Dwarf_Die *die);
-
 // argument_site_is_tail says whether the function of call index of stack was reached by
 // a tail call: by debug information, its caller called another function of the same
 // image.

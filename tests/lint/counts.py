@@ -26,6 +26,8 @@ STATIC = re.compile(
     r"^(?:__attribute__\(\([^)]*\)\) |CH_CHECKED )*static\s"
     r"(?:__attribute__\(\([^()]*\)\)\s)?[^;={}()#]*?\b(\w+)\(", re.M)
 BODY = re.compile(r"^\{\n(.*?)^\}", re.M | re.S)
+NAME = re.compile(r"(?<![.>\w])(\w+)\b")
+CRASH_PATH = os.path.join("handler", "crash")
 
 
 def is_counted(path):
@@ -38,6 +40,7 @@ def shared_names(code_of):
     for path, code in code_of.items():
         for name in STATIC.findall(code):
             files_of[name].add(path)
+    files_of.pop("__attribute__", None)  # of a function whose attributes come last
     return {name: sorted(paths) for name, paths in files_of.items() if len(paths) > 1}
 
 
@@ -53,18 +56,22 @@ def copies(text_of):
 
 
 def circles(code_of):
-    """Pairs of sources that call functions of each other."""
+    """Pairs of sources that name functions of each other, to call them or in a table. The
+    crash path is one module in many files."""
     home = {}
     for path, code in code_of.items():
         for function in shape.functions(path, code.split("\n")):
-            if "static" not in function.signature.split("(")[0].split():
-                home[function.name()] = path
+            name = function.name()
+            # A name of one word may be a variable's or the C library's elsewhere.
+            if "_" in name and "static" not in function.signature.split("(")[0].split():
+                home[name] = path
     edges = set()
     for path, code in code_of.items():
         if path.endswith(".c"):
-            edges |= {(path, home[name]) for name in set(re.findall(r"(?<![.>\w])(\w+)\(", code))
+            edges |= {(path, home[name]) for name in set(NAME.findall(code))
                       if home.get(name, path) != path}
-    return sorted((a, b) for a, b in edges if a < b and (b, a) in edges)
+    return sorted((a, b) for a, b in edges if a < b and (b, a) in edges
+                  and not (a.startswith(CRASH_PATH) and b.startswith(CRASH_PATH)))
 
 
 def comment_share(texts):

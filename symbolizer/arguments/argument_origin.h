@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which function or variable an entry of debug information is of: entries of inlined
+// calls and of copies refer to the one that they are instances of.
+#pragma once
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+
+// argument_origin_refer follows a reference of die, its attribute name; false: it has
+// none.
+bool argument_origin_refer(Dwarf_Die *die, unsigned name, Dwarf_Die *out);
+
+// argument_origin_of gives the entry that die is an instance of, or die if it is none.
+Dwarf_Die argument_origin_of(const Dwarf_Die *die);
+
+// argument_origin_name gives the linker's name of an entry's function, else its name in
+// the source; NULL: it has none.
+const char *argument_origin_name(Dwarf_Die *die);
+
+// argument_origin_is_external says whether other units see the entry's function.
+bool argument_origin_is_external(Dwarf_Die *die);
+
+// argument_origin_is says whether origin is the entry of function: itself, the entry
+// that it is an instance of, or its declaration in another unit.
+bool argument_origin_is(Dwarf_Die *origin, Dwarf_Die *function);
