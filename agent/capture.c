@@ -7,6 +7,8 @@
 
 #include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
+#include "agent/live/map_query.h"
+#include "agent/live/permitted.h"
 #include "base/clock.h"
 
 // How long a thread may take to stop: longer than any scheduling delay, but short
@@ -105,6 +107,15 @@ static pid_t living_thread(const struct capture *capture, pid_t pid)
     return tid != 0 ? tid : pid;
 }
 
+// read_images lists the images of the process of tid.
+static enum ch_status read_images(struct capture *capture, pid_t tid)
+{
+    // A filter may answer the query with a signal. Reading a file is what it allows.
+    if (permitted_all() && map_query_read(&capture->images, tid) == CH_OK)
+        return images_build(&capture->images, &capture->reader);
+    return images_read(&capture->images, tid, &capture->reader);
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -132,7 +143,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         target_memory_set_thread(&capture->memory, stopped_thread(capture));
     capture->reader = target_memory_reader(&capture->memory);
     capture->reader.narrow = capture->narrow;
-    status = images_read(&capture->images, tid, &capture->reader);
+    status = read_images(capture, tid);
     if (status != CH_OK)
         capture_problem(capture, "images", ch_status_name(status), 0);
     status = link_map_read(&capture->images, tid, &capture->reader);
@@ -143,7 +154,10 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return status;
     image_frames_find(&capture->images);
     expect_stacks(capture);
-    facts_read_process(&capture->process, pid, tid);
+    if (capture->stop.uid_known)
+        facts_read_known(&capture->process, pid, tid, capture->stop.uid);
+    else
+        facts_read_process(&capture->process, pid, tid);
     facts_read_host(&capture->host, tid, &capture->process.cgroup);
     capture->timings.capture_us = capture_clock_us() - stopped;
     return CH_OK;

@@ -70,13 +70,13 @@ static void read_fact_text(pid_t pid, const char *name, size_t limit_bytes,
         text_clear(out);
 }
 
-void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
+void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid)
 {
     static const char deleted[] = " (deleted)";
     size_t suffix = sizeof(deleted) - 1;
     struct text stat = { 0 };
 
-    *out = (struct process_facts){ .pid = pid };
+    *out = (struct process_facts){ .pid = pid, .uid = uid };
     read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
     const char *bracket = stat.bytes != NULL ? strrchr(stat.bytes, ')') : NULL;
@@ -90,7 +90,6 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
     out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
     text_deinit(&stat);
 
-    out->uid = read_uid(pid);
     read_fact_text(tid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
     read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &out->cgroup);
     if (read_process_link(tid, "cwd", &out->working_directory) != CH_OK)
@@ -104,6 +103,11 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
         exe->size -= suffix;
         exe->bytes[exe->size] = 0;
     }
+}
+
+void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
+{
+    facts_read_known(out, pid, tid, read_uid(pid));
 }
 
 void facts_deinit_process(struct process_facts *facts)

@@ -38,6 +38,9 @@ struct host_facts {
 // facts_read_process reads what is known of process pid. tid is one of its threads that
 // has not exited: an exited main thread no longer has cmdline, cwd and exe.
 void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
+
+// facts_read_known is facts_read_process where it is known already whose process it is.
+void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid);
 void facts_deinit_process(struct process_facts *facts);
 
 // facts_read_host reads what is known of the machine as thread tid sees it. cgroup is

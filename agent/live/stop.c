@@ -187,7 +187,7 @@ static unsigned long status_count(const struct text *status, const char *name)
 
 // missed_some is whether a thread was created after the list was read, by one not yet
 // stopped: the kernel's count of the process's threads is cheaper than listing again.
-// The same file says who else traces the process.
+// The same file says who else traces the process, and whose it is.
 static bool missed_some(struct stop *stop)
 {
     struct text status = { 0 };
@@ -197,6 +197,8 @@ static bool missed_some(struct stop *stop)
     size_t running = status_count(&status, "\nThreads:");
     pid_t tracer = (pid_t)status_count(&status, "\nTracerPid:");
     stop->tracer = tracer != getpid() ? tracer : 0; // by now it may be us
+    stop->uid_known = status.size != 0;
+    stop->uid = (uint32_t)status_count(&status, "\nUid:");
     text_deinit(&status);
     for (size_t i = 0; i < stop->count; i++)
         present += stop->threads[i].state != STOP_GONE;

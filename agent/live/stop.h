@@ -23,6 +23,8 @@ struct stop {
     size_t capacity;
     int refused;  // errno of a PTRACE_SEIZE that was refused; 0: none
     pid_t tracer; // the other process that traces pid; 0: none
+    uint32_t uid; // of the process, where uid_known
+    bool uid_known;
     int tasks_fd; // /proc/PID/task; 0: not open
     bool traced;  // we trace the threads before and after the stop too
 };
