@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/collector_client.h"
 #include "cli/command.h"
@@ -36,6 +38,41 @@ static enum ch_status read_shown(struct session *session, const struct options *
     return session_spool_report(session, argument, out);
 }
 
+// is_named_now says whether another process is about to add names to a report of the
+// spool: it holds the report's lock.
+static bool is_named_now(const struct session *session, const json_t *report)
+{
+    int fd = -1;
+    const char *id = json_string_value(json_object_get(report, "id"));
+    if (session->spool.folder_fd < 0 || report_integer(report, "revision", 0) != 0 ||
+        id == NULL || !report_id_ok(id))
+        return false;
+    enum ch_status status = spool_lock(&session->spool, id, &fd);
+    if (status == CH_OK)
+        (void)close(fd);
+    return status == CH_ERR_IO && errno == EWOULDBLOCK;
+}
+
+// await_names reads the report again once its names are there: somebody who has just
+// seen a program crash would be shown addresses.
+static void await_names(struct session *session, json_t **report)
+{
+    enum { TURNS = 100, TURN_US = 50000 };
+    bool waited = is_named_now(session, *report);
+    for (int i = 0; i < TURNS && is_named_now(session, *report); i++) {
+        json_t *again = NULL;
+        (void)usleep(TURN_US);
+        const char *id = json_string_value(json_object_get(*report, "id"));
+        if (session_spool_report(session, id, &again) != CH_OK)
+            return;
+        json_decref(*report);
+        *report = again;
+    }
+    // Who waits no longer, or waited in vain, sees what names can be found now.
+    if (waited && report_integer(*report, "revision", 0) == 0)
+        session_symbolize(session, *report);
+}
+
 static int run_show(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
@@ -46,6 +83,7 @@ static int run_show(const struct options *options)
     session_init(&session, options);
     if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
+    await_names(&session, &report);
 
     if (options_given(options, "as-sent"))
         return print_as_sent(&session, report);

@@ -3,6 +3,7 @@
 # list, show and export, on reports of tests/cases/report. CRASHHOOK_ACCEPT=1 rewrites
 # the expected texts there.
 
+import fcntl
 import json
 import os
 import re
@@ -155,6 +156,24 @@ class Show(unittest.TestCase):
             self.assertTrue(os.path.islink(os.path.join(scene.folder, "link")))
             with open(os.path.join(scene.folder, "target"), encoding="utf-8") as file:
                 self.assertEqual(json.load(file)["schema"], "crashhook.report/1")
+
+    def test_a_report_that_is_still_being_named_is_shown_with_its_names(self):
+        with Scene() as scene, Scene() as other:
+            identity = scene.add(1, "raw.json")
+            named = other.file(other.add(1))
+            with open(scene.file(identity), "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                shown = scene.start("show", identity)
+                os.rename(named, scene.file(identity))
+            out, err = shown.communicate(timeout=60)
+            self.assertEqual((shown.returncode, err), (0, ""))
+            self.assertIn("table_insert", out)
+
+    def test_a_report_that_nobody_names_any_more_is_shown_as_it_is(self):
+        with Scene() as scene:
+            identity = scene.add(1, "raw.json")
+            done = scene.run("show", "--json", identity)
+            self.assertEqual(json.loads(done.stdout)["revision"], 0)
 
     def test_names_are_found_where_children_are_ignored(self):
         with Scene() as scene:

@@ -79,6 +79,13 @@ class FirstContact(unittest.TestCase):
                               stdout=subprocess.PIPE).stdout
         self.assertNotIn("-DCRASHHOOK_TESTS", said)
 
+    def test_who_looks_at_once_sees_names(self):
+        for _ in range(3):
+            with harness.Scene() as scene:
+                scene.run([harness.example("divide")])
+                shown = scene.command("show").stdout
+                self.assertRegex(shown, r"in average_ms at divide\.c:\d+", shown)
+
     def test_the_demo_ends_with_a_report_and_its_page(self):
         done = subprocess.run([os.path.join(SOURCE, "examples", "demo"), "--keep"], check=False,
                               env={**os.environ, "CRASHHOOK_BUILD": BUILD}, text=True, timeout=120,
