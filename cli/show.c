@@ -38,38 +38,41 @@ static enum ch_status read_shown(struct session *session, const struct options *
     return session_spool_report(session, argument, out);
 }
 
-// is_named_now says whether another process is about to add names to a report of the
-// spool: it holds the report's lock.
-static bool is_named_now(const struct session *session, const json_t *report)
+// is_being_worked_on says whether another process holds the lock of a report of the
+// spool: it is about to add names.
+static bool is_being_worked_on(const struct session *session, const char *id)
 {
     int fd = -1;
-    const char *id = json_string_value(json_object_get(report, "id"));
-    if (session->spool.folder_fd < 0 || report_integer(report, "revision", 0) != 0 ||
-        id == NULL || !report_id_ok(id))
-        return false;
     enum ch_status status = spool_lock(&session->spool, id, &fd);
     if (status == CH_OK)
         (void)close(fd);
     return status == CH_ERR_IO && errno == EWOULDBLOCK;
 }
 
-// await_names reads the report again once its names are there: somebody who has just
-// seen a program crash would be shown addresses.
+// await_names waits for the names of a report of the spool that is still without: who
+// has just seen a program crash would be shown addresses. The report is read again
+// after each look at its lock, because the one that was read may have been replaced.
 static void await_names(struct session *session, json_t **report)
 {
     enum { TURNS = 100, TURN_US = 50000 };
-    bool waited = is_named_now(session, *report);
-    for (int i = 0; i < TURNS && is_named_now(session, *report); i++) {
+    char id[REPORT_ID_SIZE];
+    const char *said = json_string_value(json_object_get(*report, "id"));
+    if (session->spool.folder_fd < 0 || said == NULL || !report_id_ok(said))
+        return;
+    memcpy(id, said, sizeof(id));
+    for (int i = 0; i < TURNS && report_integer(*report, "revision", 0) == 0; i++) {
         json_t *again = NULL;
-        (void)usleep(TURN_US);
-        const char *id = json_string_value(json_object_get(*report, "id"));
+        bool busy = is_being_worked_on(session, id);
         if (session_spool_report(session, id, &again) != CH_OK)
             return;
         json_decref(*report);
         *report = again;
+        if (!busy)
+            return;
+        (void)usleep(TURN_US);
     }
-    // Who waits no longer, or waited in vain, sees what names can be found now.
-    if (waited && report_integer(*report, "revision", 0) == 0)
+    // After a wait in vain, show the names that can be found now.
+    if (report_integer(*report, "revision", 0) == 0)
         session_symbolize(session, *report);
 }
 
