@@ -43,6 +43,7 @@ static void write_row_releases(struct text *out, const struct store_group *group
         page_write_link(out, "chip", "first_release", group->first_release, name);
         html_write(out, "</span>");
     }
+    html_write(out, "<span>");
     if (more != 0 && strcmp(group->releases[0], group->first_release) != 0) {
         entry_copy(name, sizeof(name), group->releases[0]);
         page_write_link(out, "chip", "release", group->releases[0], name);
@@ -51,7 +52,8 @@ static void write_row_releases(struct text *out, const struct store_group *group
     // The first release stands before, unless it is not among those seen last.
     more -= more != 0 && group->first_release[0] != 0 ? 1 : 0;
     if (more != 0)
-        html_write(out, "<span>+%zu</span>", more);
+        html_write(out, " +%zu", more);
+    html_write(out, "</span>");
 }
 
 // write_figure_of_row writes a number and what it counts.

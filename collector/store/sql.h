@@ -19,7 +19,7 @@
 
 #include "base/status.h"
 
-enum { SQL_STATEMENTS = 128, SQL_VALUES = 512, SQL_ERROR_SIZE = 200 };
+enum { SQL_STATEMENTS = 192, SQL_VALUES = 512, SQL_ERROR_SIZE = 200 };
 
 enum sql_dialect { SQL_SQLITE, SQL_POSTGRES };
 

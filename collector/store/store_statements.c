@@ -587,3 +587,6 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                             NULL },
     [STORE_TRIM_SWEPT] = { "UPDATE groups SET swept = ?2 WHERE number = ?1", NULL },
 };
+
+_Static_assert((int)STORE_STATEMENT_COUNT <= (int)SQL_STATEMENTS,
+               "drivers have room for each");

@@ -114,6 +114,30 @@ class Browser:
         self.evaluate(f"document.querySelector({json.dumps(selector)}).value = "
                       + json.dumps(text))
 
+    def press(self, key, leads=False):
+        """Presses a key, as a person does; leads: to another page, which is waited for."""
+        number, text = {"Tab": (9, ""), "Enter": (13, "\r"), "Space": (32, " ")}[key]
+        name = " " if key == "Space" else key
+        self.events.clear()
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=key,
+                      windowsVirtualKeyCode=number, text=text if kind == "keyDown" else "")
+        if leads:
+            self.wait_event("Page.loadEventFired")
+
+    def write(self, text):
+        """Types text where the focus is."""
+        self.call("Input.insertText", text=text)
+
+    def tab_to(self, selector, most=80):
+        """Presses Tab until the focus is on what the selector names."""
+        for _ in range(most):
+            self.press("Tab")
+            if self.evaluate("document.activeElement.matches("
+                             f"{json.dumps(selector)})"):
+                return
+        raise AssertionError(f"{selector} is not reached by {most} presses of Tab")
+
     def scripts(self, allowed):
         self.call("Emulation.setScriptExecutionDisabled", value=not allowed)
 

@@ -11,6 +11,7 @@ import sys
 import time
 import unittest
 
+import accessibility
 import jsonschema
 import sample_reports
 from browser import Browser
@@ -355,9 +356,7 @@ class Pages(unittest.TestCase):
                           self.browser.evaluate("document.querySelector('.status').innerText"))
 
     def press_tab(self):
-        for kind in ("keyDown", "keyUp"):
-            self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab",
-                              windowsVirtualKeyCode=9)
+        self.browser.press("Tab")
         return self.browser.evaluate(
             "(() => { const e = document.activeElement; if (e === document.body) return '';"
             " const s = getComputedStyle(e);"
@@ -387,12 +386,59 @@ class Pages(unittest.TestCase):
                 self.assertEqual([at for at in reached if at.endswith("false")], [], path)
                 self.assertGreaterEqual(len(reached), there, path)
 
+    def test_a_team_decides_by_the_keyboard_alone_and_without_scripts(self):
+        browser = self.browser
+        with Collector(BINARY) as own:
+            group, other = (own.post(make(number))[1]["group"] for number, make in
+                            ((78, sample_reports.null_write), (79, sample_reports.uncaught)))
+            def state(which):
+                found = own.json("GET", "/api/v1/groups/" + which)[1]
+                return found["status"], found["assignee"], found["note"]
+            browser.look(*WIDE, False)
+            browser.scripts(False)
+            self.addCleanup(browser.scripts, True)
+            browser.go(own.url + "/")
+            browser.tab_to("[name=q]")
+            browser.write("set_amount")
+            browser.press("Enter", leads=True)
+            browser.tab_to(f"[href='/groups/{group}']")
+            browser.press("Enter", leads=True)
+            browser.tab_to("[name=assignee]")
+            browser.write("kim")
+            browser.tab_to("[name=note]")
+            browser.write("seen")
+            browser.tab_to("[value=resolved]")
+            browser.press("Enter", leads=True)
+            self.assertEqual(state(group), ("resolved", "kim", "seen"))
+            browser.tab_to("[value=open]")
+            browser.press("Space", leads=True)
+            self.assertEqual(state(group), ("open", "kim", "seen"))
+            browser.tab_to("nav [href='/groups']")
+            browser.press("Enter", leads=True)
+            browser.tab_to(f".group [value='{other}']")
+            browser.press("Space")
+            browser.tab_to(".bulk [value=ignored]")
+            browser.press("Enter", leads=True)
+            self.assertEqual(state(other), ("ignored", "", ""))
+            self.assertEqual(state(group)[0], "open")
+
+    def test_every_kind_of_page_can_be_read_by_all(self):
+        paths = ["/", "/groups?q=nowhere", "/groups?q=hots:x", "/reports/none", "/access"]
+        paths += [self.address(name) for name in self.sent]
+        paths += [self.address(name, "groups") for name in ("recorded", "hostile")]
+        for path in paths:
+            with self.subTest(path):
+                self.browser.look(*WIDE, False)
+                self.browser.go(self.collector.url + path)
+                self.assertEqual(accessibility.problems(self.browser), [])
+
     def test_logging_in_leads_to_the_page_that_was_asked_for(self):
         with Collector(BINARY, tokens=["s3cret"]) as other:
             group = other.post(sample_reports.null_write(1))[1]["group"]
             self.browser.look(*PHONE, False)
             self.browser.go(f"{other.url}/groups/{group}")
             self.browser.screenshot(os.path.join(FOLDER, "login.png"))
+            self.assertEqual(accessibility.problems(self.browser), [])
             self.browser.type("[name=token]", "wrong")
             self.browser.click(".login button")
             self.assertIn("not known",
@@ -456,9 +502,7 @@ class Pages(unittest.TestCase):
             self.visit(path)
             reached = set()
             for _ in range(24):
-                for kind in ("rawKeyDown", "keyUp"):
-                    self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab",
-                                      code="Tab", windowsVirtualKeyCode=9)
+                self.browser.press("Tab")
                 seen = self.browser.evaluate(
                     "(() => { const e = document.activeElement, s = getComputedStyle(e),"
                     " r = e.getBoundingClientRect(); return [e.tagName + e.name + r.top +"
