@@ -91,5 +91,6 @@ extern const struct command list_command;
 extern const struct command run_command;
 extern const struct command show_command;
 extern const struct command types_dump_command;
+extern const struct command symbols_index_command;
 extern const struct command symbols_upload_command;
 extern const struct command upload_command;

@@ -32,6 +32,7 @@ static const struct command *const commands[] = {
     &types_dump_command,
     &symbolize_command,
     &symbols_upload_command,
+    &symbols_index_command,
     &doctor_command,
     &finish_command,
     &record_command,

@@ -14,6 +14,7 @@
 #include "base/hex.h"
 #include "symbolizer/names/debuginfod.h"
 #include "symbolizer/names/minidebug.h"
+#include "symbolizer/names/plain_debug.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/vdso.h"
 
@@ -184,14 +185,11 @@ static bool try_server(struct search *search)
     return try_debug_file(search, path);
 }
 
-// try_plain uses the decompressed debug information of the image's build from the
-// caches.
-static bool try_plain(struct search *search)
+// open_plain opens the decompressed debug information of the image's build from the
+// cache folder, if it is there.
+static bool open_plain(const struct search *search, struct debug_elf *out)
 {
-    const struct debug_search *where = search->where;
-    if (!where->plain || where->cache_folder == NULL || search->id.size == 0)
-        return false;
-    int fd = symbol_cache_folder_debug(where->cache_folder, &search->id);
+    int fd = symbol_cache_folder_debug(search->where->cache_folder, &search->id);
     struct debug_elf file = { 0 };
     if (fd < 0)
         return false;
@@ -199,12 +197,56 @@ static bool try_plain(struct search *search)
     const struct build_id id = debug_elf_build_id(&file);
     if (!build_id_equal(&search->id, &id) || !debug_elf_has_dwarf(&file)) {
         debug_elf_close(&file);
-        symbol_cache_folder_forget(where->cache_folder, &search->id);
+        symbol_cache_folder_forget(search->where->cache_folder, &search->id);
         return false;
     }
-    search->files->debug = file;
+    *out = file;
+    return true;
+}
+
+// try_plain uses only that, where no symbols are needed.
+static bool try_plain(struct search *search)
+{
+    const struct debug_search *where = search->where;
+    if (!where->plain || where->cache_folder == NULL || search->id.size == 0 ||
+        !open_plain(search, &search->files->debug))
+        return false;
     search->files->status = DEBUG_FOUND;
     return true;
+}
+
+// write_plain makes the decompressed form, unless another process does, for which it
+// waits. False: there is none.
+static bool write_plain(const struct search *search, const struct debug_elf *from)
+{
+    enum { PATIENCE_MS = 10000 };
+    const char *folder = search->where->cache_folder;
+    const struct build_id *id = &search->id;
+    struct symbol_cache_file file;
+    if (!symbol_cache_folder_claim(folder, id, SYMBOL_CACHE_OF_DEBUG))
+        return symbol_cache_folder_await(folder, id, SYMBOL_CACHE_OF_DEBUG,
+                                         PATIENCE_MS);
+    enum ch_status status =
+        symbol_cache_folder_begin(&file, folder, id, SYMBOL_CACHE_OF_DEBUG);
+    if (status != CH_OK)
+        return false;
+    status = plain_debug_write(from, file.fd, SYMBOL_CACHE_FOLDER_BYTES);
+    return symbol_cache_folder_end(&file, status, SYMBOL_CACHE_FOLDER_BYTES) == CH_OK;
+}
+
+// replace_large has large debug information that is compressed read from its
+// decompressed form, which is made if there is none.
+static void replace_large(struct search *search)
+{
+    struct debug_files *files = search->files;
+    const struct debug_elf *from = debug_files_dwarf(files);
+    if (from == NULL || search->where->cache_folder == NULL || search->id.size == 0)
+        return;
+    uint64_t size = plain_debug_size(from);
+    if (size < PLAIN_DEBUG_LARGE || size > SYMBOL_CACHE_FOLDER_BYTES)
+        return;
+    if (!open_plain(search, &files->plain) && write_plain(search, from))
+        (void)open_plain(search, &files->plain);
 }
 
 // look_for_debug_file searches every location in turn.
@@ -254,15 +296,18 @@ void debug_files_open(struct debug_files *out, const char *path,
         return;
     if (out->image.elf != NULL && debug_elf_has_dwarf(&out->image)) {
         out->status = DEBUG_FOUND;
+        replace_large(&search);
         return;
     }
     look_for_debug_file(&search);
+    replace_large(&search);
     if (out->image.elf != NULL && minidebug_open(&out->mini, &out->image) != CH_OK)
         out->mini = (struct debug_elf){ 0 };
 }
 
 void debug_files_close(struct debug_files *files)
 {
+    debug_elf_close(&files->plain);
     debug_elf_close(&files->mini);
     debug_elf_close(&files->debug);
     debug_elf_close(&files->image);
@@ -270,6 +315,8 @@ void debug_files_close(struct debug_files *files)
 
 const struct debug_elf *debug_files_dwarf(const struct debug_files *files)
 {
+    if (files->plain.elf != NULL)
+        return &files->plain;
     if (files->debug.elf != NULL)
         return &files->debug;
     if (files->image.elf != NULL && debug_elf_has_dwarf(&files->image))

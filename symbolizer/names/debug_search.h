@@ -42,5 +42,6 @@ struct debug_search {
     size_t debug_dir_count;
     const char *debuginfod_url; // NULL: no server is asked
     const char *cache_folder;   // of symbol caches; NULL: none is used
-    bool plain;                 // a cached file without lines and symbols is enough
+    bool plain;                 // a cached file without symbols is enough
+    bool anew;                  // what the symbol cache says is not wanted
 };

@@ -22,7 +22,7 @@ enum ch_status image_cache_write_names(const char *path, const struct build_id *
     struct debug_search files = *search;
     struct symbol_image *image;
     struct text CH_CLEANUP(text_deinit) cache = { 0 };
-    files.cache_folder = NULL;
+    files.anew = true;
     if (!symbol_cache_folder_claim(search->cache_folder, id, SYMBOL_CACHE_OF_NAMES))
         return CH_ERR_NOT_FOUND;
     enum ch_status status = symbol_image_open(&image, path, id, &files, false);
@@ -42,18 +42,32 @@ void image_cache_write_plain(const char *path, const struct build_id *id,
                              const struct debug_search *search)
 {
     struct debug_files files;
-    struct text CH_CLEANUP(text_deinit) plain = { .limit_bytes = PLAIN_DEBUG_MAX };
+    struct symbol_cache_file file;
+    struct debug_search where = *search;
     const char *folder = search->cache_folder;
     if (!symbol_cache_folder_claim(folder, id, SYMBOL_CACHE_OF_DEBUG))
         return;
-    debug_files_open(&files, path, id, search);
+    where.cache_folder = NULL; // it is ours to write
+    debug_files_open(&files, path, id, &where);
     const struct debug_elf *from = debug_files_dwarf(&files);
-    if (from == NULL || !plain_debug_wanted(from))
+    if (from == NULL || plain_debug_size(from) == 0)
         symbol_cache_folder_release(folder, id, SYMBOL_CACHE_OF_DEBUG);
-    else if (plain_debug_write(from, &plain) == CH_OK)
-        (void)!symbol_cache_folder_put(folder, id, SYMBOL_CACHE_OF_DEBUG, plain.bytes,
-                                       plain.size, SYMBOL_CACHE_FOLDER_BYTES);
+    else if (symbol_cache_folder_begin(&file, folder, id, SYMBOL_CACHE_OF_DEBUG) ==
+             CH_OK)
+        (void)!symbol_cache_folder_end(
+            &file, plain_debug_write(from, file.fd, SYMBOL_CACHE_FOLDER_BYTES),
+            SYMBOL_CACHE_FOLDER_BYTES);
     debug_files_close(&files);
+}
+
+bool image_cache_build(const char *path, struct build_id *out)
+{
+    struct debug_elf file;
+    if (debug_elf_open(&file, path) != CH_OK)
+        return false;
+    *out = debug_elf_build_id(&file);
+    debug_elf_close(&file);
+    return out->size != 0;
 }
 
 static void close_everything(void)

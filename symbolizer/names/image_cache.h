@@ -21,6 +21,10 @@ CH_CHECKED enum ch_status image_cache_write_names(const char *path,
 void image_cache_write_plain(const char *path, const struct build_id *id,
                              const struct debug_search *search);
 
+// image_cache_build reads the build ID of the image at path. False: it has none, or is
+// no image.
+bool image_cache_build(const char *path, struct build_id *out);
+
 // image_cache_begin starts a background process that writes the symbol cache of the
 // image at path with that build ID, and returns at once.
 void image_cache_begin(const char *path, const struct build_id *id,

@@ -4,9 +4,11 @@
 // by any number of processes at once.
 //
 // A file appears complete or not at all. Folder and files must be owned by the user and
-// writable by no other user; others are ignored. A file that is damaged or of another
-// version is removed, so that it is written again. The size of a folder is limited: the
-// least recently read files are removed first.
+// writable by no other user; others are ignored. What is not in the folder is looked
+// for in root's, SYMBOL_CACHE_FOLDER_SHARED, where `crashhook symbols index` puts the
+// caches of what is installed; its files must be root's, and readable by everybody. A
+// file that is damaged or of another version is removed, so that it is written again.
+// The size of a folder is limited: the least recently read files are removed first.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -17,7 +19,10 @@
 #include "symbolizer/names/symbol_cache.h"
 
 // SYMBOL_CACHE_FOLDER_BYTES limits the size of a folder of caches.
-#define SYMBOL_CACHE_FOLDER_BYTES (512ull << 20)
+#define SYMBOL_CACHE_FOLDER_BYTES (2ull << 30)
+
+// SYMBOL_CACHE_FOLDER_SHARED is the default folder of root.
+#define SYMBOL_CACHE_FOLDER_SHARED "/var/cache/crashhook/symbols"
 
 enum symbol_cache_kind {
     SYMBOL_CACHE_OF_NAMES, // docs/formats/symbol-cache.md
@@ -57,6 +62,36 @@ bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id);
 // symbol_cache_folder_release gives up the claim on id without writing a cache.
 void symbol_cache_folder_release(const char *folder, const struct build_id *id,
                                  enum symbol_cache_kind kind);
+
+// symbol_cache_folder_share lets everybody read the caches of id, and enter folder.
+void symbol_cache_folder_share(const char *folder, const struct build_id *id);
+
+// symbol_cache_folder_await waits, at most timeout_ms, while another process writes the
+// cache of id. False: none does.
+bool symbol_cache_folder_await(const char *folder, const struct build_id *id,
+                               enum symbol_cache_kind kind, int64_t timeout_ms);
+
+// A symbol_cache_file is a cache being written: fd is empty at first.
+struct symbol_cache_file {
+    int folder_fd;
+    int fd;
+    struct build_id id;
+    enum symbol_cache_kind kind;
+};
+
+// symbol_cache_folder_begin creates the file for the cache of id, which was claimed.
+CH_CHECKED enum ch_status symbol_cache_folder_begin(struct symbol_cache_file *out,
+                                                    const char *folder,
+                                                    const struct build_id *id,
+                                                    enum symbol_cache_kind kind);
+
+// symbol_cache_folder_end makes it the cache of its build and removes old caches until
+// the folder is within limit_bytes; or removes it, if status says that writing it
+// failed, and returns that. CH_ERR_NOT_FOUND: the build was forgotten after the claim,
+// and stays so.
+CH_CHECKED enum ch_status symbol_cache_folder_end(struct symbol_cache_file *file,
+                                                  enum ch_status status,
+                                                  uint64_t limit_bytes);
 
 // symbol_cache_folder_put makes the size bytes at bytes the cache of id, which was
 // claimed, and removes old caches until the folder is within limit_bytes.

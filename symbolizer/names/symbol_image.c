@@ -97,7 +97,7 @@ static void symbol_image_find_id(struct symbol_image *image)
 static bool open_cache(struct symbol_image *image)
 {
     const char *folder = image->search->cache_folder;
-    if (folder == NULL || image->names_only)
+    if (folder == NULL || image->names_only || image->search->anew)
         return false;
     symbol_image_find_id(image);
     if (symbol_cache_folder_find(&image->cache, folder, &image->id) != CH_OK)

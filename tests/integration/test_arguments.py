@@ -37,7 +37,7 @@ def decompressed(cache, path):
     notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True,
                            text=True).stdout
     build_id = notes.split("Build ID:")[1].split()[0]
-    return os.path.join(cache, "crashhook", "symbols", build_id + "-debug")
+    return os.path.join(cache, "crashhook", "symbols", build_id + "-plain")
 
 
 def values(found):

@@ -305,6 +305,136 @@ def the_text_form_is_that_of_addr2line_with_columns(folder):
     assert ours[2:4] == ["??", "??:0:0"], ours
 
 
+LARGE_BYTES = 70 << 20
+
+
+def large_shapes(folder):
+    """The fixtures with more debug information than is decompressed in memory, which is
+    all zeros: no range of the program is there."""
+    source = os.path.join(folder, "large.s")
+    with open(source, "w", encoding="ascii") as out:
+        out.write(f'.section .debug_ranges,"",@progbits\n.zero {LARGE_BYTES}\n')
+    run("gcc", "-c", source, "-o", os.path.join(folder, "large.o"))
+    return build_shapes(folder, link=("-Wl,--compress-debug-sections=zlib", "large.o"))
+
+
+def cached_names(path, text, cache):
+    """The names, and the most memory in MB that finding them took."""
+    child = subprocess.Popen([CRASHHOOK, "symbolize", "--exe", path, "--json", "-"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                             env={**os.environ, "XDG_CACHE_HOME": cache})
+    child.stdin.write(text)
+    child.stdin.close()
+    answer = child.stdout.read()
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = status
+    assert status == 0, status
+    return json.loads(answer), used.ru_maxrss / 1024
+
+
+def large_compressed_information_is_decompressed_into_the_cache_once(folder):
+    path = large_shapes(folder)
+    text = addresses_of(path)
+    cache = os.path.join(folder, "cache")
+    kept = os.path.join(cache, "crashhook", "symbols", build_id_of(path) + "-plain")
+    expected = names(path, text)
+    found, peak = cached_names(path, text, cache)
+    assert found == expected
+    assert os.path.getsize(kept) > LARGE_BYTES, os.path.getsize(kept)
+    assert peak < LARGE_BYTES / (1 << 20), peak
+    before = os.stat(kept)
+    again, _ = cached_names(path, text, cache)
+    assert again == expected
+    assert os.stat(kept).st_ino == before.st_ino
+
+
+def large_compressed_information_that_is_damaged_names_what_it_did(folder):
+    path = large_shapes(folder)
+    text = addresses_of(path)
+    _, _, offset, size = next(s for s in sections(path) if s[0] == ".debug_ranges")
+    for what, at, written in (("its size", offset + 8, (1 << 50).to_bytes(8, "little")),
+                              ("its size, by one", offset + 8,
+                               (LARGE_BYTES + 1).to_bytes(8, "little")),
+                              ("its method", offset, b"\x07"),
+                              ("its bytes", offset + size // 2, b"\xff\x00\xff\x00")):
+        damaged = os.path.join(folder, "damaged")
+        shutil.copy(path, damaged)
+        with open(damaged, "r+b") as file:
+            file.seek(at)
+            file.write(written)
+        cache = os.path.join(folder, "cache-" + what)
+        found, _ = cached_names(damaged, text, cache)
+        assert found == names(damaged, text), what
+        kept = os.listdir(os.path.join(cache, "crashhook", "symbols")) \
+            if os.path.isdir(cache) else []
+        assert not [name for name in kept if name.endswith("-plain")], (what, kept)
+
+
+def an_index_made_ahead_names_what_is_stripped_later(folder):
+    path = build_shapes(folder, link=("-Wl,--compress-debug-sections=zlib",))
+    text = addresses_of(path)
+    expected = names(path, text)
+    symbols = os.path.join(folder, "crashhook", "symbols")
+    for said in "indexed", "it is indexed already":
+        told = run(CRASHHOOK, "symbols", "index", "--cache", symbols, path)
+        assert told == f"{path}: {said}\n", told
+    build = build_id_of(path)
+    assert sorted(os.listdir(symbols)) == [build, build + "-plain"], os.listdir(symbols)
+    run("strip", path)
+    found, _ = cached_names(path, text, folder)
+    assert found == expected
+
+
+def an_index_is_made_of_a_separate_debug_file(folder):
+    path = build_shapes(folder)
+    text = addresses_of(path)
+    expected = names(path, text)
+    os.mkdir(os.path.join(folder, "debug"))
+    take_apart(path, os.path.join(folder, "debug", "shapes.debug"))
+    symbols = os.path.join(folder, "crashhook", "symbols")
+    run(CRASHHOOK, "symbols", "index", "--debug-dir", os.path.join(folder, "debug"),
+        "--cache", symbols, path)
+    found, _ = cached_names(path, text, folder)
+    assert found == expected
+
+
+def what_cannot_be_indexed_is_said_and_keeps_nothing_else_from_it(folder):
+    path = build_shapes(folder)
+    bare = os.path.join(folder, "bare")
+    shutil.copy(path, bare)
+    run("strip", bare)
+    symbols = os.path.join(folder, "symbols")
+    done = subprocess.run([CRASHHOOK, "symbols", "index", "--cache", symbols, bare,
+                           __file__, folder, path], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1 and done.stdout == f"{path}: indexed\n", done
+    assert done.stderr.count("\n") == 3, done.stderr
+    for why in ("no debug information of it was found", "it is no ELF file with a build ID",
+                "it is no plain file"):
+        assert why in done.stderr, done.stderr
+
+
+def the_index_that_root_made_of_what_is_installed_is_for_everybody(folder):
+    path = build_shapes(folder)
+    text = addresses_of(path)
+    expected = names(path, text)
+    source = os.path.join(folder, "addresses")
+    with open(source, "w", encoding="ascii") as out:
+        out.write(text)
+    # A folder for caches of nobody else's is mounted where root's is.
+    script = (f"mount -t tmpfs none /var/cache && {CRASHHOOK} symbols index --cache "
+              f"/var/cache/crashhook/symbols {path} >&2 && strip {path} && {CRASHHOOK} "
+              f"symbolize --exe {path} --json - <{source}")
+    if os.geteuid() != 0 or subprocess.run(
+            ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/var/cache"],
+            capture_output=True, check=False).returncode != 0:
+        print("skipped: nothing may be mounted here")
+        return
+    told = run("unshare", "--mount", "sh", "-c", script,
+               env={**os.environ, "XDG_CACHE_HOME": os.path.join(folder, "own")})
+    assert json.loads(told) == expected
+
+
 CHECKS = [
     names_agree_with_other_tools,
     units_are_found_with_address_ranges_listed_and_without,
@@ -322,6 +452,12 @@ CHECKS = [
     a_debuginfod_server_is_asked_when_its_url_is_given,
     a_file_that_is_no_program_is_refused_in_one_line,
     the_text_form_is_that_of_addr2line_with_columns,
+    large_compressed_information_is_decompressed_into_the_cache_once,
+    large_compressed_information_that_is_damaged_names_what_it_did,
+    an_index_made_ahead_names_what_is_stripped_later,
+    an_index_is_made_of_a_separate_debug_file,
+    what_cannot_be_indexed_is_said_and_keeps_nothing_else_from_it,
+    the_index_that_root_made_of_what_is_installed_is_for_everybody,
 ]
 
 
