@@ -13,14 +13,16 @@ import http.server
 import json
 import os
 import queue
-import socket
 import sys
 import threading
 import time
 import unittest
 import urllib.parse
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+
 import sample_reports
+from ports import held_port
 from running import Collector
 
 BINARY = None
@@ -379,24 +381,12 @@ def mail_server():
     import aiosmtpd.controller  # Debian: python3-aiosmtpd
     inbox = Inbox()
     controller = aiosmtpd.controller.Controller(inbox, hostname="127.0.0.1", port=0)
-    controller.port = free_port()
+    controller.port = held_port()
     controller.start()
     try:
         yield inbox, f"smtp://127.0.0.1:{controller.port}"
     finally:
         controller.stop()
-
-
-def free_port():
-    """A port that whoever reuses addresses may listen on, and that nobody else is given."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    free_port.held.append(held)
-    return held.getsockname()[1]
-
-
-free_port.held = []
 
 
 class Mail(Alerting):

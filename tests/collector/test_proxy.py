@@ -20,8 +20,11 @@ import time
 import unittest
 import urllib.parse
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+
 import postgres
 import sample_reports
+from ports import held_port
 from running import Collector
 
 BINARY, NGINX_CONF, HAPROXY_CFG = None, None, None
@@ -42,12 +45,6 @@ http {{
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def replaced(path, pairs):
     """A file that we ship, with what is different here."""
     with open(path, encoding="utf-8") as file:
@@ -65,7 +62,7 @@ class Proxy:
     def __init__(self, collectors):
         self.collectors = collectors
         self.folder = tempfile.mkdtemp(prefix="crashhook-proxy-")
-        self.port = free_port()
+        self.port = held_port()
 
     def __enter__(self):
         key, certificate = self.folder + "/key.pem", self.folder + "/cert.pem"

@@ -13,7 +13,6 @@ import re
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -203,16 +202,6 @@ def state_of(pid):
     sleeps (S)."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         return file.read().rpartition(") ")[2][0]
-
-
-def held_port():
-    """A port where nobody listens yet, and that nobody else is given meanwhile; whoever reuses
-    addresses, as servers do, may listen there."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    atexit.register(held.close)
-    return held.getsockname()[1]
 
 
 def expanded(report):

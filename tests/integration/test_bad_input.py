@@ -15,6 +15,7 @@ import urllib.request
 
 import harness
 from harness import Scene, example, wait_for
+from ports import held_port
 
 BAD_VALUES = {
     "CRASHHOOK_ENABLE": "maybe",
@@ -173,7 +174,7 @@ class Server(unittest.TestCase):
 
     def test_a_report_for_an_unreachable_server_waits_and_is_sent_later(self):
         with Scene() as scene:
-            url = f"http://127.0.0.1:{harness.held_port()}"
+            url = f"http://127.0.0.1:{held_port()}"
             ended = scene.run([example("null_write")], CRASHHOOK_URL=url,
                               CRASHHOOK_TIMEOUT="2s")
             self.assertEqual(ended.signal, signal.SIGSEGV)

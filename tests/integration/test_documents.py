@@ -14,6 +14,7 @@ import unittest
 
 import harness
 from harness import BUILD, SOURCE
+from ports import held_port
 
 DOCS = os.path.join(SOURCE, "docs")
 PAGES = ("tutorial.md", "adopting.md", "collector.md", "cores.md", "costs.md", "limits.md",
@@ -67,7 +68,7 @@ class Documents(unittest.TestCase):
             subprocess.run(["cc", "-g", "-O1", "-o", name, source], cwd=self.folder, check=True)
 
     def run_page(self, page):
-        port = harness.held_port()
+        port = held_port()
         self.give_programs()
         output = os.path.join(self.folder, "output")
         with open(output, "w", encoding="utf-8") as file:

@@ -5,13 +5,16 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from ports import held_port as closed_port  # noqa: E402, F401
+
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
 CASES = os.path.join(SOURCE, "tests", "cases", "report")
 
@@ -20,18 +23,6 @@ def report_id(number):
     # A minute apart, so that no rate holds them back.
     return f"{0x0193_0000_0000 + number * 60000:012x}"[:8] + \
         f"-{(0x0193_0000_0000 + number * 60000) & 0xffff:04x}-7788-99aa-{number:012x}"
-
-
-def closed_port():
-    """A port where nobody listens, and that nobody else is given."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    closed_port.held.append(held)
-    return held.getsockname()[1]
-
-
-closed_port.held = []
 
 
 def expanded(path):
