@@ -4,6 +4,7 @@
 # test_http COLLECTOR ZSTD: the collector as its clients see it, over real sockets.
 
 import base64
+import glob
 import gzip
 import json
 import os
@@ -14,10 +15,13 @@ import sys
 import threading
 import unittest
 
+import jsonschema
+
 import sample_reports
 from running import Collector
 
 BINARY = None
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def zstd(data):
@@ -43,6 +47,16 @@ def without_verdicts(report):
             frame.pop("rule", None)
             frame.pop("system", None)
     return copy
+
+
+def frame_counts(report):
+    """How many frames each thread has, in a report of either version."""
+    if "stacks" not in report:
+        return [len(thread["backtrace"].get("frames", ())) for thread in report["threads"]]
+    frames = [sum(1 if isinstance(place, dict)
+                  else 1 + len(report["places"][place].get("inlined", ()))
+                  for place in stack.get("frames", ())) for stack in report["stacks"]]
+    return [frames[thread["stack"]] for thread in report["threads"]]
 
 
 class Requests(unittest.TestCase):
@@ -97,6 +111,22 @@ class Requests(unittest.TestCase):
             self.assertEqual(back, sent)
             _, parsed = self.collector.json("GET", "/api/v1/reports/" + report["id"])
             self.assertEqual(without_verdicts(parsed), without_verdicts(report))
+
+    def test_a_report_of_either_version_is_given_expanded(self):
+        with open(os.path.join(SOURCE, "docs", "report-1.schema.json"),
+                  encoding="utf-8") as file:
+            schema = jsonschema.Draft202012Validator(json.load(file))
+        cases = sorted(glob.glob(os.path.join(SOURCE, "tests/cases/report/version[12]/*")))
+        self.assertGreater(len(cases), 30)
+        for path in cases:
+            with self.subTest(path), open(path, encoding="utf-8") as file:
+                report = {**json.load(file), "id": self.report()["id"]}
+                self.assertEqual(self.collector.post(report)[0], 201)
+                status, given = self.collector.json(
+                    "GET", f"/api/v1/reports/{report['id']}?form=expanded")
+                self.assertEqual((status, given["schema"]), (200, "crashhook.report/1"))
+                self.assertEqual(list(map(str, schema.iter_errors(given))), [])
+                self.assertEqual(frame_counts(given), frame_counts(report))
 
     def test_what_is_no_report_is_refused(self):
         valid = json.dumps(self.report()).encode()
