@@ -329,11 +329,10 @@ static enum ch_status run_group_query(struct store *store,
     return status;
 }
 
-// GROUPS_LISTED leaves out groups whose reports are being moved into another one.
-#define GROUPS_LISTED_OF(groups)                                                       \
-    " FROM " groups " g WHERE g.number NOT IN (SELECT source FROM moves WHERE"         \
-    " fingerprint = '')"
-#define GROUPS_LISTED GROUPS_LISTED_OF("groups")
+// GROUPS_SETTLED leaves out groups whose reports are being moved into another one.
+#define GROUPS_SETTLED                                                                 \
+    " WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')"
+#define GROUPS_LISTED " FROM groups g" GROUPS_SETTLED
 
 // add_group_columns adds what is selected of each group. PostgreSQL plans each query
 // anew, and reads all groups that match for any page of them: there the same query
@@ -353,12 +352,14 @@ static void add_group_columns(struct store_query *query,
         store_query_add(query, found ? ", count(*) OVER ()" : ", 0");
     }
     // Sorted first, they are looked at up to the end of the page alone.
-    bool sorted = query->dialect == SQL_POSTGRES && !found &&
-                  filter->sort == STORE_SORT_MACHINES && store_query_counts(filter);
-    store_query_add(
-        query, sorted ? GROUPS_LISTED_OF("(SELECT * FROM groups ORDER BY machines DESC,"
-                                         " number DESC OFFSET 0)")
-                      : GROUPS_LISTED);
+    if (query->dialect == SQL_POSTGRES && !found && store_query_counts(filter) &&
+        filter->sort != STORE_SORT_COUNT) {
+        store_query_add(query, " FROM (SELECT * FROM groups g ORDER BY ");
+        store_query_add_order(query, filter);
+        store_query_add(query, " DESC, g.number DESC OFFSET 0) g" GROUPS_SETTLED);
+    } else {
+        store_query_add(query, GROUPS_LISTED);
+    }
     store_query_narrow_groups(query, filter);
 }
 

@@ -287,7 +287,7 @@ static void work_in_the_background_rests_while_uploads_come(void **state)
     if (getenv("CRASHHOOK_TEST_POSTGRESQL") == NULL)
         assert_true(store_rest_ms(fixture->store, 100) < 100);
     assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
-    assert_int_equal(store_rest_ms(fixture->store, 100), 400);
+    assert_int_equal(store_rest_ms(fixture->store, 100), 900);
     assert_true(store_rest_ms(fixture->store, 60000) < 60000);
 }
 
