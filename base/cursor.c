@@ -7,8 +7,11 @@ enum { LEB128_MAX_BYTES = 10 };
 
 uint64_t cursor_uleb128(struct cursor *c)
 {
-    uint64_t value = 0;
-    for (unsigned i = 0; i < LEB128_MAX_BYTES; i++) {
+    uint64_t value = cursor_u8(c);
+    if (value < 0x80) // most are; a poisoned cursor has 0
+        return value;
+    value &= 0x7f;
+    for (unsigned i = 1; i < LEB128_MAX_BYTES; i++) {
         uint8_t byte = cursor_u8(c);
         if (!cursor_ok(c))
             return 0;
@@ -24,8 +27,11 @@ uint64_t cursor_uleb128(struct cursor *c)
 
 int64_t cursor_sleb128(struct cursor *c)
 {
-    uint64_t value = 0;
-    for (unsigned i = 0; i < LEB128_MAX_BYTES; i++) {
+    uint64_t value = cursor_u8(c);
+    if (value < 0x80) // as above
+        return (int64_t)value - (value & 0x40 ? 0x80 : 0);
+    value &= 0x7f;
+    for (unsigned i = 1; i < LEB128_MAX_BYTES; i++) {
         uint8_t byte = cursor_u8(c);
         if (!cursor_ok(c))
             return 0;

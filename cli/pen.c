@@ -59,11 +59,24 @@ static bool steers(uint32_t character)
     return false;
 }
 
+// is_plain_word says whether eight bytes are printable ASCII characters.
+static bool is_plain_word(const char *text)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
+    uint64_t low = (word - each * 0x20) & ~word; // below 0x20
+    uint64_t high = word | (word + each);        // 0x7f and above
+    return ((low | high) & each * 0x80) == 0;
+}
+
 // plain_length is the number of printable ASCII characters that text begins with: they
 // are most of all that is printed, and are copied together.
 static size_t plain_length(const char *text, size_t size)
 {
     size_t length = 0;
+    while (size - length >= sizeof(uint64_t) && is_plain_word(text + length))
+        length += sizeof(uint64_t);
     while (length < size && text[length] >= 0x20 && text[length] < 0x7f)
         length++;
     return length;
@@ -103,6 +116,10 @@ void pen_escape(const char *text, struct text *out)
 void pen_bytes(const struct pen *pen, const char *bytes, size_t size)
 {
     struct text CH_CLEANUP(text_deinit) escaped = { 0 };
+    if (plain_length(bytes, size) == size) {
+        fwrite(bytes, 1, size, pen->to);
+        return;
+    }
     pen_escape_bytes(bytes, size, &escaped);
     fwrite(escaped.bytes != NULL ? escaped.bytes : "", 1, escaped.size, pen->to);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -168,6 +169,18 @@ static void print_address_json(uint64_t address, const struct symbol_frame *fram
     fputs("]}", stdout);
 }
 
+// print_number prints a number, several times as fast as printf.
+static void print_number(char before, uint32_t number)
+{
+    char digits[12];
+    size_t at = sizeof(digits);
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    digits[--at] = before;
+    fwrite(digits + at, 1, sizeof(digits) - at, stdout);
+}
+
 // print_address_text prints two lines per frame, as addr2line -fiC does, with columns.
 static void print_address_text(const struct symbol_frame *frames, size_t count)
 {
@@ -178,7 +191,9 @@ static void print_address_text(const struct symbol_frame *frames, size_t count)
         pen_text(&pen, frames[i].function != NULL ? frames[i].function : "??");
         putchar('\n');
         pen_text(&pen, frames[i].file != NULL ? frames[i].file : "??");
-        printf(":%" PRIu32 ":%" PRIu32 "\n", frames[i].line, frames[i].column);
+        print_number(':', frames[i].line);
+        print_number(':', frames[i].column);
+        putchar('\n');
     }
 }
 
@@ -218,6 +233,25 @@ static int print_address(struct printing *printing, const char *text)
     return COMMAND_DONE;
 }
 
+// read_word reads the next bytes of stdin between white space; of a longer word only as
+// many as there is room for. False: there are no more.
+static bool read_word(char *word, size_t room)
+{
+    size_t size = 0;
+    int byte;
+    do
+        byte = getchar_unlocked();
+    while (byte != EOF && isspace(byte));
+    while (byte != EOF && !isspace(byte) && size + 1 < room) {
+        word[size++] = (char)byte;
+        byte = getchar_unlocked();
+    }
+    if (byte != EOF && !isspace(byte))
+        (void)ungetc(byte, stdin);
+    word[size] = 0;
+    return size != 0;
+}
+
 // print_from_stdin reads addresses separated by white space.
 static int print_from_stdin(struct printing *printing)
 {
@@ -227,7 +261,7 @@ static int print_from_stdin(struct printing *printing)
     bool at_once = !printing->json &&
                    (fstat(STDIN_FILENO, &input) != 0 || !S_ISREG(input.st_mode));
     int result = COMMAND_DONE;
-    while (result == COMMAND_DONE && scanf("%63s", word) == 1) {
+    while (result == COMMAND_DONE && read_word(word, sizeof(word))) {
         result = print_address(printing, word);
         if (at_once)
             fflush(stdout);

@@ -129,10 +129,15 @@ void symbol_cache_deinit(struct symbol_cache *cache)
     *cache = (struct symbol_cache){ 0 };
 }
 
+static bool is_page_checked(const struct symbol_cache *cache, size_t page)
+{
+    return (cache->checked[page / 8] >> page % 8 & 1) != 0;
+}
+
 static bool check_page(struct symbol_cache *cache, size_t page)
 {
     uint8_t bit = (uint8_t)(1u << page % 8);
-    if ((cache->checked[page / 8] & bit) != 0)
+    if (is_page_checked(cache, page))
         return true;
     struct cursor sums = cursor_over(cache->bytes + SYMBOL_CACHE_HEADER_SIZE,
                                      (size_t)cache->page_count * PAGE_CHECKSUM_SIZE);
@@ -163,7 +168,7 @@ static struct cursor checked_bytes(struct symbol_cache *cache,
         size_t first = (begin - cache->data_offset) / SYMBOL_CACHE_PAGE;
         size_t last = (begin + size - 1 - cache->data_offset) / SYMBOL_CACHE_PAGE;
         for (size_t page = first; right && page <= last; page++)
-            right = check_page(cache, page);
+            right = is_page_checked(cache, page) || check_page(cache, page);
         c = cursor_over(cache->bytes + begin, size);
     }
     if (!right)
@@ -191,6 +196,25 @@ static enum ch_status find_string(struct symbol_cache *cache,
     return CH_ERR_MALFORMED;
 }
 
+// block_at reads a block: the offset of its first row, and where its rows begin. False:
+// its page is damaged.
+static bool block_at(struct symbol_cache *cache, size_t number, uint32_t *out_first,
+                     uint32_t *out_rows)
+{
+    size_t begin = cache->sections[SYMBOL_CACHE_BLOCKS].offset +
+                   number * SYMBOL_CACHE_BLOCK_SIZE; // the section is within the file
+    size_t first = (begin - cache->data_offset) / SYMBOL_CACHE_PAGE;
+    size_t last =
+        (begin + SYMBOL_CACHE_BLOCK_SIZE - 1 - cache->data_offset) / SYMBOL_CACHE_PAGE;
+    if ((!is_page_checked(cache, first) && !check_page(cache, first)) ||
+        (last != first && !is_page_checked(cache, last) && !check_page(cache, last)))
+        return false;
+    struct cursor c = cursor_over(cache->bytes + begin, SYMBOL_CACHE_BLOCK_SIZE);
+    *out_first = cursor_u32(&c);
+    *out_rows = cursor_u32(&c);
+    return true;
+}
+
 // find_block stores the number of the block that contains offset, and its rows.
 static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
                                  struct cursor *out_rows, uint32_t *out_first)
@@ -202,12 +226,9 @@ static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
     uint32_t rows_end = cache->sections[SYMBOL_CACHE_ROWS].size;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        struct cursor c =
-            checked_bytes(cache, SYMBOL_CACHE_BLOCKS, middle * SYMBOL_CACHE_BLOCK_SIZE,
-                          SYMBOL_CACHE_BLOCK_SIZE);
-        uint32_t first = cursor_u32(&c);
-        uint32_t at = cursor_u32(&c);
-        if (!cursor_ok(&c))
+        uint32_t first;
+        uint32_t at;
+        if (!block_at(cache, middle, &first, &at))
             return CH_ERR_MALFORMED;
         if (first <= offset) {
             *out_first = first;

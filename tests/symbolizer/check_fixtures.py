@@ -303,6 +303,12 @@ def the_text_form_is_that_of_addr2line_with_columns(folder):
     assert ours[0] == theirs[0] == "plain_sum", ours
     assert ours[1].rpartition(":")[0] == theirs[1], (ours, theirs)
     assert ours[2:4] == ["??", "??:0:0"], ours
+    spaced = run(CRASHHOOK, "symbolize", "--no-cache", "--exe", path, "-",
+                 text=f"\n {inside}\t\r\n0x0")
+    assert spaced.split("\n") == ours, spaced
+    done = subprocess.run([CRASHHOOK, "symbolize", "--exe", path, "-"], input="0" * 64,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "is not an address" in done.stderr, done
 
 
 LARGE_BYTES = 70 << 20
