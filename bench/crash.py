@@ -24,7 +24,8 @@ import phase
 # and how long after the crash the agent may start, in ms.
 TARGETS = {"a": (2, 25, 4, None), "b": (8, 35, 6, None), "c": (65, 150, 12, None),
            "d": (8, 40, None, None), "f": (5, 60, None, None), "h": (8, 60, None, None),
-           "i": (None, 25, None, None), "j": (None, None, None, 1)}
+           "i": (None, 25, None, None), "j": (None, None, None, 1),
+           "k": (8, 35, 6, None), "l": (65, 150, 12, None), "m": (8, 40, None, None)}
 
 # row, threads, depth, heap in MB, extra libraries, what it is
 ROWS = [
@@ -32,6 +33,9 @@ ROWS = [
     ("b", 100, 30, 0, 0, "100 threads, 30 deep"),
     ("c", 1000, 30, 0, 0, "1,000 threads, 30 deep"),
     ("d", 1, 100000, 0, 0, "100,000 deep"),
+    ("k", 100, -30, 0, 0, "100 threads, 30 deep, eight functions"),
+    ("l", 1000, -30, 0, 0, "1,000 threads, 30 deep, eight functions"),
+    ("m", 1, -100000, 0, 0, "100,000 deep, eight functions"),
     ("f", 3, 24, 0, 0, "9 MB of text, 140 MB of DWARF"),
     ("h", 1, 20, 0, 200, "200 libraries"),
     ("i", 1, 20, 1024, 0, "1 GB heap"),
@@ -39,6 +43,8 @@ ROWS = [
 ]
 # Filling so much memory takes seconds; three turns are enough.
 LARGE_MB = 4096
+# A million calls need less.
+STACK_MB = 256
 
 
 def environment(build, spool, **variables):
@@ -51,7 +57,8 @@ def environment(build, spool, **variables):
 
 
 def run_once(build, command, spool, preload=None, core_mb=0, **variables):
-    """One crash, as crash_timer saw it, in a folder that is thrown away with its core."""
+    """One crash, as crash_timer saw it, in a folder that is thrown away with its core, and
+    with a stack that no row fills."""
     # Only the program gets the handler, not the timer.
     whole = environment(build, spool, **variables)
     preload = whole.pop("LD_PRELOAD", preload)
@@ -60,6 +67,7 @@ def run_once(build, command, spool, preload=None, core_mb=0, **variables):
 
     def limit():
         resource.setrlimit(resource.RLIMIT_CORE, (core_mb << 20, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_STACK, (STACK_MB << 20, resource.RLIM_INFINITY))
 
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as where:
         done = subprocess.run(
