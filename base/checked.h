@@ -38,13 +38,3 @@ CH_CHECKED static inline bool checked_add_size(size_t a, size_t b, size_t *out)
     *out = sum;
     return true;
 }
-
-// checked_mul_size stores a * b at out, or returns false when it wraps.
-CH_CHECKED static inline bool checked_mul_size(size_t a, size_t b, size_t *out)
-{
-    size_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        return false;
-    *out = product;
-    return true;
-}

@@ -380,12 +380,47 @@ static void free_collector(struct collector *collector)
     free(collector);
 }
 
+// configure_collector reads what the options say of a collector, and returns NULL, or
+// what is wrong; line is for what is wrong with a file of receivers.
+static const char *configure_collector(const struct options *options,
+                                       struct store_retention *limits,
+                                       struct receivers *receivers,
+                                       char line[static PATH_SIZE],
+                                       struct collector *out)
+{
+    const char *wrong = read_collector_limits(options, limits, out);
+    if (wrong != NULL)
+        return wrong;
+    snprintf(line, PATH_SIZE, "out of memory");
+    if (receivers_read(options->webhook_file, options->mail_file, receivers, line,
+                       PATH_SIZE) != CH_OK)
+        return line;
+    out->receivers = receivers;
+    out->keep_ms = limits->age_ms;
+    return NULL;
+}
+
+// open_collector_store opens the store. No thread runs yet, and until the store is open
+// a signal simply ends the program: to reach a database, or to upgrade it, may take any
+// time.
+static enum ch_status open_collector_store(struct collector *collector,
+                                           const char *place, const sigset_t *stops,
+                                           char error[STORE_ERROR_SIZE])
+{
+    pthread_sigmask(SIG_UNBLOCK, stops, NULL);
+    enum ch_status status = (collector->reading ? store_open_reading : store_open)(
+        place, error, &collector->store);
+    pthread_sigmask(SIG_BLOCK, stops, NULL);
+    return status;
+}
+
 static int open_and_serve(const struct options *options,
                           const struct listener *listener, struct access *access,
                           const sigset_t *stops)
 {
     char error[STORE_ERROR_SIZE];
     char symbols[PATH_SIZE];
+    char line[PATH_SIZE];
     if (options->symbols == NULL && !default_symbols(options->store, symbols))
         return say_collector_line(EXIT_USAGE,
                                   "no --symbols, and no home to keep debug files in");
@@ -397,28 +432,19 @@ static int open_and_serve(const struct options *options,
     const char *failed = NULL;
     struct body_packer *packer = NULL;
     struct receivers receivers;
-    char line[PATH_SIZE] = "out of memory";
-    const char *wrong = read_collector_limits(options, &limits, collector);
-    if (wrong == NULL && receivers_read(options->webhook_file, options->mail_file,
-                                        &receivers, line, sizeof(line)) != CH_OK)
-        wrong = line;
+    const char *wrong =
+        configure_collector(options, &limits, &receivers, line, collector);
     if (wrong != NULL) {
         free(collector);
         return say_collector_line(EXIT_USAGE, wrong);
     }
-    collector->receivers = &receivers;
-    collector->keep_ms = limits.age_ms;
     collector->access = access;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     init_shared(collector);
 
     int code = EXIT_FAILED;
-    // No thread runs yet. Until the store is open, a signal simply ends the program:
-    // to reach a database, or to upgrade it, may take any time.
-    pthread_sigmask(SIG_UNBLOCK, stops, NULL);
-    enum ch_status status = (collector->reading ? store_open_reading : store_open)(
-        options->store, error, &collector->store);
-    pthread_sigmask(SIG_BLOCK, stops, NULL);
+    enum ch_status status =
+        open_collector_store(collector, options->store, stops, error);
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
@@ -459,10 +485,50 @@ static int read_access_options(const struct options *options, struct access *out
     return 0;
 }
 
+// prepare_process prepares signals, the heap and limits before any thread starts, and
+// gives the signals that end or inform the program: only main receives them.
+static void prepare_process(sigset_t *out_stops)
+{
+    sigemptyset(out_stops);
+    sigaddset(out_stops, SIGTERM);
+    sigaddset(out_stops, SIGINT);
+    sigaddset(out_stops, SIGHUP); // reads the token file again
+    pthread_sigmask(SIG_BLOCK, out_stops, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); // our parent may have ignored it
+    signal(SIGXFSZ, SIG_IGN); // a file size limit then is an error, like a full disk
+    // Every report frees about as much as the next one allocates: without slack the
+    // heaps of the server's threads would shrink and grow with each report.
+    mallopt(M_TRIM_THRESHOLD, HEAP_SLACK);
+    mallopt(M_TOP_PAD, HEAP_STEP);
+    umask(077); // nobody else may read the reports
+    raise_descriptor_limit();
+}
+
+// listen_and_serve opens the socket first: who may not have it opens no store.
+static int listen_and_serve(const struct options *options, struct access *access,
+                            const sigset_t *stops)
+{
+    struct listener listener;
+    char error[LISTENER_ERROR_SIZE];
+    enum ch_status status = listener_open(options->listen, error, &listener);
+    if (status != CH_OK)
+        return say_collector_line(status == CH_ERR_MALFORMED ? EXIT_USAGE : EXIT_FAILED,
+                                  error);
+    if (!listener.loopback && options->token_file == NULL) {
+        close(listener.fd);
+        return say_collector_line(EXIT_USAGE,
+                                  "cannot listen beyond loopback without --token-file");
+    }
+    return open_and_serve(options, &listener, access, stops);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
     char store[PATH_SIZE];
+    sigset_t stops;
+    struct access access;
     standard_files_hold();
     json_arena_install();
     switch (options_parse(argc, argv, &options)) {
@@ -481,43 +547,10 @@ int main(int argc, char **argv)
                                       "no --store, and no home to keep one in");
         options.store = store;
     }
-
-    sigset_t stops; // blocked before any thread starts, so that only main receives them
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGINT);
-    sigaddset(&stops, SIGHUP); // reads the token file again
-    pthread_sigmask(SIG_BLOCK, &stops, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); // our parent may have ignored it
-    signal(SIGXFSZ, SIG_IGN); // a file size limit then is an error, like a full disk
-    // Every report frees about as much as the next one allocates: without slack the
-    // heaps of the server's threads would shrink and grow with each report.
-    mallopt(M_TRIM_THRESHOLD, HEAP_SLACK);
-    mallopt(M_TOP_PAD, HEAP_STEP);
-    umask(077); // nobody else may read the reports
-    raise_descriptor_limit();
-
-    struct access access;
-    int wrong = read_access_options(&options, &access);
-    if (wrong != 0) {
-        access_deinit(&access);
-        return wrong;
-    }
-    struct listener listener;
-    char error[LISTENER_ERROR_SIZE];
-    enum ch_status status = listener_open(options.listen, error, &listener);
-    int code = EXIT_FAILED;
-    if (status != CH_OK) {
-        code = say_collector_line(status == CH_ERR_MALFORMED ? EXIT_USAGE : EXIT_FAILED,
-                                  error);
-    } else if (!listener.loopback && options.token_file == NULL) {
-        code = say_collector_line(EXIT_USAGE,
-                                  "cannot listen beyond loopback without --token-file");
-        close(listener.fd);
-    } else {
-        code = open_and_serve(&options, &listener, &access, &stops);
-    }
+    prepare_process(&stops);
+    int code = read_access_options(&options, &access);
+    if (code == 0)
+        code = listen_and_serve(&options, &access, &stops);
     access_deinit(&access);
     return code;
 }
