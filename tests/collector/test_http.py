@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import jsonschema
@@ -409,6 +410,7 @@ class Starting(unittest.TestCase):
                 try:  # until the port is closed the stop has not begun
                     while True:
                         collector.socket().close()
+                        time.sleep(0.01)  # the collector needs a processor too
                 except OSError:
                     pass
                 client.sendall(body[100:])

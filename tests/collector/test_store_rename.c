@@ -323,15 +323,18 @@ static void a_resolved_group_is_back_when_a_newer_release_joins_it(void **state)
 static void a_claim_is_given_to_one_and_ends_with_its_lease(void **state)
 {
     struct fixture *fixture = *state;
-    struct claimed first = claim(fixture, 3, 200);
+    struct claimed first = claim(fixture, 3, 2000); // longer than the next claim takes
     struct claimed second = claim(fixture, 8, 60000);
     assert_int_equal(first.count, 3);
     assert_int_equal(second.count, 2);
     for (size_t i = 0; i < second.count; i++)
         for (size_t k = 0; k < first.count; k++)
             assert_int_not_equal(second.all[i].report, first.all[k].report);
-    usleep(250000);
-    struct claimed again = claim(fixture, 8, 60000);
+    struct claimed again = { 0 };
+    for (int tries = 0; again.count == 0 && tries < 600; tries++) {
+        usleep(100000);
+        again = claim(fixture, 8, 60000);
+    }
     assert_int_equal(again.count, 3);
     assert_int_equal(again.all[0].tries, 2);
 }
