@@ -309,8 +309,8 @@ static void write_overview(struct http_request *request, struct overview *overvi
     write_choices(overview);
     write_cards(overview);
     write_release_chart(overview);
-    keep_failure(overview,
-                 page_starts_write(overview->out, overview->store, overview->project));
+    keep_failure(overview, page_starts_write(overview->out, overview->store,
+                                             overview->project, overview->release));
     write_lone_hosts(overview);
     html_write(out, "</div>");
     write_seen_last(overview);

@@ -21,10 +21,10 @@ void page_groups_write_nothing(struct text *out, const struct http_request *requ
 // page_write_logout writes the button to log out, where there are tokens.
 void page_write_logout(struct text *out, const struct http_request *request);
 
-// page_starts_write writes which part of each release's sessions did not crash, where
-// starts are counted.
+// page_starts_write writes which part of each release's sessions did not crash, and of
+// one release on the hosts where most did, where starts are counted.
 CH_CHECKED enum ch_status page_starts_write(struct text *out, struct store *store,
-                                            const char *project);
+                                            const char *project, const char *release);
 
 // page_report_write writes the page of report id; address is the collector's own URL as
 // the reader's browser reached it; all: with what makes the page heavy.

@@ -247,6 +247,11 @@ class Monday(unittest.TestCase):
         self.assertIn("1\u2009000 sessions", part)
         places = [part.index(release) for release in monday_reports.RELEASES]
         self.assertEqual(places, sorted(places, reverse=True))
+        hosts = part.split(f"Hosts of {monday_reports.NEWEST}\n")[1]
+        share = 1 - monday_reports.CRASHED_SESSIONS / 500
+        self.assertTrue(hosts.startswith(
+            f"{monday_reports.HOSTS[0]}\n{100 * share:.1f}\u2009%"), hosts[:80])
+        self.assertIn(f"{monday_reports.HOSTS[1]}\n100.0\u2009%", hosts)
         _, answer = self.collector.json("GET",
                                         "/api/v1/starts?release=" + monday_reports.NEWEST)
         rows = answer["starts"]
