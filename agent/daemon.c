@@ -117,7 +117,8 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
         if (received >= 0 && serve_crash(&keep, socket, received, channel))
             return DAEMON_CRASH;
         if (received == DAEMON_NONE) {
-            daemon_keep_let_go(&keep); // who has executed a program may have another
+            // A process that executed a program may have another agent.
+            daemon_keep_let_go(&keep);
             crashes.fd = -1;
         }
         switch (daemon_keep_look(&keep, crashes.fd < 0, out)) {

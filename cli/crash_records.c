@@ -273,7 +273,7 @@ static enum ch_status store_words(const struct taking *taking,
     if (words->status >= 0 &&
         faccessat(taking->spool->folder_fd, life, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         death_deinit(death);
-        return CH_ERR_NOT_FOUND; // somebody still has it, who may be about to end
+        return CH_ERR_NOT_FOUND; // a process still has it, and may be about to end
     }
     settings.release = words->release;
     settings.environment = words->environment;

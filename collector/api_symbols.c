@@ -46,7 +46,7 @@ static void fail_upload(struct http_request *request, enum symbol_kind kind,
 // owner is whose a file is.
 struct owner {
     struct http_request *request;
-    bool shown; // to who asks
+    bool shown; // to the client
     bool other; // somebody else sent it first
 };
 

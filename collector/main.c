@@ -505,7 +505,8 @@ static void prepare_process(sigset_t *out_stops)
     raise_descriptor_limit();
 }
 
-// listen_and_serve opens the socket first: who may not have it opens no store.
+// listen_and_serve opens the socket first: a collector whose port is taken must not
+// open the store.
 static int listen_and_serve(const struct options *options, struct access *access,
                             const sigset_t *stops)
 {

@@ -21,7 +21,8 @@ enum {
 };
 
 // curl is set before the first client is made. A client that is not in use waits in
-// idle with its connection: who sends one request after the other always has the same.
+// idle with its connection: a caller that sends one request after the other always has
+// the same.
 static const struct libcurl *curl;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards what follows
 static CURL *idle[IDLE_CLIENTS];

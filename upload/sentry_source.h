@@ -8,5 +8,5 @@
 
 // sentry_source_add adds context_line, pre_context and post_context to a frame of
 // Sentry's, where the file that was built is on this machine. Of a program of another
-// user nothing is read: who sends a report may be allowed to read more than it was.
+// user nothing is read: the sender of a report may be allowed to read more than it was.
 void sentry_source_add(json_t *to, const json_t *report, const json_t *frame);

@@ -64,7 +64,7 @@ static bool identify(struct call *call)
     return call->by_session;
 }
 
-// check_scopes fails the request of who may not do this.
+// check_scopes fails a request whose token or session lacks the scope for it.
 static void check_scopes(struct call *call)
 {
     const struct http_request *request = &call->request;

@@ -41,8 +41,8 @@ const char *http_header(struct call *call, const char *name);
 // http_peer_address writes the address that is connected.
 void http_peer_address(struct call *call, char *out, size_t size);
 
-// http_access_check fails the request of who has no access. Where that depends on a
-// session, which is in the store, http_access_check_session does it later.
+// http_access_check fails a request without access. Where that depends on a session,
+// which is in the store, http_access_check_session does it later.
 void http_access_check(struct call *call);
 void http_access_check_session(struct call *call);
 

@@ -47,8 +47,8 @@ static const struct {
 };
 enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
-// states are the values of `is:`. A group is new in the release it was first seen in;
-// who reads the filter names that release.
+// states are the values of `is:`. A group is new in the release it was first seen in,
+// which the reader of the filter names.
 static const struct {
     const char *name;
     const char *value;

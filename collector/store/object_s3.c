@@ -44,7 +44,7 @@ static enum ch_status bucket_remove(struct object_side *side, const char *name,
     return s3_remove(s3_of(side), name, why);
 }
 
-// bucket_listing is who is told of a listing.
+// bucket_listing is the function that is called for each object of a listing.
 struct bucket_listing {
     object_seen_fn *visit;
     void *context;

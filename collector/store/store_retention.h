@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What of a store is kept: for how long and how many, of all projects and of single
-// ones. Users: the store, retention, and who reads what is set.
+// ones. Users: the store, retention, readers of settings.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -3,9 +3,9 @@
 // Values of the answer that are made once, however many frames have them.
 //
 // Threads that wait in one place have the same variables there, often with the same
-// values. A value is known by the bytes that it is made from; who asks for the same
-// bytes again gets the same value, which nobody may change then. Such values take no
-// more time or memory in who reads the answer, as it has them once
+// values. A value is known by the bytes that it is made from: the same bytes give the
+// same value again, which nobody may change then. Such values take no more time or
+// memory in the process that reads the answer, which has each of them once
 // (report/tree_bytes.h).
 #pragma once
 #include <stdbool.h>
