@@ -63,16 +63,20 @@ static bool agrees(const struct argument_call *call, const struct argument_point
            call->frame.registers.value[SP] == call->frame.cfa + (uint64_t)sp->number;
 }
 
-// find_point gives the state at the point where a call is.
-static bool find_point(const struct code *code, struct argument_point *out)
+// find_point gives the state at the point where a call is: in room, or one of the
+// scan's. NULL: it is not known.
+static const struct argument_point *find_point(const struct code *code,
+                                               struct argument_point *room)
 {
-    struct argument_point before;
-    uint64_t target;
-    bool found =
-        code->call->frame.activation
-            ? argument_scan_before(code->scan, code->call->vaddr, out)
-            : argument_scan_call(code->scan, code->call->vaddr, &before, out, &target);
-    return found && agrees(code->call, out);
+    const struct argument_point *point = NULL;
+    if (!code->call->frame.activation) {
+        const struct argument_scanned_call *called =
+            argument_scan_called(code->scan, code->call->vaddr);
+        point = called != NULL ? &called->after : NULL;
+    } else if (argument_scan_before(code->scan, code->call->vaddr, room)) {
+        point = room;
+    }
+    return point != NULL && agrees(code->call, point) ? point : NULL;
 }
 
 // take_holder makes a location of a place in a call's frame.
@@ -100,10 +104,11 @@ static bool find_held_entry(const struct code *code, uint8_t reg,
 {
     const struct argument_frame *frame = &code->call->frame;
     const struct argument_content wanted = { ARGUMENT_OF_ENTRY, 8, reg };
-    struct argument_point point;
+    struct argument_point room;
     struct argument_holder holder;
-    if (!find_point(code, &point) ||
-        !argument_scan_holder(&point, &wanted, (uint16_t)frame->known, &holder) ||
+    const struct argument_point *point = find_point(code, &room);
+    if (point == NULL ||
+        !argument_scan_holder(point, &wanted, (uint16_t)frame->known, &holder) ||
         !take_holder(code->call, &holder, out))
         return false;
     out->source =
@@ -114,8 +119,7 @@ static bool find_held_entry(const struct code *code, uint8_t reg,
 // site is a call by caller of the function that is known to have been entered.
 struct site {
     struct code caller;
-    struct argument_point before;
-    struct argument_point after;
+    const struct argument_scanned_call *call; // valid until the next one is found
 };
 
 // entry_find_site finds the call that created call index. False: it was not made by
@@ -124,16 +128,16 @@ static bool entry_find_site(const struct argument_stack *stack, size_t index,
                             struct site *out)
 {
     struct code callee;
-    uint64_t target;
     if (index + 1 >= stack->count || !entry_find_code(stack, index, &callee) ||
         callee.scan->code.reentered)
         return false;
     const struct argument_call *caller = &stack->calls[index + 1];
-    return caller->image == callee.call->image && !caller->frame.activation &&
-           entry_find_code(stack, index + 1, &out->caller) &&
-           argument_scan_call(out->caller.scan, caller->vaddr, &out->before,
-                              &out->after, &target) &&
-           target == callee.symbol.vaddr && agrees(caller, &out->after);
+    if (caller->image != callee.call->image || caller->frame.activation ||
+        !entry_find_code(stack, index + 1, &out->caller))
+        return false;
+    out->call = argument_scan_called(out->caller.scan, caller->vaddr);
+    return out->call != NULL && out->call->target == callee.symbol.vaddr &&
+           agrees(caller, &out->call->after);
 }
 
 // take_content makes a location of what is passed, if that needs no register or memory.
@@ -168,12 +172,12 @@ static bool entry_find_passed(const struct argument_stack *stack, size_t index,
         if (!entry_find_site(stack, index, &site))
             return false;
         const struct argument_call *caller = site.caller.call;
-        const struct argument_content *content = &site.before.state.places[reg];
+        const struct argument_content *content = &site.call->before.state.places[reg];
         if (out->bytes > content->bytes)
             out->bytes = content->bytes;
         if (take_content(caller, content, out) ||
-            (argument_scan_holder(&site.after, content, (uint16_t)caller->frame.known,
-                                  &holder) &&
+            (argument_scan_holder(&site.call->after, content,
+                                  (uint16_t)caller->frame.known, &holder) &&
              take_holder(caller, &holder, out)))
             return true;
         if (content->kind != ARGUMENT_OF_ENTRY)
@@ -197,7 +201,7 @@ static bool find_passed_on(const struct argument_stack *stack, size_t index,
         index--;
         if (!entry_find_site(stack, index, &site) ||
             !entry_find_code(stack, index, &callee) ||
-            !argument_scan_holder(&site.before, &wanted, ARGUMENTS, &holder) ||
+            !argument_scan_holder(&site.call->before, &wanted, ARGUMENTS, &holder) ||
             holder.is_slot)
             return false;
         if (out->bytes > holder.bytes)

@@ -268,12 +268,11 @@ static bool scan_find_call(const struct argument_scan *scan, uint64_t vaddr,
     return true;
 }
 
-bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
-                        struct argument_point *out_before,
-                        struct argument_point *out_after, uint64_t *out_target)
+const struct argument_scanned_call *
+argument_scan_called(const struct argument_scan *scan, uint64_t vaddr)
 {
     if (scan->calls == NULL)
-        return scan_find_call(scan, vaddr, out_before, out_after, out_target);
+        return NULL;
     struct argument_scanned_call *call =
         &scan->calls[(vaddr * 0x9e3779b97f4a7c15) >> 60];
     if (!call->known || call->vaddr != vaddr) {
@@ -282,7 +281,15 @@ bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
         call->vaddr = vaddr;
         call->known = true;
     }
-    if (!call->found)
+    return call->found ? call : NULL;
+}
+
+bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
+                        struct argument_point *out_before,
+                        struct argument_point *out_after, uint64_t *out_target)
+{
+    const struct argument_scanned_call *call = argument_scan_called(scan, vaddr);
+    if (call == NULL)
         return false;
     *out_before = call->before;
     *out_after = call->after;

@@ -63,9 +63,14 @@ void argument_scan_destroy(struct argument_scan *scan);
 bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
                           struct argument_point *out);
 
-// argument_scan_call gives the states before and after the call whose last byte is at
-// vaddr. Unknown values that are equal before and after share one identity. out_target:
-// 0 if the call is not direct.
+// argument_scan_called gives what was found of the call whose last byte is at vaddr:
+// the states before and after it, where unknown values that are equal share one
+// identity, and its target, 0 if the call is not direct. It is valid until the next
+// call of this function. NULL: nothing is known, or out of memory.
+const struct argument_scanned_call *
+argument_scan_called(const struct argument_scan *scan, uint64_t vaddr);
+
+// argument_scan_call copies that.
 bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
                         struct argument_point *out_before,
                         struct argument_point *out_after, uint64_t *out_target);

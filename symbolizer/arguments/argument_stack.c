@@ -17,15 +17,37 @@ bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
     return call->has_function;
 }
 
-// stack_is_system says whether the call is in code of the system.
-static bool stack_is_system(const struct argument_call *call,
-                            const struct report_images *of)
+// stack_is_system says whether a frame is in code of the system.
+static bool stack_is_system(const struct argument_fact *fact,
+                            const struct report_images *images)
 {
-    const json_t *said = json_object_get(call->from, "system");
-    json_int_t index = json_integer_value(json_object_get(call->from, "image"));
+    const json_t *said = json_object_get(fact->of, "system");
     return json_is_boolean(said)
                ? json_is_true(said)
-               : call->image != NULL && system_image(of->items[index].path);
+               : fact->image >= 0 && system_image(images->items[fact->image].path);
+}
+
+// stack_fact gives what a frame of the report says.
+static const struct argument_fact *stack_fact(struct argument_stack *stack,
+                                              const json_t *frame,
+                                              const struct report_images *images)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)frame * UINT64_C(0x9e3779b97f4a7c15);
+    struct argument_fact *fact = &stack->facts[(hash >> 32) % ARGUMENT_FACTS];
+    if (fact->of == frame)
+        return fact;
+    const json_t *image = json_object_get(frame, "image");
+    *fact = (struct argument_fact){
+        .of = frame,
+        .inlined = json_is_true(json_object_get(frame, "inline")),
+        .image = json_is_integer(image) ? json_integer_value(image) : -1,
+    };
+    if (fact->image < 0 || (uint64_t)fact->image >= images->count)
+        fact->image = -1;
+    fact->has_address =
+        report_address_read(json_object_get(frame, "address"), &fact->address);
+    fact->system = stack_is_system(fact, images);
+    return fact;
 }
 
 // find_program_start separates the program's calls from startup code: the arguments
@@ -35,7 +57,7 @@ static void find_program_start(struct argument_stack *stack,
                                const struct report_images *images)
 {
     size_t start = stack->count;
-    while (start > 0 && stack_is_system(&stack->calls[start - 1], images))
+    while (start > 0 && stack_fact(stack, stack->calls[start - 1].from, images)->system)
         start--;
     stack->start = start > 0 ? start : stack->count;
 }
@@ -50,25 +72,27 @@ struct reading {
 };
 
 // stack_find_code finds the image of a call whose frame is known.
-static void stack_find_code(struct argument_call *call, struct argument_space *space)
+static void stack_find_code(struct argument_call *call, struct argument_space *space,
+                            json_int_t image)
 {
-    const json_t *image = json_object_get(call->from, "image");
-    json_int_t index = json_integer_value(image);
-    if (!json_is_integer(image) || index < 0 || (size_t)index >= space->from->count)
+    if (image < 0)
         return;
-    call->image = argument_space_open(space, (size_t)index);
+    call->image = argument_space_open(space, (size_t)image);
     call->vaddr = call->address - call->image->bias - (call->frame.activation ? 0 : 1);
 }
 
 // stack_read_next gives the report's next physical frame, and passes over it; NULL:
 // there is none, or frames are omitted here.
-static const json_t *stack_read_next(struct reading *reading)
+static const struct argument_fact *stack_read_next(struct reading *reading)
 {
-    const json_t *frame;
-    do
-        frame = json_array_get(reading->frames, reading->next++);
-    while (json_is_true(json_object_get(frame, "inline")));
-    return json_is_string(json_object_get(frame, "address")) ? frame : NULL;
+    const struct argument_fact *fact;
+    do {
+        const json_t *frame = json_array_get(reading->frames, reading->next++);
+        if (frame == NULL)
+            return NULL;
+        fact = stack_fact(reading->stack, frame, reading->space->from);
+    } while (fact->inlined);
+    return fact->has_address ? fact : NULL;
 }
 
 // read_call is an unwind_frame_fn: the walk continues as long as it agrees with the
@@ -78,11 +102,9 @@ static bool read_call(void *context, const struct unwind_frame *frame,
 {
     struct reading *reading = context;
     struct argument_stack *stack = reading->stack;
-    const json_t *from = stack_read_next(reading);
-    uint64_t address;
+    const struct argument_fact *from = stack_read_next(reading);
     if (from == NULL || stack->count == ARGUMENT_CALLS_MAX ||
-        !report_address_read(json_object_get(from, "address"), &address) ||
-        address != frame->address)
+        from->address != frame->address)
         return false;
     struct argument_call *call = &stack->calls[stack->count++];
     *call = (struct argument_call){
@@ -90,11 +112,11 @@ static bool read_call(void *context, const struct unwind_frame *frame,
                    .known = unwind_state_sure(state),
                    .activation = frame->kind == UNWIND_KIND_PC,
                    .vectors = stack->count == 1 ? reading->vectors : NULL },
-        .address = address,
-        .from = from,
+        .address = from->address,
+        .from = from->of,
         .index = reading->next - 1,
     };
-    stack_find_code(call, reading->space);
+    stack_find_code(call, reading->space, from->image);
     if (unwind_find_cfa(reading->space->space, frame, state, &call->frame.cfa) != CH_OK)
         call->frame.cfa = 0;
     return true;

@@ -41,7 +41,21 @@ struct argument_call {
     size_t index;                     // its index in the backtrace
 };
 
+// An argument_fact is what a frame of the report says, cached by remainder: threads
+// that wait in one place have the same frames.
+struct argument_fact {
+    const json_t *of; // NULL: unused
+    bool inlined;
+    bool has_address;
+    bool system; // it says so, or else its image does
+    uint64_t address;
+    json_int_t image; // negative: none
+};
+
+enum { ARGUMENT_FACTS = 512 };
+
 struct argument_stack {
+    struct argument_fact facts[ARGUMENT_FACTS];
     struct argument_call *calls; // room for ARGUMENT_CALLS_MAX
     size_t count;
     size_t start; // index of the first call of startup code; count: none
