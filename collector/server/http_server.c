@@ -42,7 +42,7 @@ static const struct {
     [HTTP_READING] = { .threads = 4 },
     [HTTP_WRITING] = { .threads = 4 },
     [HTTP_TAKING] = { .threads = 4 },
-    [HTTP_LARGE] = { .threads = 1, .niceness = 10 },
+    [HTTP_LARGE] = { .threads = 1, .niceness = 5 },
 };
 
 // content_policy allows no script and nothing from elsewhere: markup that got past

@@ -9,27 +9,23 @@ import collections
 import json
 import os
 import resource
-import socket
 import subprocess
 import sys
 import threading
 import time
 import unittest
 
-import sample_reports
-from running import Collector
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+
+import sample_reports  # noqa: E402
+from ports import held_port  # noqa: E402
+from running import Collector  # noqa: E402
 
 BINARY, CRASHHOOK = None, None
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 SENDERS = 1000 if FULL else 24
 OUTAGE_S = 30 if FULL else 3
 PATIENCE_S = 300
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Arrivals(threading.Thread):
@@ -81,7 +77,7 @@ class Senders(unittest.TestCase):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        port = free_port()
+        port = held_port()
         with Collector(BINARY, extra=["--listen", f"127.0.0.1:{port}",
                                       "--log", "requests"]) as collector:
             collector.stop()
