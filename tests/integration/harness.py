@@ -56,6 +56,9 @@ HANDLER = without_blanks(os.path.join(BUILD, "lib", "libcrashhook.so"))
 HOME = os.path.join(BUILD, "tests", "home")
 os.makedirs(HOME, exist_ok=True)
 
+# What go has compiled, for all tests that build with it: its runtime takes longest.
+GO_CACHE = os.path.join(BUILD, "tests", "go-cache")
+
 
 def example(name):
     return os.path.join(BUILD, "examples", name)

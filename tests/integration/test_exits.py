@@ -66,7 +66,7 @@ class Exits(unittest.TestCase):
             self.skipTest(f"there is no {command[0]}")
         path = os.path.join(scene.folder, "program")
         subprocess.run([*command, "-o", path, *self.sources], check=True,
-                       env=os.environ | {"GOCACHE": scene.folder, "GOFLAGS": ""},
+                       env=os.environ | {"GOCACHE": harness.GO_CACHE, "GOFLAGS": ""},
                        stdout=subprocess.DEVNULL)
         return path
 
@@ -302,7 +302,7 @@ class Hooks(unittest.TestCase):
         if go is None:
             self.skipTest("there is no go")
         program = os.path.join(self.folder, "program")
-        environment = {**os.environ, "GOCACHE": self.folder, "GOPROXY": "off", "CGO_ENABLED": "0",
+        environment = {**os.environ, "GOCACHE": harness.GO_CACHE, "GOPROXY": "off", "CGO_ENABLED": "0",
                        "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
         subprocess.run([go, "build", "-o", program, "./words/example"], check=True, env=environment,
                        cwd=os.path.join(BINDINGS, "go"))

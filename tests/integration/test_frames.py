@@ -39,7 +39,7 @@ def build(name, folder):
     if shutil.which(command[0]) is None:
         return None
     program = os.path.join(folder, "chain")
-    environment = dict(os.environ, GO111MODULE="off", GOCACHE="/tmp/go-build-cache")
+    environment = dict(os.environ, GO111MODULE="off", GOCACHE=harness.GO_CACHE)
     subprocess.run([*command[:-1], "-o", program, os.path.join(SOURCES, command[-1])],
                    env=environment, check=True, capture_output=True)
     return program

@@ -39,7 +39,7 @@ class Go(unittest.TestCase):
         cls.folder = tempfile.mkdtemp(prefix="crashhook-go.")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         environment = dict(os.environ, GO111MODULE="off", GOFLAGS="", CGO_CFLAGS="-O0 -g",
-                           GOCACHE="/tmp/go-build-cache")
+                           GOCACHE=harness.GO_CACHE)
         for name, source, options in (("whole", "shop", []),
                                       ("plain", "shop", ["-ldflags=-compressdwarf=false"]),
                                       ("stripped", "shop", ["-ldflags=-s -w"]),

@@ -95,7 +95,7 @@ class Programs:
         path = os.path.join(self.folder, name)
         with open(path + ".go", "w", encoding="ascii") as file:
             file.write(GO % (declarations, body))
-        environment = dict(os.environ, GOCACHE=os.path.join(self.folder, "cache"),
+        environment = dict(os.environ, GOCACHE=harness.GO_CACHE,
                            GO111MODULE="off", HOME=self.folder)
         subprocess.run(["go", "build", "-o", path, path + ".go"], check=True,
                        env=environment)

@@ -207,7 +207,7 @@ class RuntimeWords(unittest.TestCase):
             subprocess.run(["go", "build", "-o", program, source], check=True,
                            stderr=subprocess.PIPE, cwd=scene.folder,
                            env={**os.environ, "HOME": scene.folder, "CGO_ENABLED": "0",
-                                "GOCACHE": os.path.join(harness.BUILD, "tests", "go-cache")})
+                                "GOCACHE": harness.GO_CACHE})
             said = {"text": "no such page: 7", "error": "the ledger is closed",
                     "index": "runtime error: index out of range [6] with length 3",
                     "int": "42"}

@@ -54,6 +54,7 @@ AWAIT_WORKER = ("nginx -p . -c nginx.conf & for i in $(seq 400); do "
                 "kill $!; wait $!; cat log; exit 1")
 
 HANDLERS = "{build}/tests/programs/own_handlers"
+GOCACHE = f"GOCACHE={harness.GO_CACHE}"
 FAULTY = harness.without_blanks(harness.program("libfaulty_thread.so"))
 
 
@@ -124,12 +125,12 @@ ROWS += [
                             ">Wait.java && javac Wait.java"),
            says=["A fatal error has been detected"], files=["hs_err_pid*.log"]),
     Row("Go with cgo", ["{folder}/fault"], needs=["go"],
-        prepare=compiled("env", "GO111MODULE=off", "GOFLAGS=", "HOME={folder}", "go", "build", "-o",
+        prepare=compiled("env", "GO111MODULE=off", "GOFLAGS=", GOCACHE, "HOME={folder}", "go", "build", "-o",
                          "{folder}/fault", "{programs}/fault.go"),
         frame="boom", says=["recovered from 1000", "SIGSEGV: segmentation violation",
                             r"goroutine \d+"]),
     Row("Go without cgo", ["{folder}/leaf"], needs=["go"], ways=TRACE,
-        prepare=compiled("env", "GO111MODULE=off", "GOFLAGS=", "CGO_ENABLED=0",
+        prepare=compiled("env", "GO111MODULE=off", "GOFLAGS=", GOCACHE, "CGO_ENABLED=0",
                          "HOME={folder}", "go", "build", "-o", "{folder}/leaf",
                          "{programs}/leaf.go"),
         frame="^main.leaf in", says=["SIGSEGV: segmentation violation", r"goroutine \d+"]),
