@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "collector/server/api.h"
+#include "collector/server/build_sources.h"
 #include "collector/server/collector.h"
-#include "collector/server/symbol_folder.h"
+#include "collector/server/symbol_store.h"
+#include "collector/store/moment.h"
 #include "collector/store/store_naming.h"
 
 static void release_upload(void *state)
@@ -87,7 +89,7 @@ static void get_file(struct http_request *request, enum symbol_kind kind)
     struct http_answer *answer = &request->answer;
     struct stat file;
     int fd = find_file_owner(request, kind, request->id).shown
-                 ? symbol_folder_open(collector_of(request)->symbols, kind, request->id)
+                 ? symbol_store_open(collector_of(request)->symbols, kind, request->id)
                  : -1;
     if (fd < 0 || fstat(fd, &file) != 0) {
         if (fd >= 0)
@@ -131,8 +133,8 @@ static void begin_upload(struct http_request *request, enum symbol_kind kind)
         return;
     }
     upload->fd = -1;
-    enum ch_status status =
-        symbol_upload_begin(collector_of(request)->symbols, kind, request->id, upload);
+    enum ch_status status = symbol_upload_begin(
+        symbol_store_folder(collector_of(request)->symbols), kind, request->id, upload);
     request->state = upload;
     request->state_destroy = release_upload;
     if (status != CH_OK) {
@@ -163,8 +165,8 @@ void api_take_symbols(struct http_request *request, const void *bytes, size_t si
 static bool keep_first(struct http_request *request, struct symbol_upload *upload)
 {
     struct owner owner = find_file_owner(request, upload->kind, upload->build_id);
-    if (!owner.other || !symbol_folder_has(collector_of(request)->symbols, upload->kind,
-                                           upload->build_id))
+    if (!owner.other || !symbol_store_has(collector_of(request)->symbols, upload->kind,
+                                          upload->build_id))
         return false;
     api_answer_json(request, 201, json_pack("{s:s}", "build_id", upload->build_id));
     return true;
@@ -189,14 +191,59 @@ static enum ch_status note_file_owner(struct http_request *request,
                                              : store_build_own(store, &build, error);
 }
 
+// symbol_kept_of is what is known of an upload.
+static struct symbol_kept symbol_kept_of(const struct http_request *request,
+                                         const struct symbol_upload *upload)
+{
+    const char *release = http_parameter_value(request, "release");
+    return (struct symbol_kept){ .kind = upload->kind,
+                                 .build_id = upload->build_id,
+                                 .project = request->who.project,
+                                 .release = release != NULL ? release : "" };
+}
+
+// symbols_have_room says whether the file's project may keep so much; if not, it
+// answers.
+static bool symbols_have_room(struct http_request *request,
+                              const struct symbol_upload *upload)
+{
+    struct collector *collector = collector_of(request);
+    const struct symbol_kept file = symbol_kept_of(request, upload);
+    struct access_project project;
+    struct stat stat;
+    bool room = true;
+    if (!access_find_project(collector->access, file.project, &project) ||
+        project.symbols == 0)
+        return true;
+    if (fstat(upload->fd, &stat) != 0 ||
+        symbol_store_room(collector->symbols, &file, (uint64_t)stat.st_size,
+                          project.symbols, &room) != CH_OK) {
+        http_fail(request, 503, "it cannot be read what project %.63s keeps",
+                  file.project);
+        return false;
+    }
+    if (!room)
+        http_fail(request, 413,
+                  "project %.63s may keep %lld MB of debug files and sources, and this"
+                  " one is more",
+                  file.project, (long long)(project.symbols >> 20));
+    return room;
+}
+
 void api_put_symbols(struct http_request *request)
 {
     struct symbol_upload *upload = request->state;
-    if (keep_first(request, upload))
+    char error[STORE_ERROR_SIZE];
+    if (keep_first(request, upload) || !symbols_have_room(request, upload))
         return;
     enum ch_status status = symbol_upload_finish(upload);
     if (status != CH_OK) {
         fail_upload(request, upload->kind, status);
+        return;
+    }
+    const struct symbol_kept file = symbol_kept_of(request, upload);
+    if (symbol_store_keep(collector_of(request)->symbols, &file, error) != CH_OK) {
+        http_fail(request, 503, "%s, send it again", error);
         return;
     }
     // The file is here; reports that lack its names are named in the background.
@@ -212,4 +259,84 @@ void api_put_symbols(struct http_request *request)
                                                  : &metrics->debug_files);
     api_answer_json(request, upload->existed ? 200 : 201,
                     json_pack("{s:s}", "build_id", upload->build_id));
+}
+
+void api_remove_symbols(struct http_request *request)
+{
+    enum { REMOVE_MS = 5000 };
+    struct symbol_store *symbols = collector_of(request)->symbols;
+    const char *release = http_parameter_value(request, "release");
+    char error[STORE_ERROR_SIZE];
+    int64_t now_ms = moment_now();
+    size_t removed = 0;
+    size_t sum = 0;
+    if (release == NULL || release[0] == 0) {
+        http_fail(request, 400, "which release's debug files are to be removed?");
+        return;
+    }
+    if (!api_note_deed(request, "removed debug files", release))
+        return;
+    do {
+        if (symbol_store_remove(symbols, now_ms + 1, release, request->who.project,
+                                &removed, error) != CH_OK) {
+            http_fail(request, 503, "%s", error);
+            return;
+        }
+        sum += removed;
+    } while (removed != 0 && moment_now() < now_ms + REMOVE_MS);
+    api_answer_json(
+        request, 200,
+        json_pack("{s:I, s:b}", "removed", (json_int_t)sum, "more", removed != 0));
+}
+
+// get_source sends a file of a build's sources.
+static void get_source(struct http_request *request, const char *path)
+{
+    struct build_sources sources;
+    int fd = find_file_owner(request, SYMBOL_SOURCES, request->id).shown
+                 ? symbol_store_open(collector_of(request)->symbols, SYMBOL_SOURCES,
+                                     request->id)
+                 : -1;
+    struct http_answer *answer = &request->answer;
+    bool found = build_sources_open(&sources, fd);
+    if (found)
+        found = build_sources_file(&sources, path, &answer->body) == CH_OK;
+    build_sources_close(&sources);
+    if (!found) {
+        http_fail(request, 404, "there is no such source of build ID %.140s",
+                  request->id);
+        return;
+    }
+    answer->status = 200;
+    answer->content_type = "application/octet-stream";
+}
+
+// get_executable sends a file that has the program itself.
+static void get_executable(struct http_request *request)
+{
+    get_file(request, SYMBOL_DEBUG_FILE);
+    if (request->answer.status != 200 ||
+        symbol_folder_is_whole(request->answer.file, request->answer.file_size))
+        return;
+    close(request->answer.file);
+    request->answer.is_file = false;
+    http_fail(request, 404, "there is no executable of build ID %.140s", request->id);
+}
+
+void api_get_build(struct http_request *request)
+{
+    static const char source[] = "source";
+    const char *id = request->path + strlen("/buildid/");
+    size_t length = strcspn(id, "/");
+    const char *what = id + length + (id[length] == '/');
+    (void)snprintf(request->id, sizeof(request->id), "%.*s",
+                   length < sizeof(request->id) ? (int)length : 0, id);
+    if (strcmp(what, "debuginfo") == 0)
+        get_file(request, SYMBOL_DEBUG_FILE);
+    else if (strcmp(what, "executable") == 0)
+        get_executable(request);
+    else if (strncmp(what, "source/", strlen("source/")) == 0)
+        get_source(request, what + strlen(source));
+    else
+        http_fail(request, 404, "a build has debuginfo, executable and source/PATH");
 }

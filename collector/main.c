@@ -27,6 +27,8 @@
 #include "collector/server/request_log.h"
 #include "collector/server/retention.h"
 #include "collector/server/sessions.h"
+#include "collector/server/size.h"
+#include "collector/server/symbol_keeper.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_outage.h"
 #include "report/json_arena.h"
@@ -40,7 +42,6 @@ enum {
     HEAP_SLACK = 8 << 20,  // free bytes at a heap's end that are not given back
     HEAP_STEP = 1 << 20,   // bytes that a heap grows by
     SIZE_LEAST = 64 << 20, // bytes of a store: an empty one takes some, too
-    SIZE_UNITS_MAX = 1 << 20,
     PATH_SIZE = 4096,
     STATE_SIZE = PATH_SIZE - 64
 };
@@ -76,21 +77,6 @@ static void observe_request(void *context, const struct http_seen *seen)
         request_log_write(seen);
 }
 
-// read_option_size parses a size such as 50G; false: it is none, or too small for a
-// store.
-static bool read_option_size(const char *text, int64_t *out)
-{
-    static const char units[] = "MGT";
-    char *end = NULL;
-    int64_t size = strtoll(text, &end, 10);
-    const char *unit = *end != 0 ? strchr(units, *end) : NULL;
-    if (unit == NULL || end[1] != 0 || !isdigit((unsigned char)text[0]) ||
-        size > SIZE_UNITS_MAX)
-        return false;
-    *out = size << (20 + 10 * (unit - units));
-    return *out >= SIZE_LEAST;
-}
-
 // read_retention parses --keep, --keep-per-group and --keep-size.
 static bool read_retention(const struct options *options, struct store_retention *out)
 {
@@ -106,13 +92,25 @@ static bool read_retention(const struct options *options, struct store_retention
             return false;
     }
     return options->keep_size == NULL ||
-           read_option_size(options->keep_size, &out->size_bytes);
+           (size_read(options->keep_size, &out->size_bytes) == CH_OK &&
+            out->size_bytes >= SIZE_LEAST);
 }
 
 static bool is_web_template(const char *text)
 {
     return text == NULL || strncmp(text, "https://", 8) == 0 ||
            strncmp(text, "http://", 7) == 0;
+}
+
+// read_symbol_options parses --symbol-cache and --symbol-keep.
+static bool read_symbol_options(const struct options *options,
+                                struct symbol_store_options *out)
+{
+    const char *cache = options->symbol_cache;
+    return size_read(cache != NULL ? cache : "10G", &out->cache_bytes) == CH_OK &&
+           (options->symbol_keep == NULL ||
+            (moment_read_span(options->symbol_keep, &out->keep_ms) == CH_OK &&
+             out->keep_ms != 0));
 }
 
 // read_collector_limits fills the collector from options and returns NULL, or a
@@ -127,8 +125,12 @@ static const char *read_collector_limits(const struct options *options,
     if (options->log != NULL && strcmp(options->log, "requests") != 0)
         return "--log is not `requests`";
     struct body_packer_options packing;
+    struct symbol_store_options symbols;
     if (body_packer_read(options->body_segments, &packing) != CH_OK)
         return "--body-segments is not such as 8M/10m";
+    if (!read_symbol_options(options, &symbols))
+        return "--symbol-cache is not a size such as 10G, or --symbol-keep not a time"
+               " such as 180d";
     if (rate_init(options->rate, &collector->rate) != CH_OK)
         return "--rate is not such as 600/1m";
     if (rate_init("30/1m", &collector->sign_ins) != CH_OK ||
@@ -260,6 +262,7 @@ static void stop_serving(struct collector *collector, struct http_server *server
     http_quiesce(server, STOP_MS);
     given_up = true;
     store_give_up(collector->store);
+    symbol_store_give_up(collector->symbols);
     ingest_stop(collector->ingest);
     http_stop(server);
 }
@@ -316,6 +319,7 @@ struct helpers {
     struct retention *retention;
     struct naming_jobs *jobs;
     struct alerts *alerts;
+    struct symbol_keeper *keeper;
 };
 
 // start_helpers starts them, unless the store is only read, and returns NULL, or what
@@ -334,14 +338,36 @@ static const char *start_helpers(struct collector *collector,
         return "cannot start the threads that name reports";
     if (start_alerts(collector, options, &out->alerts) != CH_OK)
         return "cannot start the thread that sends alerts";
+    const struct symbol_keeper_options keeper = { .store = collector->store,
+                                                  .symbols = collector->symbols,
+                                                  .metrics = &collector->metrics,
+                                                  .upstream = options->debuginfod_urls,
+                                                  .complain = complain_of_option };
+    if (symbol_keeper_create(&keeper, &out->keeper) != CH_OK)
+        return "cannot start the thread that keeps debug files";
     return NULL;
 }
 
 static void stop_helpers(struct helpers *helpers)
 {
+    symbol_keeper_destroy(helpers->keeper);
     alerts_destroy(helpers->alerts);
     naming_jobs_destroy(helpers->jobs);
     retention_destroy(helpers->retention);
+}
+
+// open_symbols opens where debug files are; folder is the one of --symbols.
+static enum ch_status open_symbols(struct collector *collector,
+                                   const struct options *options, const char *folder,
+                                   char error[STORE_ERROR_SIZE])
+{
+    struct symbol_store_options symbols = { .store = collector->store,
+                                            .folder = folder,
+                                            .place = options->symbol_store,
+                                            .reading = collector->reading };
+    return read_symbol_options(options, &symbols)
+               ? symbol_store_create(&symbols, &collector->symbols, error)
+               : CH_ERR_MALFORMED;
 }
 
 static enum ch_status start_packer(struct collector *collector,
@@ -439,7 +465,7 @@ static int open_and_serve(const struct options *options,
         return say_collector_line(EXIT_USAGE, wrong);
     }
     collector->access = access;
-    collector->symbols = options->symbols != NULL ? options->symbols : symbols;
+    const char *folder = options->symbols != NULL ? options->symbols : symbols;
     init_shared(collector);
 
     int code = EXIT_FAILED;
@@ -448,7 +474,8 @@ static int open_and_serve(const struct options *options,
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
-    else if ((status = start_packer(collector, options, &packer, error)) != CH_OK)
+    else if ((status = open_symbols(collector, options, folder, error)) != CH_OK ||
+             (status = start_packer(collector, options, &packer, error)) != CH_OK)
         code =
             say_collector_line(status == CH_ERR_IO ? EXIT_FAILED : EXIT_USAGE, error);
     else if (ingest_create(collector->store, &ingest_limits, complain_of_option,
@@ -461,6 +488,7 @@ static int open_and_serve(const struct options *options,
     stop_helpers(&helpers);
     ingest_destroy(collector->ingest);
     body_packer_destroy(packer);
+    symbol_store_destroy(collector->symbols);
     store_close(collector->store);
     receivers_deinit(&receivers);
     free_collector(collector);

@@ -9,26 +9,30 @@
 struct options {
     const char *listen;
     const char *store;
-    const char *symbols;        // NULL: beside the store
-    const char *body_store;     // where bodies are packed to; NULL: nowhere
-    const char *body_segments;  // how they are; NULL: 8M/10m
-    const char *token_file;     // NULL: none
-    const char *user_header;    // by which a proxy names users; NULL: none does
-    const char *trusted_proxy;  // its address
-    const char *keep;           // NULL: for ever
-    const char *keep_per_group; // NULL: all of them
-    const char *keep_size;      // NULL: any
-    const char *rate;           // NULL: no limit
-    const char *workers;        // processes that name reports; NULL: 2
-    const char *own;            // rules of what is a program's own; NULL: none
-    const char *webhook_file;   // receivers of alerts; NULL: none
-    const char *mail_file;      // the same by mail; NULL: none
-    const char *public_url;     // where people reach the pages; NULL: not known
-    const char *source_url;     // of a line of the program's sources; NULL: none
-    const char *source_root;    // folder that they were built in; NULL: any
-    const char *issue_url;      // of a new issue; NULL: none
-    const char *log;            // NULL: only failures
-    const char *read_only;      // `yes`; NULL: no
+    const char *symbols;         // NULL: beside the store
+    const char *body_store;      // where bodies are packed to; NULL: nowhere
+    const char *body_segments;   // how they are; NULL: 8M/10m
+    const char *symbol_store;    // where debug files are kept; NULL: in symbols
+    const char *symbol_cache;    // room in symbols then; NULL: 10G
+    const char *symbol_keep;     // how long unused ones are; NULL: for ever
+    const char *debuginfod_urls; // servers upstream; NULL: none
+    const char *token_file;      // NULL: none
+    const char *user_header;     // by which a proxy names users; NULL: none does
+    const char *trusted_proxy;   // its address
+    const char *keep;            // NULL: for ever
+    const char *keep_per_group;  // NULL: all of them
+    const char *keep_size;       // NULL: any
+    const char *rate;            // NULL: no limit
+    const char *workers;         // processes that name reports; NULL: 2
+    const char *own;             // rules of what is a program's own; NULL: none
+    const char *webhook_file;    // receivers of alerts; NULL: none
+    const char *mail_file;       // the same by mail; NULL: none
+    const char *public_url;      // where people reach the pages; NULL: not known
+    const char *source_url;      // of a line of the program's sources; NULL: none
+    const char *source_root;     // folder that they were built in; NULL: any
+    const char *issue_url;       // of a new issue; NULL: none
+    const char *log;             // NULL: only failures
+    const char *read_only;       // `yes`; NULL: no
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };

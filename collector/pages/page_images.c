@@ -3,20 +3,21 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/server/symbol_folder.h"
+#include "collector/server/symbol_store.h"
 #include "report/report.h"
 
 enum { IMAGES_SHOWN = 400 };
 
-// write_sent marks what was uploaded of a build; folder may be NULL.
-static void write_sent(struct text *out, const char *folder, const char *build_id)
+// write_sent marks what was uploaded of a build; symbols may be NULL.
+static void write_sent(struct text *out, struct symbol_store *symbols,
+                       const char *build_id)
 {
-    if (folder == NULL || build_id == NULL)
+    if (symbols == NULL || build_id == NULL)
         return;
-    if (symbol_folder_has(folder, SYMBOL_DEBUG_FILE, build_id))
+    if (symbol_store_has(symbols, SYMBOL_DEBUG_FILE, build_id))
         html_write(out, "<span class=\"mark\" title=\"Its debug file was sent to this"
                         " collector\">debug file</span>");
-    if (symbol_folder_has(folder, SYMBOL_SOURCES, build_id))
+    if (symbol_store_has(symbols, SYMBOL_SOURCES, build_id))
         html_write(out, "<span class=\"mark\" title=\"Its sources were sent to this"
                         " collector\">sources</span>");
 }
@@ -34,7 +35,8 @@ static void write_image_package(struct text *out, const json_t *image)
                    PAGE_SHORT, name, PAGE_SHORT, version != NULL ? version : "");
 }
 
-static void write_image_row(struct text *out, const char *folder, const json_t *image)
+static void write_image_row(struct text *out, struct symbol_store *symbols,
+                            const json_t *image)
 {
     const char *build_id = report_string(image, "build_id");
     const char *path = report_string(image, "path");
@@ -43,7 +45,7 @@ static void write_image_row(struct text *out, const char *folder, const json_t *
         html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
                         "SFrame</span>");
     write_image_package(out, image);
-    write_sent(out, folder, build_id);
+    write_sent(out, symbols, build_id);
     html_write(out, "<span class=\"path\">%.*s</span></td><td class=\"id\">",
                PAGE_SHORT, path);
     if (build_id != NULL)

@@ -5,15 +5,16 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/server/symbol_store.h"
 #include "report/report.h"
 #include "report/report_own.h"
 
 enum { FRAMES_WITH_LINES = 24, LINE_SHOWN = 300, SUMMARY_SHOWN = 120 };
 
-void page_sources_init(struct page_sources *sources, const char *folder,
+void page_sources_init(struct page_sources *sources, struct symbol_store *symbols,
                        const json_t *report)
 {
-    *sources = (struct page_sources){ .folder = folder, .report = report };
+    *sources = (struct page_sources){ .symbols = symbols, .report = report };
 }
 
 void page_sources_deinit(struct page_sources *sources)
@@ -30,7 +31,7 @@ static struct page_source_build *build_of(struct page_sources *sources,
                                           const json_t *image)
 {
     const char *id = report_string(image, "build_id");
-    if (sources->folder == NULL || id == NULL)
+    if (sources->symbols == NULL || id == NULL)
         return NULL;
     for (size_t i = 0; i < sources->count; i++) {
         if (sources->builds[i].image == image)
@@ -40,7 +41,8 @@ static struct page_source_build *build_of(struct page_sources *sources,
         return NULL;
     struct page_source_build *build = &sources->builds[sources->count++];
     *build = (struct page_source_build){ .image = image };
-    build->opened = build_sources_open(&build->sources, sources->folder, id);
+    build->opened = build_sources_open(
+        &build->sources, symbol_store_open(sources->symbols, SYMBOL_SOURCES, id));
     return build;
 }
 

@@ -22,9 +22,11 @@ struct page_source_build {
     struct build_sources sources;
 };
 
+struct symbol_store;
+
 struct page_sources {
     struct page_templates templates; // of addresses elsewhere; all NULL: none
-    const char *folder;              // NULL: there are none
+    struct symbol_store *symbols;    // NULL: there are none
     const json_t *report;
     struct page_source_build builds[PAGE_SOURCE_BUILDS];
     size_t count;
@@ -32,9 +34,9 @@ struct page_sources {
     bool opened;  // one of these is shown unfolded
 };
 
-// page_sources_init prepares to search the folder of symbols; folder and report must
+// page_sources_init prepares to search for bundles of sources; symbols and report must
 // outlive sources.
-void page_sources_init(struct page_sources *sources, const char *folder,
+void page_sources_init(struct page_sources *sources, struct symbol_store *symbols,
                        const json_t *report);
 void page_sources_deinit(struct page_sources *sources);
 

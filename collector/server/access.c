@@ -10,6 +10,7 @@
 
 #include "base/hex.h"
 #include "collector/server/setting_line.h"
+#include "collector/server/size.h"
 #include "collector/store/moment.h"
 
 enum { TOKEN_FILE_BYTES = 4 << 20 };
@@ -92,6 +93,10 @@ static const char *take_project_setting(struct access_project *project, const ch
         return rate_parse(value, &project->rate) == CH_OK
                    ? NULL
                    : "rate= takes a number in a time such as 600/1m";
+    if (strcmp(key, "symbols") == 0)
+        return size_read(value, &project->symbols) == CH_OK
+                   ? NULL
+                   : "symbols= takes a size such as 10G";
     if (strcmp(key, "name") != 0)
         return "there is no such setting of a project";
     if (!is_plain_name(value, sizeof(project->keep.project)))

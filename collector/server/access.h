@@ -60,6 +60,7 @@ struct access_grant {
 struct access_project {
     struct store_project_retention keep; // with its name
     struct rate_limit rate;              // of all its tokens together
+    int64_t symbols;                     // bytes of debug files; 0: no limit
     size_t index;                        // in the file
 };
 

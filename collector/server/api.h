@@ -53,6 +53,13 @@ void api_put_symbols(struct http_request *request);
 void api_get_sources(struct http_request *request);
 void api_begin_sources(struct http_request *request);
 
+// api_get_build is a debuginfod server: /buildid/ID/debuginfo, /buildid/ID/executable
+// and /buildid/ID/source/PATH.
+void api_get_build(struct http_request *request);
+
+// api_remove_symbols removes the debug files and sources of a release.
+void api_remove_symbols(struct http_request *request);
+
 // api_list_audit lists who did what; api_erase_reports removes all reports of a host
 // or with a tag.
 void api_list_audit(struct http_request *request);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/server/background.h"
+#include "collector/server/size.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_outage.h"
 #include "collector/store/store_rest.h"
@@ -18,7 +19,7 @@ enum {
     DROP_MS = 600000,  // between two looks for segments without bodies
     TROUBLE_MS = 1000, // after a failure, doubled with each further one
     TROUBLE_MAX_MS = 60000,
-    SIZE_DIGITS = 6,
+    SEGMENT_MAX = 256 << 20, // it is in memory while it is written
 };
 
 struct body_packer {
@@ -32,28 +33,19 @@ struct body_packer {
     struct background background;
 };
 
-// read_packed_size parses 64K, 8M or 1G.
-static bool read_packed_size(const char *text, size_t length, size_t *out)
-{
-    static const char units[] = "KMG";
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > SIZE_DIGITS || digits + 1 != length)
-        return false;
-    const char *unit = strchr(units, text[digits]);
-    if (unit == NULL)
-        return false;
-    *out = (size_t)strtoul(text, NULL, 10) << (10 * (unit - units + 1));
-    return *out != 0;
-}
-
 enum ch_status body_packer_read(const char *text, struct body_packer_options *options)
 {
+    char size[16];
+    int64_t bytes = 0;
     const char *given = text != NULL ? text : "8M/10m";
-    const char *slash = strchr(given, '/');
-    if (slash == NULL ||
-        !read_packed_size(given, (size_t)(slash - given), &options->segment_bytes))
+    size_t length = strcspn(given, "/");
+    if (given[length] == 0 || length >= sizeof(size))
         return CH_ERR_MALFORMED;
-    return moment_read_span(slash + 1, &options->patience_ms);
+    (void)snprintf(size, sizeof(size), "%.*s", (int)length, given);
+    if (size_read(size, &bytes) != CH_OK || bytes > SEGMENT_MAX)
+        return CH_ERR_MALFORMED;
+    options->segment_bytes = (size_t)bytes;
+    return moment_read_span(given + length + 1, &options->patience_ms);
 }
 
 // drop_sometimes removes what nobody refers to, now and then.
@@ -131,7 +123,7 @@ static enum ch_status open_place(const struct body_packer_options *options,
     *out = NULL;
     if (options->place == NULL || strcmp(options->place, "store") == 0)
         return store_use_objects(options->store, NULL, error);
-    enum ch_status status = object_store_open(options->place, why, out);
+    enum ch_status status = object_store_open(options->place, options->store, why, out);
     if (status != CH_OK) {
         (void)snprintf(error, STORE_ERROR_SIZE, "cannot use --body-store: %.200s", why);
         return status;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "collector/server/symbol_folder.h"
 
 enum { PART_BYTES = 64 << 10 };
 
@@ -49,10 +48,9 @@ static enum ch_status check_index(struct build_sources *sources)
     return status == CH_END ? CH_OK : status;
 }
 
-bool build_sources_open(struct build_sources *out, const char *folder, const char *id)
+bool build_sources_open(struct build_sources *out, int fd)
 {
-    *out =
-        (struct build_sources){ .fd = symbol_folder_open(folder, SYMBOL_SOURCES, id) };
+    *out = (struct build_sources){ .fd = fd };
     if (out->fd < 0)
         return false;
     if (read_index(out) == CH_OK && check_index(out) == CH_OK)
@@ -185,4 +183,24 @@ enum ch_status build_sources_lines(const struct build_sources *sources,
         out->count--;
     end_source_line(&walk);
     return out->first + out->count > line ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+enum ch_status build_sources_file(const struct build_sources *sources, const char *file,
+                                  struct text *out)
+{
+    struct source_bundle_file found;
+    char part[PART_BYTES];
+    if (!find_source_file(sources, file, &found))
+        return CH_ERR_NOT_FOUND;
+    for (uint64_t done = 0; done < found.size;) {
+        uint64_t left = found.size - done;
+        size_t got = file_read_at(sources->fd, part,
+                                  left < sizeof(part) ? (size_t)left : sizeof(part),
+                                  sources->index_size + found.offset + done);
+        if (got == 0)
+            return CH_ERR_IO;
+        text_append(out, part, got);
+        done += got;
+    }
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }

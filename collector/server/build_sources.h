@@ -31,9 +31,9 @@ struct source_lines {
     char lines[BUILD_SOURCES_LINES][BUILD_SOURCES_LINE_SIZE];
 };
 
-// build_sources_open opens the bundle of build ID id; false: there is none, or it
-// cannot be read. build_sources_close releases it.
-bool build_sources_open(struct build_sources *out, const char *folder, const char *id);
+// build_sources_open reads the index of a bundle, whose descriptor it owns (-1: there
+// is none); false: it cannot be read. build_sources_close releases it.
+bool build_sources_open(struct build_sources *out, int fd);
 void build_sources_close(struct build_sources *sources);
 
 // build_sources_lines reads the lines around line of the file that a frame calls file.
@@ -42,3 +42,8 @@ void build_sources_close(struct build_sources *sources);
 CH_CHECKED enum ch_status build_sources_lines(const struct build_sources *sources,
                                               const char *file, uint64_t line,
                                               struct source_lines *out);
+
+// build_sources_file appends a whole file, by the path that it was built from.
+// CH_ERR_NOT_FOUND: the bundle does not have it.
+CH_CHECKED enum ch_status build_sources_file(const struct build_sources *sources,
+                                             const char *file, struct text *out);

@@ -30,11 +30,13 @@ struct page_templates {
     const char *issue;  // of a new issue
 };
 
+struct symbol_store;
+
 struct collector {
     struct store *store;
     struct ingest *ingest;
-    bool packs;          // bodies into segments
-    const char *symbols; // folder; made when the first file arrives
+    bool packs; // bodies into segments
+    struct symbol_store *symbols;
     struct metrics metrics;
     struct load load;          // what is under way
     struct rate rate;          // limit of reports per token

@@ -59,7 +59,8 @@ typedef void http_body_fn(struct http_request *request, const void *bytes, size_
 
 struct http_route {
     const char *method;
-    const char *path; // `/x/*`: request->id is the rest of the path
+    const char *path; // `/x/*`: request->id is the rest of the path, in which no slash
+                      // is; `/x/**`: anything may follow
     enum http_access access;
     unsigned scopes; // any of them gives access
     enum http_lane lane;

@@ -82,6 +82,8 @@ static bool path_matches(const char *pattern, const char *path, char *out_id)
         return strcmp(pattern, path) == 0;
     if (strncmp(pattern, path, fixed) != 0)
         return false;
+    if (pattern[fixed + 1] == '*') // the handler reads the path
+        return true;
     const char *id = path + fixed;
     size_t length = strlen(id);
     if (length == 0 || length >= HTTP_ID_SIZE || strchr(id, '/') != NULL)

@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collector/server/background.h"
 #include "collector/server/collector.h"
 #include "collector/server/naming_batch.h"
-#include "collector/server/symbol_folder.h"
+#include "collector/server/symbol_store.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_rest.h"
+#include "collector/store/store_symbols.h"
 #include "symbolizer/names/guarded_child.h"
 
 enum {
@@ -22,9 +24,10 @@ enum {
     LOOK_MS = 300,     // between two looks into an empty queue
     TROUBLE_MS = 5000, // after the store failed
     TRIES_MAX = 3,
-    BUSY_TIMES = 2,  // as long as a batch took, to rest while reports come
-    RENAMED = 64,    // most reports of a transaction, for which uploads wait
-    RENAMED_REST = 2 // as long as one took, before the next while reports come
+    BUILDS_FETCHED = 64, // of a batch
+    BUSY_TIMES = 2,      // as long as a batch took, to rest while reports come
+    RENAMED = 64,        // most reports of a transaction, for which uploads wait
+    RENAMED_REST = 2     // as long as one took, before the next while reports come
 };
 
 struct naming_jobs {
@@ -143,7 +146,8 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
                                   (NAMING_BATCH + 1) * sizeof(struct naming_answer) };
     struct naming_batch work = { .items = &batch->items[start],
                                  .count = count,
-                                 .symbols = batch->jobs->options.symbols,
+                                 .symbols =
+                                     symbol_store_folder(batch->jobs->options.symbols),
                                  .known = batch->known };
     bool large = count == 1 && batch->items[start].decoded > COLLECTOR_LARGE;
     if (large)
@@ -193,6 +197,39 @@ static void take_known_place(void *context, const struct store_place *place)
         (void)json_object_set_new(batch->known, place->build, places);
     }
     (void)json_object_set_new(places, place->place, frames);
+}
+
+// lacking is the builds whose names a batch lacks: a visitor must not ask the store.
+struct lacking {
+    char builds[BUILDS_FETCHED][SYMBOL_FOLDER_ID_SIZE];
+    size_t count;
+};
+
+static void take_lacking(void *context, const char *build)
+{
+    struct lacking *lacking = context;
+    if (lacking->count < BUILDS_FETCHED && symbol_folder_id_ok(build))
+        (void)snprintf(lacking->builds[lacking->count++], SYMBOL_FOLDER_ID_SIZE, "%s",
+                       build);
+}
+
+// fetch_debug_files has the debug files of a batch in the folder, where its child
+// looks.
+static enum ch_status fetch_debug_files(struct claimed_batch *batch)
+{
+    int64_t reports[NAMING_BATCH];
+    struct lacking lacking = { .count = 0 };
+    for (size_t i = 0; i < batch->count; i++)
+        reports[i] = batch->items[i].report;
+    enum ch_status status = store_list_lacking(batch->jobs->options.store, reports,
+                                               batch->count, take_lacking, &lacking);
+    for (size_t i = 0; i < lacking.count; i++) {
+        int fd = symbol_store_open(batch->jobs->options.symbols, SYMBOL_DEBUG_FILE,
+                                   lacking.builds[i]);
+        if (fd >= 0)
+            close(fd);
+    }
+    return status;
 }
 
 // read_known reads what is known of the builds whose names the batch lacks.
@@ -300,6 +337,8 @@ static int work_once(struct claimed_batch *batch)
         store_claim(jobs->options.store, &claiming, &claimed, error);
     if (status == CH_OK && batch->count != 0)
         status = read_known(batch);
+    if (status == CH_OK && batch->count != 0)
+        status = fetch_debug_files(batch);
     for (size_t start = 0; status == CH_OK && start < batch->count &&
                            background_pause(&jobs->background, 0);) {
         size_t end = chunk_end(batch, start);

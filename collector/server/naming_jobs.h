@@ -17,12 +17,13 @@ enum { NAMING_WORKERS_MAX = 16 };
 typedef void naming_jobs_complain_fn(const char *error);
 
 struct naming_jobs;
+struct symbol_store;
 
 // naming_jobs_options is what the jobs work with; it is copied, what it refers to must
 // outlive the jobs.
 struct naming_jobs_options {
     struct store *store;
-    const char *symbols; // the folder of debug files
+    struct symbol_store *symbols;
     struct metrics *metrics;
     naming_jobs_complain_fn *complain;
     pthread_mutex_t *large; // held while a large report is named

@@ -69,6 +69,34 @@ static void forget_cache(const char *folder, const char *id)
         symbol_cache_folder_forget(cache, &build);
 }
 
+bool symbol_folder_is_whole(int fd, uint64_t size)
+{
+    struct elf_view file;
+    struct elf_section text;
+    void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    bool whole = elf_view_init(&file, bytes, (size_t)size) == CH_OK &&
+                 elf_view_find_section(&file, ".text", &text, NULL) == CH_OK &&
+                 text.type != ELF_SHT_NOBITS;
+    munmap(bytes, (size_t)size);
+    return whole;
+}
+
+void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    if (symbol_folder_id_ok(id) && file_path(folder, kind, id, path))
+        (void)unlink(path);
+}
+
+void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char *id)
+{
+    symbol_folder_drop(folder, kind, id);
+    if (kind == SYMBOL_DEBUG_FILE)
+        forget_cache(folder, id);
+}
+
 enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                                    const char *build_id, struct symbol_upload *out)
 {

@@ -14,6 +14,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -42,6 +43,15 @@ bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id
 
 // symbol_folder_open opens the file of that kind for build ID id for reading; -1: none.
 int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id);
+
+// symbol_folder_is_whole says whether an ELF file has its code, and not debug
+// information alone.
+bool symbol_folder_is_whole(int fd, uint64_t size);
+
+// symbol_folder_drop removes the file of that kind for a build ID, symbol_folder_remove
+// what was made of it too.
+void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id);
+void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char *id);
 
 // symbol_folder_cache writes the path of folder's symbol caches, and returns out, or
 // NULL where the path does not fit.

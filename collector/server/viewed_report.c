@@ -7,7 +7,7 @@
 
 #include "collector/server/api.h"
 #include "collector/server/place_names.h"
-#include "collector/server/symbol_folder.h"
+#include "collector/server/symbol_store.h"
 #include "collector/store/store_naming.h"
 #include "report/report_own.h"
 
@@ -115,9 +115,9 @@ static void viewed_add_names(struct collector *collector, struct viewed_report *
         if (json_object_size(known) == BUILDS_NAMED)
             break;
         json_t *found = viewed_find_places(collector->store, build, places);
-        unknown = unknown ||
-                  (json_object_size(found) < json_object_size(places) &&
-                   symbol_folder_has(collector->symbols, SYMBOL_DEBUG_FILE, build));
+        unknown =
+            unknown || (json_object_size(found) < json_object_size(places) &&
+                        symbol_store_has(collector->symbols, SYMBOL_DEBUG_FILE, build));
         (void)json_object_set_new(known, build, found);
     }
     const json_t *threads = json_object_get(report, "threads");

@@ -19,7 +19,7 @@ struct viewed_report {
     int64_t received_ms;
     bool renamed; // it got names here
     enum store_names names;
-    const char *symbols; // the folder of debug files and sources; NULL: none
+    struct symbol_store *symbols; // debug files and sources; NULL: none
     struct page_templates templates;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a side of the store of objects implements: object_folder.c and object_s3.c.
+// What a side of the store of objects implements: object_rows.c (the database),
+// object_folder.c and object_s3.c.
 // Only object_store.c uses it.
 #pragma once
 #include <stdatomic.h>
@@ -8,6 +9,7 @@
 #include "collector/store/object_store.h"
 
 struct object_side;
+struct store;
 
 struct object_driver {
     void (*close)(struct object_side *side);
@@ -28,6 +30,8 @@ struct object_side {
     atomic_bool given_up; // nothing waits any more
 };
 
+CH_CHECKED enum ch_status object_rows_open(struct store *store,
+                                           struct object_side **out);
 CH_CHECKED enum ch_status object_folder_open(const char *path, char *why,
                                              struct object_side **out);
 CH_CHECKED enum ch_status object_s3_open(const char *address, char *why,

@@ -16,16 +16,23 @@ struct object_store {
     _Atomic int64_t failed_ms; // when a read failed last
 };
 
-enum ch_status object_store_open(const char *place, char why[OBJECT_WHY_SIZE],
-                                 struct object_store **out)
+static enum ch_status open_side(const char *place, struct store *store, char *why,
+                                struct object_side **out)
+{
+    if (strcmp(place, "store") == 0)
+        return object_rows_open(store, out);
+    return strncmp(place, "s3:", 3) == 0 ? object_s3_open(place, why, out)
+                                         : object_folder_open(place, why, out);
+}
+
+enum ch_status object_store_open(const char *place, struct store *store,
+                                 char why[OBJECT_WHY_SIZE], struct object_store **out)
 {
     struct object_store *objects = calloc(1, sizeof(*objects));
     (void)snprintf(why, OBJECT_WHY_SIZE, "out of memory");
     if (objects == NULL)
         return CH_ERR_NO_MEMORY;
-    enum ch_status status = strncmp(place, "s3:", 3) == 0
-                                ? object_s3_open(place, why, &objects->side)
-                                : object_folder_open(place, why, &objects->side);
+    enum ch_status status = open_side(place, store, why, &objects->side);
     if (status != CH_OK) {
         free(objects);
         return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects by name, outside of the tables: in a folder, or in a store of the S3
-// protocol. They are written once, under a name that nobody had, read and removed.
+// Objects by name: in the database, in a folder, or in a store of the S3 protocol. They
+// are written once, under a name that nobody had, read and removed.
 //
 // Names are ours: letters, digits, `-`, `.` and `/`. All functions may be called from
 // any thread. After a failure reads fail at once for a moment, so that pages do not
@@ -18,6 +18,7 @@
 enum { OBJECT_NAME_SIZE = 200, OBJECT_WHY_SIZE = 256 };
 
 struct object_store;
+struct store;
 
 // object_seen is an object of a listing.
 struct object_seen {
@@ -35,9 +36,10 @@ struct object_source {
     char sum[SHA256_HEX_SIZE]; // their SHA-256
 };
 
-// object_store_open opens the folder or the s3://BUCKET/PREFIX?endpoint=URL&region=R
-// that place names. On failure, here and below, why says what failed.
-CH_CHECKED enum ch_status object_store_open(const char *place,
+// object_store_open opens what place names: `store` (the database), a folder, or
+// s3://BUCKET/PREFIX?endpoint=URL&region=R. On failure, here and below, why says what
+// failed.
+CH_CHECKED enum ch_status object_store_open(const char *place, struct store *store,
                                             char why[OBJECT_WHY_SIZE],
                                             struct object_store **out);
 void object_store_close(struct object_store *objects);

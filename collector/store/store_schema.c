@@ -310,6 +310,19 @@ static const char postgres_columns[] =
     "DROP INDEX IF EXISTS reports_by_group;"
     "ALTER INDEX reports_by_columns RENAME TO reports_by_group;";
 
+// Debug files and sources whose content is an object, or in the folder alone; builds
+// that somebody upstream was asked of; and objects where the database has them.
+#define SYMBOLS_LAYOUT(BYTES)                                                          \
+    "CREATE TABLE symbol_files(key text PRIMARY KEY, name text NOT NULL,"              \
+    " size bigint NOT NULL, kept bigint NOT NULL, project text NOT NULL,"              \
+    " release text NOT NULL, added bigint NOT NULL, used bigint NOT NULL);"            \
+    "CREATE INDEX symbol_files_by_name ON symbol_files(name);"                         \
+    "CREATE TABLE asked_builds(build text PRIMARY KEY, time bigint NOT NULL);"         \
+    "CREATE TABLE object_parts(name text NOT NULL, part bigint NOT NULL,"              \
+    " bytes " BYTES " NOT NULL, added bigint NOT NULL, PRIMARY KEY(name, part));"
+static const char sqlite_symbols[] = SYMBOLS_LAYOUT("BLOB");
+static const char postgres_symbols[] = SYMBOLS_LAYOUT("bytea");
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -319,11 +332,11 @@ static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
                      sqlite_people, sweeping, starts_layout, sqlite_sums,
-                     sqlite_segments, NULL },
+                     sqlite_segments, NULL, sqlite_symbols },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
                        postgres_people, sweeping, starts_layout, NULL,
-                       postgres_segments, postgres_columns },
+                       postgres_segments, postgres_columns, postgres_symbols },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -28,13 +28,15 @@
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
+//   symbol_files debug files and sources; asked_builds: what upstream was asked for;
+//              object_parts: objects where they are in the database
 //   segments   objects that bodies were packed into; object_place: where they are
 #pragma once
 #include "collector/store/sql.h"
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 15
+#define STORE_SCHEMA_VERSION 16
 
 // STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
 #define STORE_SCHEMA_OLDEST 13

@@ -33,6 +33,10 @@ struct store_staged {
     int64_t bytes;     // of these
 };
 
+// store_objects_folder gives this store's folder among objects, for ever.
+CH_CHECKED enum ch_status store_objects_folder(struct store *store, const char **out,
+                                               char error[STORE_ERROR_SIZE]);
+
 // store_use_objects has bodies packed into objects, which are the caller's; NULL: they
 // stay in the database. It fails where some are elsewhere then. It is called before any
 // thread uses the store.
@@ -57,6 +61,12 @@ CH_CHECKED enum ch_status store_drop_segments(struct store *store, int64_t now_m
 CH_CHECKED enum ch_status store_drop_strays(struct store *store, int64_t now_ms,
                                             size_t *out_dropped,
                                             char error[STORE_ERROR_SIZE]);
+
+// store_drop_stray_symbols does so for debug files, which are in other objects.
+CH_CHECKED enum ch_status store_drop_stray_symbols(struct store *store,
+                                                   struct object_store *objects,
+                                                   int64_t now_ms, size_t *out_dropped,
+                                                   char error[STORE_ERROR_SIZE]);
 
 // store_staged_of says what waits.
 CH_CHECKED enum ch_status store_staged_of(struct store *store,

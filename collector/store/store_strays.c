@@ -42,11 +42,27 @@ static enum ch_status choose_folder(struct sql *sql, void *context)
     return status;
 }
 
+enum ch_status store_objects_folder(struct store *store, const char **out,
+                                    char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "keep where objects are",
+                             .work = choose_folder,
+                             .context = store };
+    enum ch_status status = CH_OK;
+    if (store->objects_id[0] == 0 && !store->reading) {
+        report_id_make((uint64_t)moment_now(), store->objects_owner);
+        status = store_transact(store, &job, error);
+    }
+    if (status == CH_OK)
+        *out = store->objects_id;
+    return status;
+}
+
 enum ch_status store_use_objects(struct store *store, struct object_store *objects,
                                  char error[STORE_ERROR_SIZE])
 {
     struct store_staged staged;
-    report_id_make((uint64_t)moment_now(), store->objects_owner);
+    const char *folder = NULL;
     (void)snprintf(error, STORE_ERROR_SIZE, "cannot read where bodies are");
     enum ch_status status = store_staged_of(store, &staged);
     if (status == CH_OK && objects == NULL && staged.segments != 0) {
@@ -56,14 +72,9 @@ enum ch_status store_use_objects(struct store *store, struct object_store *objec
                        (long long)staged.segments);
         return CH_ERR_UNSUPPORTED;
     }
-    if (status != CH_OK || objects == NULL)
-        return status;
-    struct store_job job = { .what = "keep where bodies are",
-                             .work = choose_folder,
-                             .context = store };
-    if (!store->reading)
-        status = store_transact(store, &job, error);
-    if (status == CH_OK)
+    if (status == CH_OK && objects != NULL)
+        status = store_objects_folder(store, &folder, error);
+    if (status == CH_OK && objects != NULL)
         store->objects = objects;
     return status;
 }
@@ -71,6 +82,8 @@ enum ch_status store_use_objects(struct store *store, struct object_store *objec
 // dropping is what is removed in one step.
 struct dropping {
     struct store *store;
+    struct object_store *objects_of;
+    const char *named; // a query that counts the rows which name an object
     int64_t before_ms;
     struct {
         int64_t number; // of its row; 0: it has none
@@ -108,17 +121,17 @@ static enum ch_status drop_objects(const struct dropping *dropping,
     char why[OBJECT_WHY_SIZE] = "";
     enum ch_status status = CH_OK;
     for (size_t i = 0; i < dropping->count && status == CH_OK; i++)
-        status = object_store_remove(dropping->store->objects,
-                                     dropping->objects[i].name, why);
+        status =
+            object_store_remove(dropping->objects_of, dropping->objects[i].name, why);
     if (status != CH_OK)
-        (void)snprintf(error, STORE_ERROR_SIZE, "cannot remove a segment: %.200s", why);
+        (void)snprintf(error, STORE_ERROR_SIZE, "cannot remove an object: %.200s", why);
     return status;
 }
 
 enum ch_status store_drop_segments(struct store *store, int64_t now_ms,
                                    size_t *out_dropped, char error[STORE_ERROR_SIZE])
 {
-    struct dropping dropping = { .store = store };
+    struct dropping dropping = { .store = store, .objects_of = store->objects };
     struct store_job job = { .what = "forget segments",
                              .work = forget_segments,
                              .context = &dropping };
@@ -157,35 +170,60 @@ static void take_stray(void *context, const struct object_seen *object)
     const struct sql_value name = sql_text(object->name);
     struct sql *reader = store_borrow(dropping->store);
     dropping->status =
-        sql_query(reader, "SELECT count(*) FROM segments WHERE name = ?1", &name, 1,
-                  sql_take_number, &found);
+        sql_query(reader, dropping->named, &name, 1, sql_take_number, &found);
     store_return(dropping->store, reader);
     if (dropping->status == CH_OK && found == 0)
         (void)snprintf(dropping->objects[dropping->count++].name, OBJECT_NAME_SIZE,
                        "%s", object->name);
 }
 
-enum ch_status store_drop_strays(struct store *store, int64_t now_ms,
-                                 size_t *out_dropped, char error[STORE_ERROR_SIZE])
+// drop_strays removes what is below one of this store's folders.
+static enum ch_status drop_strays(struct dropping *dropping, const char *below,
+                                  size_t *out_dropped, char error[STORE_ERROR_SIZE])
 {
-    struct dropping dropping = { .store = store, .before_ms = now_ms - MOMENT_DAY_MS };
     char why[OBJECT_WHY_SIZE] = "";
     char folder[OBJECT_NAME_SIZE];
     *out_dropped = 0;
-    if (store->objects == NULL)
-        return CH_OK;
-    (void)snprintf(folder, sizeof(folder), "bodies/%s", store->objects_id);
+    (void)snprintf(folder, sizeof(folder), "%s/%s", below, dropping->store->objects_id);
     enum ch_status status =
-        object_store_list(store->objects, folder, take_stray, &dropping, why);
+        object_store_list(dropping->objects_of, folder, take_stray, dropping, why);
     if (status != CH_OK)
-        (void)snprintf(error, STORE_ERROR_SIZE, "cannot list segments: %.200s", why);
-    else if (dropping.status != CH_OK)
-        (void)snprintf(error, STORE_ERROR_SIZE, "cannot read what segments there are");
+        (void)snprintf(error, STORE_ERROR_SIZE, "cannot list objects: %.200s", why);
+    else if (dropping->status != CH_OK)
+        (void)snprintf(error, STORE_ERROR_SIZE, "cannot read what objects there are");
     if (status == CH_OK)
-        status = dropping.status;
+        status = dropping->status;
     if (status == CH_OK)
-        status = drop_objects(&dropping, error);
+        status = drop_objects(dropping, error);
     if (status == CH_OK)
-        *out_dropped = dropping.count;
+        *out_dropped = dropping->count;
     return status;
+}
+
+enum ch_status store_drop_strays(struct store *store, int64_t now_ms,
+                                 size_t *out_dropped, char error[STORE_ERROR_SIZE])
+{
+    struct dropping dropping = {
+        .store = store,
+        .objects_of = store->objects,
+        .named = "SELECT count(*) FROM segments WHERE name = ?1",
+        .before_ms = now_ms - MOMENT_DAY_MS,
+    };
+    *out_dropped = 0;
+    return store->objects != NULL ? drop_strays(&dropping, "bodies", out_dropped, error)
+                                  : CH_OK;
+}
+
+enum ch_status store_drop_stray_symbols(struct store *store,
+                                        struct object_store *objects, int64_t now_ms,
+                                        size_t *out_dropped,
+                                        char error[STORE_ERROR_SIZE])
+{
+    struct dropping dropping = {
+        .store = store,
+        .objects_of = objects,
+        .named = "SELECT count(*) FROM symbol_files WHERE name = ?1",
+        .before_ms = now_ms - MOMENT_DAY_MS,
+    };
+    return drop_strays(&dropping, "symbols", out_dropped, error);
 }

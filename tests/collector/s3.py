@@ -115,6 +115,11 @@ class Proxy:
         self.server.server_close()
 
 
+def installed():
+    """Whether there is a Swift."""
+    return os.path.exists("/usr/lib/python3/dist-packages/swift/proxy/server.py")
+
+
 class Swift:
     """A running server with an empty bucket, behind a proxy."""
 

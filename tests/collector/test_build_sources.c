@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/build_sources.h"
+#include "collector/server/symbol_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static bool put(struct folder *folder, const char *name, const char *bytes, size
     fwrite(bytes, 1, size, file);
     fputs("other", file);
     fclose(file);
-    return build_sources_open(&folder->sources, folder->path, "abcd");
+    return build_sources_open(&folder->sources,
+                              symbol_folder_open(folder->path, SYMBOL_SOURCES, "abcd"));
 }
 
 static enum ch_status look(struct folder *folder, const char *name, uint64_t line)
@@ -174,14 +176,19 @@ static void build_sources_that_are_no_bundle_are_not_opened(void **state)
     struct folder *folder = *state;
     static const char *const bundles[] = { "", "crashhook sources 1\n", "x\n\n",
                                            "crashhook sources 1\nx a\n\n" };
-    assert_false(build_sources_open(&folder->sources, folder->path, "abcd"));
-    assert_false(build_sources_open(&folder->sources, folder->path, "../../etc"));
+    assert_false(build_sources_open(
+        &folder->sources, symbol_folder_open(folder->path, SYMBOL_SOURCES, "abcd")));
+    assert_false(build_sources_open(
+        &folder->sources,
+        symbol_folder_open(folder->path, SYMBOL_SOURCES, "../../etc")));
     for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]); i++) {
         FILE *file = fopen(folder->file, "w");
         assert_non_null(file);
         fputs(bundles[i], file);
         fclose(file);
-        assert_false(build_sources_open(&folder->sources, folder->path, "abcd"));
+        assert_false(build_sources_open(
+            &folder->sources,
+            symbol_folder_open(folder->path, SYMBOL_SOURCES, "abcd")));
     }
 }
 

@@ -60,6 +60,8 @@ REQUESTS = (
     ("POST", "/access", "end=0123456789abcdef", {"read", "admin"}),
     ("GET", "/api/v1/audit", None, {"admin"}),
     ("DELETE", "/api/v1/reports", None, {"admin"}),
+    ("GET", "/buildid/BUILD/debuginfo", None, {"read", "symbols"}),
+    ("DELETE", "/api/v1/symbols", None, {"admin"}),
     ("GET", "/api/v1/symbols/BUILD", None, {"read", "symbols"}),
     ("PUT", "/api/v1/symbols/BUILD", "no file", {"symbols"}),
     ("GET", "/api/v1/sources/BUILD", None, {"read", "symbols"}),
@@ -88,7 +90,7 @@ class Scopes(unittest.TestCase):
             path = path.split("?")[0]
             for word in ("GROUP", "REPORT", "BUILD"):
                 path = path.replace(word, "*")
-            return path.replace("/test/ab", "/test/*")
+            return path.replace("/test/ab", "/test/*").replace("/*/debuginfo", "/**")
         self.assertEqual(sorted(routes),
                          sorted((method, pattern(path)) for method, path, _, _ in REQUESTS))
 

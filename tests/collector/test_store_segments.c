@@ -41,7 +41,8 @@ static int segments_setup(void **state)
         (void)snprintf(segments->place, sizeof(segments->place), "%s",
                        folder_path(segments->fixture->folder, "objects"));
     *state = segments;
-    if (object_store_open(segments->place, why, &segments->objects) == CH_OK)
+    if (object_store_open(segments->place, segments->fixture->store, why,
+                          &segments->objects) == CH_OK)
         return use(segments, segments->objects) ? 0 : -1;
     print_error("%s\n", why);
     return -1;
@@ -306,7 +307,7 @@ static void a_place_that_cannot_be_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         why[0] = 0;
-        assert_int_not_equal(object_store_open(places[i], why, &objects), CH_OK);
+        assert_int_not_equal(object_store_open(places[i], NULL, why, &objects), CH_OK);
         assert_null(objects);
         assert_int_not_equal(why[0], 0);
     }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/symbol_folder_size.h"
+
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+
+// cached_file is a file of the folder.
+struct cached_file {
+    char id[SYMBOL_FOLDER_ID_SIZE];
+    enum symbol_kind kind;
+    int64_t size;
+    int64_t used_s;
+};
+
+struct cached_files {
+    struct cached_file *files;
+    size_t count;
+    size_t room;
+    int64_t size;
+};
+
+// read_cached_name reads which file a path is: ab/cdef….debug; false: none of ours.
+static bool read_cached_name(const char *path, struct cached_file *out)
+{
+    static const struct {
+        const char *ending;
+        enum symbol_kind kind;
+    } kinds[] = { { ".debug", SYMBOL_DEBUG_FILE }, { ".sources", SYMBOL_SOURCES } };
+    const char *name = file_name(path);
+    const char *dot = strchr(name, '.');
+    if (name - path < 3 || dot == NULL || dot - name >= SYMBOL_FOLDER_ID_SIZE - 2)
+        return false;
+    (void)snprintf(out->id, sizeof(out->id), "%.2s%.*s", name - 3, (int)(dot - name),
+                   name);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        out->kind = kinds[i].kind;
+        if (strcmp(dot, kinds[i].ending) == 0)
+            return symbol_folder_id_ok(out->id);
+    }
+    return false;
+}
+
+static void add_cached(struct cached_files *files, const FTSENT *entry)
+{
+    struct cached_file file;
+    if (!read_cached_name(entry->fts_path, &file))
+        return;
+    if (files->count == files->room) {
+        size_t room = files->room == 0 ? 64 : 2 * files->room;
+        struct cached_file *grown = realloc(files->files, room * sizeof(*grown));
+        if (grown == NULL)
+            return;
+        files->files = grown;
+        files->room = room;
+    }
+    file.size = (int64_t)entry->fts_statp->st_blocks * 512;
+    file.used_s = entry->fts_statp->st_mtim.tv_sec;
+    files->size += file.size;
+    files->files[files->count++] = file;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct cached_file *x = a;
+    const struct cached_file *y = b;
+    return (x->used_s > y->used_s) - (x->used_s < y->used_s);
+}
+
+void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_leave,
+                        void *context)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    struct cached_files files = { 0 };
+    (void)snprintf(path, sizeof(path), "%s/.build-id", folder);
+    char *roots[] = { path, NULL };
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (walk == NULL)
+        return;
+    for (FTSENT *entry = fts_read(walk); entry != NULL; entry = fts_read(walk)) {
+        if (entry->fts_info == FTS_F)
+            add_cached(&files, entry);
+    }
+    (void)fts_close(walk);
+    if (files.size > size && files.files != NULL)
+        qsort(files.files, files.count, sizeof(*files.files), by_use);
+    for (size_t i = 0; i < files.count && files.size > size; i++) {
+        if (!may_leave(context, files.files[i].kind, files.files[i].id))
+            continue;
+        symbol_folder_drop(folder, files.files[i].kind, files.files[i].id);
+        files.size -= files.files[i].size;
+    }
+    free(files.files);
+}

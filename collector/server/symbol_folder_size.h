@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The folder of debug files as a cache: files that can be fetched again leave it, those
+// first that were used longest ago, when all together take too much.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/server/symbol_folder.h"
+
+// symbol_leave_fn says whether a file can be fetched again.
+typedef bool symbol_leave_fn(void *context, enum symbol_kind kind, const char *id);
+
+// symbol_folder_trim removes files until the folder takes at most size bytes.
+void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_leave,
+                        void *context);

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/symbol_store.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "collector/server/symbol_folder_size.h"
+#include "collector/server/symbol_object.h"
+#include "collector/store/moment.h"
+#include "collector/store/store_segments.h"
+#include "collector/store/store_symbols.h"
+
+enum {
+    KNOWN_MS = 5000,    // that the list of keys is believed
+    TOUCH_MS = 3600000, // between two notes that a file is used
+};
+
+struct symbol_store {
+    struct symbol_store_options options;
+    struct object_store *objects; // NULL: the folder has all
+    const char *objects_folder;
+    pthread_mutex_t bringing; // held while a file is fetched: each is fetched once
+    pthread_mutex_t lock;     // guards what follows
+    struct text keys; // of files that an object has, in order, each with its NUL
+    size_t *places;   // of the keys
+    size_t count;
+    size_t room;
+    int64_t known_ms;  // when they were read
+    int64_t strays_ms; // when objects are looked at next
+};
+
+void symbol_store_key(enum symbol_kind kind, const char *build_id,
+                      char out[SYMBOL_STORE_KEY_SIZE])
+{
+    (void)snprintf(out, SYMBOL_STORE_KEY_SIZE, "%s%.*s",
+                   kind == SYMBOL_SOURCES ? "sources " : "", SYMBOL_FOLDER_ID_SIZE - 1,
+                   build_id);
+}
+
+static enum ch_status open_symbol_objects(struct symbol_store *symbols,
+                                          char error[STORE_ERROR_SIZE])
+{
+    char why[OBJECT_WHY_SIZE];
+    const struct symbol_store_options *options = &symbols->options;
+    if (options->place == NULL)
+        return CH_OK;
+    enum ch_status status =
+        object_store_open(options->place, options->store, why, &symbols->objects);
+    if (status != CH_OK) {
+        (void)snprintf(error, STORE_ERROR_SIZE, "cannot use --symbol-store: %.200s",
+                       why);
+        return status;
+    }
+    return store_objects_folder(options->store, &symbols->objects_folder, error);
+}
+
+enum ch_status symbol_store_create(const struct symbol_store_options *options,
+                                   struct symbol_store **out,
+                                   char error[STORE_ERROR_SIZE])
+{
+    *out = NULL;
+    struct symbol_store *symbols = calloc(1, sizeof(*symbols));
+    (void)snprintf(error, STORE_ERROR_SIZE, "out of memory");
+    if (symbols == NULL)
+        return CH_ERR_NO_MEMORY;
+    symbols->options = *options;
+    pthread_mutex_init(&symbols->bringing, NULL);
+    pthread_mutex_init(&symbols->lock, NULL);
+    enum ch_status status = open_symbol_objects(symbols, error);
+    if (status != CH_OK) {
+        symbol_store_destroy(symbols);
+        return status;
+    }
+    *out = symbols;
+    return CH_OK;
+}
+
+void symbol_store_destroy(struct symbol_store *symbols)
+{
+    if (symbols == NULL)
+        return;
+    object_store_close(symbols->objects);
+    pthread_mutex_destroy(&symbols->bringing);
+    pthread_mutex_destroy(&symbols->lock);
+    text_deinit(&symbols->keys);
+    free(symbols->places);
+    free(symbols);
+}
+
+void symbol_store_give_up(struct symbol_store *symbols)
+{
+    object_store_give_up(symbols->objects);
+}
+
+const char *symbol_store_folder(const struct symbol_store *symbols)
+{
+    return symbols->options.folder;
+}
+
+static void take_key(void *context, const struct store_symbol_file *file)
+{
+    struct symbol_store *symbols = context;
+    if (symbols->count == symbols->room) {
+        size_t room = symbols->room == 0 ? 256 : 2 * symbols->room;
+        size_t *places = realloc(symbols->places, room * sizeof(*places));
+        if (places == NULL)
+            return;
+        symbols->places = places;
+        symbols->room = room;
+    }
+    symbols->places[symbols->count++] = symbols->keys.size;
+    text_append(&symbols->keys, file->key, strlen(file->key) + 1);
+}
+
+// is_key_listed says whether a key is in the list.
+static bool is_key_listed(const struct symbol_store *symbols, const char *key)
+{
+    size_t low = 0;
+    size_t high = text_ok(&symbols->keys) ? symbols->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(symbols->keys.bytes + symbols->places[middle], key);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+// has_object says whether an object has a file; the list of them is read now and then,
+// so that a page with many builds asks the store nothing.
+static bool has_object(struct symbol_store *symbols, enum symbol_kind kind,
+                       const char *id)
+{
+    char key[SYMBOL_STORE_KEY_SIZE];
+    if (symbols->objects == NULL)
+        return false;
+    symbol_store_key(kind, id, key);
+    pthread_mutex_lock(&symbols->lock);
+    if (moment_now() - symbols->known_ms >= KNOWN_MS) {
+        symbols->count = 0;
+        text_clear(&symbols->keys);
+        if (store_list_symbols(symbols->options.store, take_key, symbols) == CH_OK)
+            symbols->known_ms = moment_now();
+    }
+    bool found = is_key_listed(symbols, key);
+    pthread_mutex_unlock(&symbols->lock);
+    return found;
+}
+
+static void forget_known(struct symbol_store *symbols)
+{
+    pthread_mutex_lock(&symbols->lock);
+    symbols->known_ms = 0;
+    pthread_mutex_unlock(&symbols->lock);
+}
+
+bool symbol_store_has(struct symbol_store *symbols, enum symbol_kind kind,
+                      const char *id)
+{
+    return symbol_folder_id_ok(id) &&
+           (symbol_folder_has(symbols->options.folder, kind, id) ||
+            has_object(symbols, kind, id));
+}
+
+// note_use notes that a file is used: by its time in the folder, and in the store.
+static void note_use(struct symbol_store *symbols, enum symbol_kind kind,
+                     const char *id, int fd)
+{
+    char error[STORE_ERROR_SIZE];
+    char key[SYMBOL_STORE_KEY_SIZE];
+    struct stat file;
+    int64_t now_ms = moment_now();
+    if (fstat(fd, &file) != 0 ||
+        now_ms - (int64_t)file.st_mtim.tv_sec * 1000 < TOUCH_MS)
+        return;
+    (void)futimens(fd, NULL);
+    symbol_store_key(kind, id, key);
+    // What is not noted now is noted another time.
+    enum ch_status status = store_symbol_used(symbols->options.store, key, now_ms,
+                                              now_ms - TOUCH_MS, error);
+    (void)status;
+}
+
+static void take_object_name(void *context, const struct store_symbol_file *file)
+{
+    (void)snprintf(context, OBJECT_NAME_SIZE, "%s", file->name);
+}
+
+// fetch_symbol_file fetches a file into the folder.
+static void fetch_symbol_file(struct symbol_store *symbols, enum symbol_kind kind,
+                              const char *id)
+{
+    char key[SYMBOL_STORE_KEY_SIZE];
+    char name[OBJECT_NAME_SIZE] = "";
+    char why[OBJECT_WHY_SIZE];
+    struct symbol_upload upload = { .fd = -1 };
+    symbol_store_key(kind, id, key);
+    if (store_symbol_find(symbols->options.store, key, take_object_name, name) !=
+            CH_OK ||
+        name[0] == 0)
+        return;
+    enum ch_status status =
+        symbol_upload_begin(symbols->options.folder, kind, id, &upload);
+    if (status == CH_OK)
+        status = symbol_object_get(symbols->objects, name, &upload, why);
+    if (status == CH_OK)
+        status = symbol_upload_finish(&upload);
+    (void)status; // who opens it sees that it is not there
+    symbol_upload_abandon(&upload);
+}
+
+int symbol_store_open(struct symbol_store *symbols, enum symbol_kind kind,
+                      const char *id)
+{
+    const char *folder = symbols->options.folder;
+    if (!symbol_folder_id_ok(id))
+        return -1;
+    int fd = symbol_folder_open(folder, kind, id);
+    if (fd < 0 && has_object(symbols, kind, id)) {
+        pthread_mutex_lock(&symbols->bringing);
+        if (!symbol_folder_has(folder, kind, id))
+            fetch_symbol_file(symbols, kind, id);
+        pthread_mutex_unlock(&symbols->bringing);
+        fd = symbol_folder_open(folder, kind, id);
+    }
+    if (fd >= 0)
+        note_use(symbols, kind, id, fd);
+    return fd;
+}
+
+enum ch_status symbol_store_room(struct symbol_store *symbols,
+                                 const struct symbol_kept *file, uint64_t size,
+                                 int64_t quota, bool *out_room)
+{
+    char key[SYMBOL_STORE_KEY_SIZE];
+    int64_t others = 0;
+    *out_room = true;
+    if (quota == 0)
+        return CH_OK;
+    symbol_store_key(file->kind, file->build_id, key);
+    enum ch_status status =
+        store_symbols_size(symbols->options.store, file->project, key, &others);
+    *out_room = status == CH_OK && (uint64_t)others + size <= (uint64_t)quota;
+    return status;
+}
+
+enum ch_status symbol_store_keep(struct symbol_store *symbols,
+                                 const struct symbol_kept *file,
+                                 char error[STORE_ERROR_SIZE])
+{
+    char key[SYMBOL_STORE_KEY_SIZE];
+    char name[OBJECT_NAME_SIZE] = "";
+    char why[OBJECT_WHY_SIZE] = "it is not there";
+    char folder[OBJECT_NAME_SIZE / 2];
+    struct stat stat;
+    int CH_CLEANUP(file_close) fd =
+        symbol_folder_open(symbols->options.folder, file->kind, file->build_id);
+    enum ch_status status = fd >= 0 && fstat(fd, &stat) == 0 ? CH_OK : CH_ERR_IO;
+    int64_t kept = status == CH_OK ? stat.st_size : 0;
+    symbol_store_key(file->kind, file->build_id, key);
+    if (status == CH_OK && symbols->objects != NULL) {
+        (void)snprintf(folder, sizeof(folder), "symbols/%s", symbols->objects_folder);
+        status = symbol_object_put(symbols->objects, folder, fd, name, &kept, why);
+    }
+    if (status != CH_OK) {
+        (void)snprintf(error, STORE_ERROR_SIZE, "cannot keep a debug file: %.200s",
+                       why);
+        return status;
+    }
+    const struct store_symbol_file row = { .key = key,
+                                           .name = name,
+                                           .project = file->project,
+                                           .release = file->release,
+                                           .size = stat.st_size,
+                                           .kept = kept };
+    status = store_symbol_keep(symbols->options.store, &row, moment_now(), error);
+    forget_known(symbols);
+    return status;
+}
+
+// symbol_removing is what one step removes.
+struct symbol_removing {
+    char keys[STORE_SYMBOLS_STEP][SYMBOL_STORE_KEY_SIZE];
+    size_t count;
+};
+
+static void take_removable(void *context, const struct store_symbol_file *file)
+{
+    struct symbol_removing *removing = context;
+    if (removing->count < STORE_SYMBOLS_STEP)
+        (void)snprintf(removing->keys[removing->count++], SYMBOL_STORE_KEY_SIZE, "%s",
+                       file->key);
+}
+
+enum ch_status symbol_store_remove(struct symbol_store *symbols, int64_t used_ms,
+                                   const char *release, const char *project,
+                                   size_t *out_removed, char error[STORE_ERROR_SIZE])
+{
+    static const char sources[] = "sources ";
+    struct symbol_removing removing = { 0 };
+    *out_removed = 0;
+    (void)snprintf(error, STORE_ERROR_SIZE, "cannot list debug files");
+    enum ch_status status = store_list_removable(
+        symbols->options.store, used_ms, release, project, take_removable, &removing);
+    for (size_t i = 0; status == CH_OK && i < removing.count; i++) {
+        const char *key = removing.keys[i];
+        bool bundle = strncmp(key, sources, strlen(sources)) == 0;
+        // The row first: what is left in the folder then is a file that came by hand.
+        status = store_symbol_forget(symbols->options.store, key, error);
+        if (status == CH_OK)
+            symbol_folder_remove(symbols->options.folder,
+                                 bundle ? SYMBOL_SOURCES : SYMBOL_DEBUG_FILE,
+                                 bundle ? key + strlen(sources) : key);
+    }
+    if (status == CH_OK)
+        *out_removed = removing.count;
+    forget_known(symbols);
+    return status;
+}
+
+// may_leave says whether a file of the folder can be fetched again.
+static bool may_leave(void *context, enum symbol_kind kind, const char *id)
+{
+    return has_object(context, kind, id);
+}
+
+enum ch_status symbol_store_tidy(struct symbol_store *symbols, bool *out_more,
+                                 char error[STORE_ERROR_SIZE])
+{
+    const struct symbol_store_options *options = &symbols->options;
+    int64_t now_ms = moment_now();
+    size_t removed = 0;
+    enum ch_status status = CH_OK;
+    if (options->keep_ms != 0)
+        status = symbol_store_remove(symbols, now_ms - options->keep_ms, NULL, "",
+                                     &removed, error);
+    *out_more = removed != 0;
+    if (status != CH_OK || symbols->objects == NULL)
+        return status;
+    symbol_folder_trim(options->folder, options->cache_bytes, may_leave, symbols);
+    if (now_ms >= symbols->strays_ms) {
+        status = store_drop_stray_symbols(options->store, symbols->objects, now_ms,
+                                          &removed, error);
+        symbols->strays_ms = removed != 0 ? now_ms : now_ms + MOMENT_DAY_MS;
+    }
+    return status;
+}

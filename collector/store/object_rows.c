@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Objects in the database, in parts of a megabyte, each stored by a transaction of its
+// own: uploads of reports wait for one part at most. What is broken off is a stray.
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/object_side.h"
+#include "collector/store/store_internal.h"
+
+enum { ROW_BYTES = 1 << 20 };
+
+struct object_rows {
+    struct object_side side;
+    struct store *store;
+};
+
+static struct store *store_of(struct object_side *side)
+{
+    return ((struct object_rows *)side)->store;
+}
+
+// object_part is one row.
+struct object_part {
+    const char *name;
+    int64_t part;
+    const void *bytes;
+    size_t size;
+};
+
+static enum ch_status put_part(struct sql *sql, void *context)
+{
+    const struct object_part *part = context;
+    const struct sql_value values[] = { sql_text(part->name), sql_number(part->part),
+                                        sql_bytes(part->bytes, part->size),
+                                        sql_number(moment_now()) };
+    return sql_query(sql,
+                     "INSERT INTO object_parts(name, part, bytes, added) VALUES(?1, ?2,"
+                     " ?3, ?4) ON CONFLICT(name, part) DO UPDATE SET bytes ="
+                     " excluded.bytes, added = excluded.added",
+                     values, 4, NULL, NULL);
+}
+
+static enum ch_status rows_put(struct object_side *side, const char *name,
+                               const struct object_source *source, char *why)
+{
+    struct object_part part = { .name = name };
+    struct store_job job = { .what = "store an object",
+                             .work = put_part,
+                             .context = &part };
+    enum ch_status status = CH_OK;
+    char *bytes = malloc(ROW_BYTES);
+    if (bytes == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t left = source->size; left != 0 && status == CH_OK; left -= part.size) {
+        part.size = fread(bytes, 1, left < ROW_BYTES ? left : ROW_BYTES, source->file);
+        part.bytes = bytes;
+        status = part.size != 0 ? store_transact(store_of(side), &job, why) : CH_ERR_IO;
+        part.part++;
+    }
+    free(bytes);
+    return status;
+}
+
+// rows_reading is what of an object is wanted.
+struct rows_reading {
+    uint64_t offset; // into the next part
+    size_t left;
+    FILE *to; // NULL: to text
+    struct text *text;
+    bool found;
+    bool failed;
+};
+
+static void take_part(void *context, const struct sql_row *row)
+{
+    struct rows_reading *reading = context;
+    size_t size = 0;
+    const char *bytes = sql_row_bytes(row, 0, &size);
+    reading->found = true;
+    if (reading->offset >= size) {
+        reading->offset -= size;
+        return;
+    }
+    size -= reading->offset;
+    size = size < reading->left ? size : reading->left;
+    if (reading->to != NULL)
+        reading->failed =
+            fwrite(bytes + reading->offset, 1, size, reading->to) != size ||
+            reading->failed;
+    else
+        text_append(reading->text, bytes + reading->offset, size);
+    reading->offset = 0;
+    reading->left -= size;
+}
+
+// read_parts reads part after part, each with a connection of its own.
+static enum ch_status read_parts(struct object_side *side, const char *name,
+                                 int64_t part, struct rows_reading *reading)
+{
+    enum ch_status status = CH_OK;
+    bool any = false;
+    for (bool more = true; more && status == CH_OK && reading->left != 0; part++) {
+        const struct sql_value values[] = { sql_text(name), sql_number(part) };
+        struct sql *reader = store_borrow(store_of(side));
+        reading->found = false;
+        status = sql_query(
+            reader, "SELECT bytes FROM object_parts WHERE name = ?1 AND part = ?2",
+            values, 2, take_part, reading);
+        store_return(store_of(side), reader);
+        more = reading->found;
+        any = any || more;
+    }
+    if (status == CH_OK && reading->failed)
+        status = CH_ERR_IO;
+    return status == CH_OK && !any ? CH_ERR_NOT_FOUND : status;
+}
+
+static enum ch_status rows_get(struct object_side *side, const char *name, FILE *to,
+                               char *why)
+{
+    struct rows_reading reading = { .left = SIZE_MAX, .to = to };
+    (void)snprintf(why, OBJECT_WHY_SIZE, "cannot read object '%.100s'", name);
+    return read_parts(side, name, 0, &reading);
+}
+
+static enum ch_status rows_read(struct object_side *side, const char *name,
+                                uint64_t offset, size_t size, struct text *out,
+                                char *why)
+{
+    struct rows_reading reading = { .offset = offset % ROW_BYTES,
+                                    .left = size,
+                                    .text = out };
+    (void)snprintf(why, OBJECT_WHY_SIZE, "cannot read object '%.100s'", name);
+    enum ch_status status =
+        read_parts(side, name, (int64_t)(offset / ROW_BYTES), &reading);
+    return status == CH_OK && (reading.left != 0 || !text_ok(out)) ? CH_ERR_IO : status;
+}
+
+static enum ch_status remove_parts(struct sql *sql, void *context)
+{
+    const struct sql_value name = sql_text(context);
+    return sql_query(sql, "DELETE FROM object_parts WHERE name = ?1", &name, 1, NULL,
+                     NULL);
+}
+
+static enum ch_status rows_remove(struct object_side *side, const char *name, char *why)
+{
+    struct store_job job = { .what = "remove an object",
+                             .work = remove_parts,
+                             .context = (void *)(uintptr_t)name };
+    return store_transact(store_of(side), &job, why);
+}
+
+// rows_listing is who is told of a listing.
+struct rows_listing {
+    object_seen_fn *visit;
+    void *context;
+    struct text names; // each with its NUL, size and time
+};
+
+// rows_seen is what of an object stands in a listing's text before its name.
+struct rows_seen {
+    uint64_t size;
+    int64_t changed_ms;
+};
+
+static void keep_seen(void *context, const struct sql_row *row)
+{
+    struct rows_listing *listing = context;
+    const char *name = sql_row_text(row, 0);
+    const struct rows_seen seen = { (uint64_t)sql_row_number(row, 1),
+                                    sql_row_number(row, 2) };
+    text_append(&listing->names, &seen, sizeof(seen));
+    text_append(&listing->names, name, strlen(name) + 1);
+}
+
+static enum ch_status rows_list(struct object_side *side, const char *folder,
+                                object_seen_fn *visit, void *context, char *why)
+{
+    struct rows_listing listing = { .visit = visit, .context = context };
+    char end[OBJECT_NAME_SIZE + 2];
+    (void)snprintf(end, sizeof(end), "%s0", folder); // '0' comes after '/'
+    const struct sql_value values[] = { sql_text(folder), sql_text(end) };
+    struct sql *reader = store_borrow(store_of(side));
+    (void)snprintf(why, OBJECT_WHY_SIZE, "cannot list objects");
+    enum ch_status status = sql_query(
+        reader,
+        "SELECT name, CAST(sum(length(bytes)) AS bigint), max(added) FROM object_parts"
+        " WHERE name > ?1 AND name < ?2 GROUP BY name",
+        values, 2, keep_seen, &listing);
+    store_return(store_of(side), reader);
+    // Visitors may ask the store: they are called when the connection is back.
+    for (size_t at = 0; status == CH_OK && at < listing.names.size;) {
+        struct rows_seen seen;
+        memcpy(&seen, listing.names.bytes + at, sizeof(seen));
+        at += sizeof(seen);
+        const struct object_seen object = { listing.names.bytes + at, seen.size,
+                                            seen.changed_ms };
+        at += strlen(object.name) + 1;
+        visit(context, &object);
+    }
+    text_deinit(&listing.names);
+    return status;
+}
+
+static void rows_close(struct object_side *side)
+{
+    free(side);
+}
+
+static const struct object_driver driver = {
+    .close = rows_close,
+    .put = rows_put,
+    .get = rows_get,
+    .read = rows_read,
+    .remove = rows_remove,
+    .list = rows_list,
+};
+
+enum ch_status object_rows_open(struct store *store, struct object_side **out)
+{
+    struct object_rows *rows = calloc(1, sizeof(*rows));
+    if (rows == NULL)
+        return CH_ERR_NO_MEMORY;
+    rows->side.driver = &driver;
+    rows->store = store;
+    *out = &rows->side;
+    return CH_OK;
+}

@@ -1,0 +1,303 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_symbol_store COLLECTOR CRASHHOOK: where debug files are kept, how they are fetched
+# and removed, and debuginfod: servers that are asked, and the one that the collector is.
+
+import glob
+import http.server
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import running
+import s3
+import test_symbols
+
+BINARY = CRASHHOOK = None
+PATIENCE_S = 90
+NAMED = ["deepest", "between", "outer", "kept_by_the_sender"]
+
+
+def Collector(binary, **how):
+    return running.Collector(binary, store=running.fresh_store(), **how)
+
+
+def wait_for(what, why):
+    give_up = time.monotonic() + PATIENCE_S
+    while time.monotonic() < give_up:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"not within {PATIENCE_S} s: {why}")
+
+
+class Upstream(http.server.ThreadingHTTPServer):
+    """A debuginfod server with some files, which notes what it is asked."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.server.asked.append(self.path)
+                status, body = self.server.files.get(self.path, (404, b"no"))
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files, self.asked = {}, []
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class SymbolStore(test_symbols.Symbols):
+    # The tests of the class that this one begins with are run by its own file.
+    for name in [name for name in dir(test_symbols.Symbols) if name.startswith("test_")]:
+        locals()[name] = None
+    del name
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.debug, self.build_id, self.found = test_symbols.build(self.folder)
+        self.address = "/api/v1/symbols/" + self.build_id
+
+    def local(self, collector):
+        """The debug files in the collector's folder."""
+        return glob.glob(collector.path("symbols") + "/.build-id/*/*.debug")
+
+    def empty(self, collector):
+        shutil.rmtree(collector.path("symbols"))
+
+    def content(self):
+        with open(self.debug, "rb") as file:
+            return file.read()
+
+    def check_side(self, place):
+        """A file is kept there, fetched when it is wanted, and names reports."""
+        with Collector(BINARY, extra=["--symbol-store", place]) as collector:
+            report = self.make_report(self.build_id, self.found)
+            self.assertEqual(self.put(collector, self.build_id, self.debug), 201)
+            self.assertEqual(self.put(collector, self.build_id, self.debug), 200)
+            self.assertEqual(collector.request("GET", self.address)[2], self.content())
+            collector.stop()
+            self.empty(collector)
+            collector.start()
+            self.assertEqual(collector.request("HEAD", self.address)[0], 200)
+            self.assertEqual(len(self.local(collector)), 1)
+            self.assertEqual(collector.request("GET", self.address)[2], self.content())
+            self.empty(collector)
+            self.assertEqual(collector.post(report)[0], 201)
+            self.assertEqual(self.functions(collector, report), NAMED)
+            self.assertEqual(len(self.local(collector)), 1)
+
+    def test_debug_files_are_kept_in_the_database(self):
+        self.check_side("store")
+
+    def test_debug_files_are_kept_compressed_in_a_folder(self):
+        place = os.path.join(self.folder, "objects")
+        self.check_side(place)
+        kept = glob.glob(place + "/symbols/*/*.zst")
+        self.assertEqual(len(kept), 1, "one content, one object")
+        self.assertLess(os.path.getsize(kept[0]), os.path.getsize(self.debug))
+        plain = subprocess.run(["zstd", "-dc", kept[0]], check=True, stdout=subprocess.PIPE)
+        self.assertEqual(plain.stdout, self.content())
+
+    def test_debug_files_are_kept_in_a_store_of_the_s3_protocol(self):
+        os.environ.update(AWS_ACCESS_KEY_ID=s3.KEY, AWS_SECRET_ACCESS_KEY=s3.SECRET)
+        if not s3.installed():
+            self.skipTest("no Swift is installed (package python3-swift)")
+        with s3.Swift() as server:
+            self.check_side(f"s3://{s3.BUCKET}/symbols?{server.settings()}")
+            place = f"s3://{s3.BUCKET}/down?{server.settings()}"
+            with Collector(BINARY, extra=["--symbol-store", place]) as collector:
+                server.proxy.fault = lambda handler, body: handler.answer(
+                    503, b"<Code>SlowDown</Code>") or True
+                status, answer = collector.json("PUT", self.address, self.content())
+                self.assertEqual(status, 503)
+                self.assertIn("503 SlowDown, send it again", answer["error"])
+                server.proxy.fault = None
+                self.assertIn(self.put(collector, self.build_id, self.debug), (200, 201))
+
+    def test_a_damaged_object_is_not_taken_for_the_file(self):
+        place = os.path.join(self.folder, "objects")
+        with Collector(BINARY, extra=["--symbol-store", place]) as collector:
+            self.put(collector, self.build_id, self.debug)
+            kept = glob.glob(place + "/symbols/*/*.zst")[0]
+            other = subprocess.run(["zstd", "-c"], input=self.content() + b"x", check=True,
+                                   stdout=subprocess.PIPE).stdout
+            with open(kept, "wb") as file:
+                file.write(other)
+            self.empty(collector)
+            self.assertEqual(collector.request("GET", self.address)[0], 404)
+            self.assertEqual(self.put(collector, self.build_id, self.debug), 201)
+            self.empty(collector)
+            self.assertEqual(collector.request("GET", self.address)[2], self.content())
+
+    def test_what_can_be_fetched_again_leaves_the_folder_when_it_is_full(self):
+        place = os.path.join(self.folder, "objects")
+        with Collector(BINARY, extra=["--symbol-store", place, "--symbol-cache",
+                                      "1K"]) as collector:
+            self.put(collector, self.build_id, self.debug)
+            collector.stop()
+            by_hand = collector.path("symbols") + "/.build-id/ab/cdef.debug"
+            os.makedirs(os.path.dirname(by_hand), exist_ok=True)
+            shutil.copy(self.debug, by_hand)
+            collector.start()
+            wait_for(lambda: self.local(collector) == [by_hand], "the file leaves")
+            self.assertEqual(collector.request("GET", self.address)[2], self.content())
+
+    def test_files_that_nobody_used_are_removed(self):
+        place = os.path.join(self.folder, "objects")
+        with Collector(BINARY, extra=["--symbol-store", place,
+                                      "--symbol-keep", "1d"]) as collector:
+            self.put(collector, self.build_id, self.debug)
+            collector.stop()
+            collector.start()
+            wait_for(lambda: collector.request("GET", self.address)[0] == 200, "the file")
+            collector.stop()
+            change = "UPDATE symbol_files SET used = used - 86400001"
+            if collector.store is not None:
+                subprocess.run(["psql", "-q", collector.store, "-c", change], check=True)
+            else:
+                with sqlite3.connect(collector.path("store.db")) as database:
+                    database.execute(change)
+                database.close()
+            collector.start()
+            wait_for(lambda: collector.request("GET", self.address)[0] == 404,
+                     "the file is removed")
+            self.assertEqual(self.local(collector), [])
+
+    def test_the_files_of_a_release_are_removed(self):
+        tokens = ["root", "shop name=shop scopes=symbols,admin project=shop"]
+        with Collector(BINARY, tokens=tokens) as collector:
+            address = self.address + "?release=1.4"
+            self.assertEqual(collector.json("PUT", address, self.content())[0], 201)
+            remove = "/api/v1/symbols?release="
+            shop = {"Authorization": "Bearer shop"}
+            for where, who, count in (("1.5", None, 0), ("1.4", shop, 0), ("1.4", None, 1)):
+                status, answer = collector.json("DELETE", remove + where, headers=who)
+                self.assertEqual((status, answer["removed"]), (200, count))
+            self.assertEqual(collector.request("GET", self.address)[0], 404)
+            self.assertEqual(collector.json("DELETE", "/api/v1/symbols")[0], 400)
+
+    def test_a_project_keeps_no_more_than_its_quota(self):
+        size = os.path.getsize(self.debug)
+        tokens = ["root", "shop scopes=symbols project=shop", "bank scopes=symbols project=bank",
+                  f"project name=shop symbols={size // 1024}K",
+                  f"project name=bank symbols={size // 1024 + 1}K"]
+        with Collector(BINARY, tokens=tokens) as collector:
+            shop = {"Authorization": "Bearer shop"}
+            status, answer = collector.json("PUT", self.address, self.content(), shop)
+            self.assertEqual(status, 413)
+            self.assertIn("project shop may keep", answer["error"])
+            self.assertEqual(collector.request("GET", self.address)[0], 404)
+            bank = {"Authorization": "Bearer bank"}
+            for expected in (201, 200):  # what it replaces does not count
+                self.assertEqual(collector.json("PUT", self.address, self.content(),
+                                                bank)[0], expected)
+
+    def test_a_server_upstream_is_asked_once(self):
+        upstream = Upstream()
+        here = f"/buildid/{self.build_id}/debuginfo"
+        other = "ab" * 20
+        upstream.files[here] = (500, b"later")
+        with Collector(BINARY, extra=["--debuginfod-urls",
+                                      f"{upstream.url}/ {upstream.url}"]) as collector:
+            report = self.make_report(self.build_id, self.found)
+            nowhere = self.make_report(other, self.found)
+            nowhere["id"] = nowhere["id"][:-1] + "e"
+            self.assertEqual(collector.post(report)[0], 201)
+            self.assertEqual(collector.post(nowhere)[0], 201)
+            wait_for(lambda: here in upstream.asked, "a request that fails")
+            upstream.files[here] = (200, self.content())
+            wait_for(lambda: self.view(collector, report)["threads"][0]["backtrace"]
+                     ["frames"][0].get("function"), "names")
+            self.assertEqual(self.functions(collector, report), NAMED)
+            wait_for(lambda: self.asked_of(upstream, other) == 2, "both to be asked")
+            before = self.asked_of(upstream, self.build_id)
+            collector.stop()
+            collector.start()
+            third = self.make_report("cd" * 20, self.found)
+            third["id"] = third["id"][:-1] + "d"
+            collector.post(third)
+            wait_for(lambda: self.asked_of(upstream, "cd" * 20) == 2, "the third build")
+            collector.stop()
+            self.assertEqual(self.asked_of(upstream, other), 2, "once, of both servers")
+            self.assertEqual(self.asked_of(upstream, self.build_id), before)
+        upstream.shutdown()
+        upstream.server_close()
+
+    def asked_of(self, upstream, build):
+        return sum(build in path for path in upstream.asked)
+
+    def test_gdb_gets_debug_files_and_sources_from_the_collector(self):
+        written = test_symbols.SOURCE + "int more;\n"  # another build
+        source = os.path.join(self.folder, "program.c")
+        program = os.path.join(self.folder, "program")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(written)
+        subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source],
+                       check=True)
+        with Collector(BINARY, tokens=["secret"]) as collector:
+            subprocess.run([CRASHHOOK, "symbols", "upload", "--url", collector.url,
+                            "--sources", program], check=True, stdout=subprocess.DEVNULL,
+                           env=dict(os.environ, CRASHHOOK_TOKEN="secret"))
+            notes = subprocess.run(["readelf", "-n", program], check=True, text=True,
+                                   stdout=subprocess.PIPE).stdout
+            build_id = notes.split("Build ID:")[1].split()[0]
+            base = f"/buildid/{build_id}/"
+            with open(program, "rb") as file:
+                whole = file.read()
+            for path, status, body in (("debuginfo", 200, whole), ("executable", 200, whole),
+                                       ("source" + source, 200, written.encode()),
+                                       ("source/etc/passwd", 404, None), ("section", 404, None)):
+                with self.subTest(path=path):
+                    answer = collector.request("GET", base + path)
+                    self.assertEqual(answer[0], status)
+                    if body is not None:
+                        self.assertEqual(answer[2], body)
+            self.assertEqual(self.put(collector, self.build_id, self.debug), 201)
+            only = f"/buildid/{self.build_id}/executable"
+            self.assertEqual(collector.request("GET", only)[0], 404, "debug data alone")
+            subprocess.run(["strip", program], check=True)
+            os.unlink(source)
+            with_token = collector.url.replace("http://", "http://x:secret@")
+            said = subprocess.run(
+                ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled on", "-ex",
+                 "list deepest", program], check=False, text=True, stderr=subprocess.STDOUT,
+                stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=self.folder,
+                env=dict(os.environ, DEBUGINFOD_URLS=with_token,
+                         DEBUGINFOD_CACHE_PATH=os.path.join(self.folder, "cache"))).stdout
+            if "set debuginfod" in said and "Undefined" in said:
+                self.skipTest("this gdb knows no debuginfod")
+            self.assertIn("return *p; // line 3", said)
+
+    def test_wrong_options_are_refused(self):
+        for extra, why in ((["--symbol-store", "s3://"], "it names no bucket"),
+                           (["--symbol-cache", "10"], "--symbol-cache is not a size"),
+                           (["--symbol-keep", "soon"], "or --symbol-keep not a time")):
+            with self.subTest(extra=extra):
+                done = subprocess.run([BINARY, "--listen", "127.0.0.1:0", "--store",
+                                       f"sqlite:{self.folder}/store.db", *extra],
+                                      check=False, text=True, stderr=subprocess.PIPE)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    BINARY, CRASHHOOK = sys.argv[1:3]
+    del sys.argv[1:3]
+    unittest.main(defaultTest="SymbolStore", verbosity=2)
