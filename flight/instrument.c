@@ -24,9 +24,13 @@ __attribute__((noinline)) static void record_slowly(enum ring_action action,
 
 // record_hook is the fast path of nearly every record. It calls functions only as tail
 // calls, so that it saves no registers.
-static inline void record_hook(enum ring_action action, uint64_t function)
+static inline __attribute__((always_inline)) void record_hook(enum ring_action action,
+                                                              uint64_t function)
 {
     struct flight_ring *ring = ring_of_thread;
+    // Programs are linked with the recorder and mostly do not record.
+    if (ring == NULL && __atomic_load_n(&ring_blocks, __ATOMIC_RELAXED) == 0)
+        return;
     if (__builtin_expect(ring == NULL || ring->busy != 0, 0)) {
         record_slowly(action, function);
         return;

@@ -53,7 +53,7 @@ static __thread struct ring_forking {
     bool claiming;
 } forking;
 
-static uint32_t blocks_per_ring; // 0: nothing is recorded
+uint32_t ring_blocks; // 0: nothing is recorded
 static uint32_t ended_count;     // threads that ended and whose rings were not reused
 static uint64_t ended_total;
 static pthread_key_t exit_key;
@@ -262,7 +262,7 @@ static struct flight_ring *take_ring(void)
 
 static bool map_blocks(struct flight_ring *ring)
 {
-    size_t bytes = (size_t)blocks_per_ring * FLIGHT_BLOCK_BYTES;
+    size_t bytes = (size_t)ring_blocks * FLIGHT_BLOCK_BYTES;
     if (ring->blocks != 0)
         return true;
     void *blocks = ring_file_blocks(ring);
@@ -271,7 +271,7 @@ static bool map_blocks(struct flight_ring *ring)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (blocks == MAP_FAILED)
         return false;
-    ring->block_count = blocks_per_ring;
+    ring->block_count = ring_blocks;
     ring->blocks = (uintptr_t)blocks;
     return true;
 }
@@ -300,7 +300,7 @@ static struct flight_ring *claim_ring(void)
 struct flight_ring *ring_claim(void)
 {
     // A thread that got no ring does not try again.
-    if (__atomic_load_n(&blocks_per_ring, __ATOMIC_ACQUIRE) == 0 || claiming)
+    if (__atomic_load_n(&ring_blocks, __ATOMIC_ACQUIRE) == 0 || claiming)
         return NULL;
     int error = errno;
     claiming = true;
@@ -349,7 +349,7 @@ static void after_fork(void)
     struct flight_ring *own = forking.ring;
     flight_state.pid = getpid();
     if (!ring_file_leave(own)) {
-        __atomic_store_n(&blocks_per_ring, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&ring_blocks, 0, __ATOMIC_RELEASE);
         return;
     }
     after_fork_in_parent();
@@ -385,6 +385,6 @@ bool ring_begin_all(uint32_t block_count)
     flight_state.start_ns = counter_clock_ns();
     flight_state.start_tsc = counter_read();
     ring_file_tell();
-    __atomic_store_n(&blocks_per_ring, block_count, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring_blocks, block_count, __ATOMIC_RELEASE);
     return true;
 }

@@ -21,6 +21,9 @@ extern struct flight_state flight_state __attribute__((visibility("hidden")));
 extern __thread struct flight_ring *ring_of_thread
     __attribute__((tls_model("initial-exec")));
 
+// ring_blocks is the number of blocks of each thread's ring; 0: recording is off.
+extern uint32_t ring_blocks __attribute__((visibility("hidden")));
+
 // ring_claim gives the calling thread a ring, or NULL: recording is off, no ring is
 // free, or the thread is ending.
 struct flight_ring *ring_claim(void);
