@@ -53,8 +53,8 @@ static __thread struct ring_forking {
     bool claiming;
 } forking;
 
-uint32_t ring_blocks; // 0: nothing is recorded
-static uint32_t ended_count;     // threads that ended and whose rings were not reused
+uint32_t ring_blocks;        // 0: nothing is recorded
+static uint32_t ended_count; // threads that ended and whose rings were not reused
 static uint64_t ended_total;
 static pthread_key_t exit_key;
 static bool exit_key_made;
