@@ -25,6 +25,7 @@ struct overview {
     struct store *store;
     int64_t now_ms;
     const char *project;     // of who looks; empty: all
+    const char *chosen;      // a release, or NULL: what is new is so in the newest
     const char *environment; // chosen, or NULL
     const char *since;
     char release[sizeof(((struct entry *)NULL)->release)]; // chosen, or the newest
@@ -32,8 +33,8 @@ struct overview {
     enum ch_status status; // of the first failure
 };
 
-// overview_filter is a list in the chosen environment and time; term is what makes it
-// up, a search's key and value.
+// overview_filter is a list in the chosen release, environment and time; term is what
+// makes it up, a search's key and value.
 static bool overview_filter(struct overview *overview, const char *key,
                             const char *value, struct filter *out)
 {
@@ -41,6 +42,9 @@ static bool overview_filter(struct overview *overview, const char *key,
                             .store = { .limit = LINES, .project = overview->project } };
     struct search *search = &out->search;
     enum ch_status status = key != NULL ? search_add(search, key, value) : CH_OK;
+    bool of_release = key != NULL && strcmp(key, "first_release") == 0;
+    if (status == CH_OK && overview->chosen != NULL && !of_release)
+        status = search_add(search, "release", overview->chosen);
     if (status == CH_OK && overview->environment != NULL)
         status = search_add(search, "environment", overview->environment);
     if (status == CH_OK && overview->since != NULL)
@@ -109,7 +113,7 @@ static void write_card(struct overview *overview, const struct card *card)
     if (!overview_filter(overview, card->key, card->value, &filter))
         return;
     // Counting the reports of every group that two terms hold for would take long.
-    bool narrowed = overview->environment != NULL && overview->since != NULL;
+    bool narrowed = filter.store.term_count - (card->key != NULL) > 1;
     bool by_count = card->sort == STORE_SORT_COUNT && narrowed;
     filter.store.sort = by_count ? STORE_SORT_LAST_SEEN : card->sort;
     filter_open_only(&filter);
@@ -205,13 +209,20 @@ static void write_lone_hosts(struct overview *overview)
 static void write_choices(struct overview *overview)
 {
     struct text *out = overview->out;
-    html_write(out, "<form class=\"filters overview\" method=\"get\" action=\"/\">"
-                    "<label><span>Release</span><select name=\"for_release\">");
+    html_write(out,
+               "<form class=\"filters overview\" method=\"get\" action=\"/\">"
+               "<label><span>Release</span><select name=\"for_release\">"
+               "<option value=\"\">all, new in %.*s</option>",
+               PAGE_SHORT,
+               overview->releases.count != 0 ? overview->releases.list[0].name
+                                             : "these days");
     for (size_t i = 0; i < overview->releases.count; i++) {
         const char *name = overview->releases.list[i].name;
         html_write(out, "<option%s>%.*s</option>",
-                   strcmp(name, overview->release) == 0 ? " selected" : "", PAGE_SHORT,
-                   name);
+                   overview->chosen != NULL && strcmp(name, overview->chosen) == 0
+                       ? " selected"
+                       : "",
+                   PAGE_SHORT, name);
     }
     html_write(out,
                "</select></label><label><span>Environment</span>"
@@ -327,6 +338,7 @@ void page_overview(struct http_request *request)
                                  .store = collector_of(request)->store,
                                  .now_ms = moment_now(),
                                  .project = request->who.project,
+                                 .chosen = overview_parameter(request, "for_release"),
                                  .environment =
                                      overview_parameter(request, "environment"),
                                  .since = overview_parameter(request, "since") };

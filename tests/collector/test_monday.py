@@ -152,6 +152,22 @@ class Monday(unittest.TestCase):
                           self.ask("is=new&for_release=" + older)}, {older}
                          if self.listed() else set())
 
+    def test_what_a_chosen_release_had(self):
+        older = monday_reports.RELEASES[1]
+        of_older = {report["fingerprint"] for report in self.monday.reports
+                    if report["release"] == older}
+        self.start("/?for_release=" + older)
+        self.follow("Most machines")
+        found = self.browser.evaluate("document.querySelector('.lead').innerText")
+        self.assertEqual(int(found.split()[0]), len(of_older), found)
+        self.assertLessEqual(set(self.listed()), of_older)
+        self.start("/?for_release=" + older)
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('[name=for_release]').value"), older)
+        self.start()
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('[name=for_release]').value"), "")
+
     def test_what_came_back(self):
         back = self.all_of(monday_reports.BACK)
         self.start()
