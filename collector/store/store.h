@@ -32,6 +32,7 @@ enum {
     STORE_ASSIGNEE_SIZE = 120,
     STORE_COMMENT_SIZE = 1500, // of a comment, including its NUL
     STORE_TRIM_STEP = 256,     // most reports removed in one step of retention
+    STORE_BUILD_STEP = 512,    // most reports queued at once when names came
     STORE_MOVE_STEP = 128,     // most reports examined in one step of a merge or split
 };
 

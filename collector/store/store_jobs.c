@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/store/moment.h"
 #include "collector/store/store_bodies.h"
@@ -150,13 +151,36 @@ static void add_build(struct sql *sql, const struct store_build *build)
     sql_queue(sql, STORE_SYMBOLS_ADD, values, 4, NULL, NULL);
 }
 
+// came_build is a build whose reports are queued in steps.
+struct came_build {
+    const struct store_build *build;
+    int64_t after; // number of the last report that is queued; -1: none
+    int64_t last;  // and with the current step
+    size_t queued; // in it
+};
+
+static void take_queued(void *context, const struct sql_row *row)
+{
+    struct came_build *came = context;
+    int64_t report = sql_row_number(row, 0);
+    came->queued++;
+    if (report > came->last)
+        came->last = report;
+}
+
 static enum ch_status queue_build(struct sql *sql, void *context)
 {
-    const struct store_build *build = context;
-    struct sql_value values[] = { sql_text(build->id), sql_number(moment_now()) };
-    add_build(sql, build);
-    sql_queue(sql, STORE_PLACES_FORGET, values, 1, NULL, NULL);
-    sql_queue(sql, STORE_JOB_ADD_BUILD, values, 2, NULL, NULL);
+    struct came_build *came = context;
+    struct sql_value values[] = { sql_text(came->build->id), sql_number(moment_now()),
+                                  sql_number(came->after),
+                                  sql_number(STORE_BUILD_STEP) };
+    came->last = came->after;
+    came->queued = 0;
+    if (came->after < 0) {
+        add_build(sql, came->build);
+        sql_queue(sql, STORE_PLACES_FORGET, values, 1, NULL, NULL);
+    }
+    sql_queue(sql, STORE_JOB_ADD_BUILD, values, 4, take_queued, came);
     return sql_flush(sql);
 }
 
@@ -207,12 +231,25 @@ enum ch_status store_find_build(struct store *store, const char *id,
 enum ch_status store_symbols_came(struct store *store, const struct store_build *build,
                                   char error[STORE_ERROR_SIZE])
 {
-    // Alone: a report that is being stored either finds the build or is found by it.
+    struct came_build came = { .build = build, .after = -1 };
     struct store_job job = { .what = "queue the reports of a build",
-                             .alone = true,
                              .work = queue_build,
-                             .context = (void *)(uintptr_t)build };
-    return store_transact(store, &job, error);
+                             .context = &came };
+    enum ch_status status = CH_OK;
+    do {
+        int64_t began_ms = moment_now();
+        // Alone at first: a report that is being stored either finds the build or is
+        // found by it. Whoever sent the file sends it again if not all are queued.
+        job.alone = came.after < 0;
+        status = store_transact(store, &job, error);
+        came.after = came.last;
+        int64_t rest_ms = moment_now() - began_ms; // for uploads
+        const struct timespec pause = { .tv_sec = rest_ms / 1000,
+                                        .tv_nsec = rest_ms % 1000 * 1000000L };
+        if (status == CH_OK && came.queued == STORE_BUILD_STEP)
+            nanosleep(&pause, NULL);
+    } while (status == CH_OK && came.queued == STORE_BUILD_STEP);
+    return status;
 }
 
 static void take_backlog(void *context, const struct sql_row *row)

@@ -439,7 +439,8 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
              " 0, 0, 0 FROM symbols WHERE build = ?3" JOB_AGAIN),
     [STORE_JOB_ADD_BUILD] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
                               " turn) SELECT report, 0, CAST(?2 AS bigint), 0, 0, 0"
-                              " FROM nameless WHERE build = ?1" JOB_AGAIN,
+                              " FROM nameless WHERE build = ?1 AND report > ?3"
+                              " ORDER BY report LIMIT ?4" JOB_AGAIN " RETURNING report",
                               NULL },
     [STORE_JOB_CLAIM] = { "UPDATE jobs SET until = ?1, tries = tries + 1 WHERE report"
                           " IN (SELECT report FROM jobs WHERE until <= ?2 ORDER BY"

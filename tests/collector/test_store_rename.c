@@ -367,6 +367,35 @@ static void what_is_queued_again_meanwhile_is_not_done(void **state)
     assert_int_equal(claim(fixture, 8, 60000).count, 1);
 }
 
+static void all_reports_of_a_build_are_queued_though_in_steps(void **state)
+{
+    enum { COUNT = STORE_BUILD_STEP + 5 };
+    struct fixture *fixture = *state;
+    struct store_backlog backlog;
+    char error[STORE_ERROR_SIZE];
+    struct entry *entries = calloc(COUNT, sizeof(*entries));
+    struct store_upload *uploads = calloc(COUNT, sizeof(*uploads));
+    if (entries == NULL || uploads == NULL)
+        abort();
+    for (unsigned i = 0; i < COUNT; i++) {
+        entries[i] = make_entry(fixture, 1000 + i, "abababab", 0);
+        (void)snprintf(entries[i].nameless[0], ENTRY_BUILD_SIZE, "beef07");
+        entries[i].nameless_count = 1;
+        uploads[i] = (struct store_upload){ .entry = &entries[i],
+                                            .body = "body",
+                                            .body_size = 4 };
+    }
+    enum ch_status status = store_add(fixture->store, uploads, COUNT, error);
+    free(entries);
+    free(uploads);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(store_backlog_of(fixture->store, &backlog), CH_OK);
+    int64_t before = backlog.waiting;
+    assert_int_equal(symbols_came(fixture, "beef07"), CH_OK);
+    assert_int_equal(store_backlog_of(fixture->store, &backlog), CH_OK);
+    assert_int_equal(backlog.waiting - before, COUNT);
+}
+
 static void a_report_of_a_build_whose_debug_file_is_known_is_queued(void **state)
 {
     struct fixture *fixture = *state;
@@ -504,6 +533,7 @@ int main(void)
         OLD_TEST(a_resolved_group_is_back_when_a_newer_release_joins_it),
         OLD_TEST(a_claim_is_given_to_one_and_ends_with_its_lease),
         OLD_TEST(what_is_queued_again_meanwhile_is_not_done),
+        OLD_TEST(all_reports_of_a_build_are_queued_though_in_steps),
         OLD_TEST(a_report_of_a_build_whose_debug_file_is_known_is_queued),
         OLD_TEST(places_are_kept_unless_another_debug_file_came_since),
         OLD_TEST(the_places_of_a_build_go_with_its_last_report),
