@@ -143,9 +143,12 @@ static void append_duration(int64_t ms, struct text *out)
         text_appendf(out, "%" PRId64 ".%03" PRId64 " s", ms / 1000, ms % 1000);
     else if (ms < 3600000)
         text_appendf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000, ms / 1000 % 60);
-    else
+    else if (ms < 86400000)
         text_appendf(out, "%" PRId64 " h %" PRId64 " min", ms / 3600000,
                      ms / 60000 % 60);
+    else
+        text_appendf(out, "%" PRId64 " d %" PRId64 " h", ms / 86400000,
+                     ms / 3600000 % 24);
 }
 
 static void write_text_field(const struct pen *pen, const char *label,

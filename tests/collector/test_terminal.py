@@ -10,6 +10,7 @@ import sys
 import unittest
 
 import monday_reports
+import sample_reports
 from monday_reports import fingerprint_of, function_of
 from running import Collector
 
@@ -55,6 +56,17 @@ class Terminal(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(function_of(0), done.stdout)
             self.assertIn(newest, done.stdout)
+
+    def test_how_long_a_program_ran_is_said_in_days_hours_or_minutes(self):
+        for number, uptime_ms, words in ((9001, 5025000, "1 h 23 min"),
+                                         (9002, 86399999, "23 h 59 min"),
+                                         (9003, 211920000, "2 d 10 h")):
+            report = sample_reports.null_write(number)
+            report["process"]["uptime_ms"] = uptime_ms
+            self.assertEqual(self.collector.post(report)[0], 201)
+            done = crashhook("show", f"{self.collector.url}/reports/{report['id']}",
+                             **self.about)
+            self.assertIn("ran for " + words + "\n", done.stdout)
 
     def test_what_cannot_be_read_is_one_line(self):
         for arguments, words, variables in (
