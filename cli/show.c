@@ -54,7 +54,7 @@ static bool is_being_worked_on(const struct session *session, const char *id)
 // after each look at its lock, because the one that was read may have been replaced.
 static void await_names(struct session *session, json_t **report)
 {
-    enum { TURNS = 100, TURN_US = 50000 };
+    enum { TURNS = 600, TURN_US = 50000 };
     char id[REPORT_ID_SIZE];
     const char *said = json_string_value(json_object_get(*report, "id"));
     if (session->spool.folder_fd < 0 || said == NULL || !report_id_ok(said))
