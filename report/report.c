@@ -63,11 +63,11 @@ find_shape(const struct report_shape_member *members,
 {
     const struct report_shape_member *row;
     for (row = from; row->key != NULL; row++) {
-        if (strcmp(row->key, key) == 0)
+        if (row->key[0] == key[0] && strcmp(row->key, key) == 0)
             return row;
     }
     for (row = members; row != from; row++) {
-        if (strcmp(row->key, key) == 0)
+        if (row->key[0] == key[0] && strcmp(row->key, key) == 0)
             return row;
     }
     return NULL;
