@@ -96,9 +96,10 @@ def medians(runs, key):
     return statistics.median(run[key] for run in runs)
 
 
-def agent_peak_mb(build, folder, command, spool, alone):
-    """The agent's peak memory in MB. Alone: a copy of it without the programs beside
-    it, so that it ends where it would go on as `crashhook finish`."""
+def agent_used(build, folder, command, spool, alone):
+    """The agent's peak memory in MB and its processor time in ms. Alone: a copy of it
+    without the programs beside it, so that it ends where it would go on as
+    `crashhook finish`."""
     agent = os.path.join(build, "libexec", "crashhook", "crashhook-agent")
     if alone:
         agent = shutil.copy(agent, os.path.join(folder, "crashhook-agent"))
@@ -110,7 +111,8 @@ def agent_peak_mb(build, folder, command, spool, alone):
     os.chmod(wrapper, 0o755)
     run_once(build, command, spool, CRASHHOOK_AGENT=wrapper)
     with open(peak, encoding="ascii") as file:
-        return int(file.read()) / 1024
+        peak_kb, took_us = map(int, file.read().split())
+    return peak_kb / 1024, took_us / 1000
 
 
 def one_turn(build, command, spool, reporters):
@@ -139,8 +141,8 @@ def measure(build, folder, command, runs, reporters, now):
         "done": medians(ours, "done_us") / 1000,
         "report": medians(ours, "report_bytes") / 1000,
         "started": medians(ours, "started_ms"),
-        "held_mb": agent_peak_mb(build, folder, command, spool, True),
-        "free_mb": agent_peak_mb(build, folder, command, spool, False),
+        "held_mb": agent_used(build, folder, command, spool, True)[0],
+        "free_mb": agent_used(build, folder, command, spool, False)[0],
     }
 
 

@@ -2,9 +2,10 @@
 #
 # growth.py BUILD [RUNS] [SVG]: how cost grows with threads, depth, images, the size of a
 # report and the size of a spool. Each is measured at sizes that are a few times apart, at
-# the large ones with fewer runs; the least of the runs counts, because what disturbs only
-# adds. Prints a table with the exponent of the growth between the largest sizes, which
-# must be that of n log n at most, and draws all of it (docs/growth.svg).
+# the large ones with fewer runs, as processor time: of the agent while it holds the
+# process, or of a command. The least of the runs counts, because what disturbs only adds.
+# Prints a table with the exponent of the growth between the largest sizes, which must be
+# that of n log n at most, and draws all of it (docs/growth.svg).
 
 import json
 import math
@@ -14,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 
 import crash
@@ -39,47 +39,48 @@ def copies_of_a_library(folder, count):
     return paths
 
 
-def one_crash(build, folder, command, **variables):
-    """How long one crash held its program, in ms, and the size of its raw report in KB."""
-    spool = os.path.join(folder, "spool")
-    crash.empty(spool)
-    run = crash.run_once(build, command, spool, CRASHHOOK_SYMBOLIZE="off", **variables)
-    if run["raw_us"] < 0:
-        sys.exit(f"growth.py: {' '.join(command[:4])}: no report")
-    return run["gone_us"] / 1000, run["report_bytes"] / 1000
+def one_crash(build, folder, command):
+    """The agent's processor time in ms until the process may die."""
+    return crash.agent_used(build, folder, command, os.path.join(folder, "spool"), True)[1]
 
 
-def crashes(build, folder, commands, runs, **variables):
-    """(size, ms without us, ms with us, KB) of the command of each size."""
-    found = []
-    for size, command in commands:
-        turns = runs if size < commands[-1][0] / SPAN else max(1, runs // 3)
-        none = min(crash.run_once(build, command, "-")["gone_us"] for _ in range(turns))
-        ours = [one_crash(build, folder, command, **variables) for _ in range(turns)]
-        found.append((size, none / 1000, min(ms for ms, _ in ours), ours[0][1]))
-    return found
+def crashes(build, folder, commands, runs):
+    """(size, ms) of the command of each size."""
+    return [(size, min(one_crash(build, folder, command) for _ in range(
+        runs if size < commands[-1][0] / SPAN else max(1, runs // 3))))
+        for size, command in commands]
 
 
 def took_ms(command, environment):
-    began = time.perf_counter()
+    """Processor time of a command."""
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+    before = used()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-    return (time.perf_counter() - began) * 1000
+    return (used() - before) * 1000
+
+
+def made_report(build, folder, threads):
+    """The path of a report of so many threads."""
+    spool = os.path.join(folder, "spool")
+    target = os.path.join(build, "bench", "crash_target")
+    one_crash(build, folder, [target, str(threads), "-30", "0"])
+    name = [name for name in os.listdir(spool) if name.endswith(".json")][0]
+    return os.path.join(spool, name)
 
 
 def listings(build, folder, runs):
     """(reports in a spool, ms that `crashhook list` takes)."""
-    spool = os.path.join(folder, "spool")
-    target = os.path.join(build, "bench", "crash_target")
-    one_crash(build, folder, [target, "1", "20", "0"])
-    name = [name for name in os.listdir(spool) if name.endswith(".json")][0]
-    with open(os.path.join(spool, name), encoding="utf-8") as file:
-        text, id_ = file.read(), name[: -len(".json")]
-    environment = crash.environment(build, "-", CRASHHOOK_SPOOL=spool)
+    path = made_report(build, folder, 1)
+    with open(path, encoding="utf-8") as file:
+        text, id_ = file.read(), os.path.basename(path)[: -len(".json")]
+    environment = crash.environment(build, "-", CRASHHOOK_SPOOL=os.path.dirname(path))
     there, found = 1, []
     for count in REPORTS:
         for _ in range(count - there):
             other = id_[:19] + str(uuid.uuid4())[19:]
-            with open(os.path.join(spool, other + ".json"), "w", encoding="utf-8") as file:
+            with open(path.replace(id_, other), "w", encoding="utf-8") as file:
                 file.write(text.replace(id_, other))
         there = count
         found.append((count, min(took_ms([os.path.join(build, "bin", "crashhook"), "list"],
@@ -88,18 +89,14 @@ def listings(build, folder, runs):
 
 
 def showings(build, folder, runs):
-    """(KB of a report, ms that `crashhook show` takes): reports of more and more frames
-    that differ."""
-    spool = os.path.join(folder, "spool")
-    target = os.path.join(build, "bench", "crash_target")
+    """(KB of a report, ms that `crashhook show` takes)."""
     found = []
     for threads in (1, 10, 100, 1000):
-        _, size = one_crash(build, folder, [target, str(threads), "-30", "0"])
-        name = [name for name in os.listdir(spool) if name.endswith(".json")][0]
-        command = [os.path.join(build, "bin", "crashhook"), "show", "--threads", "all",
-                   os.path.join(spool, name)]
-        found.append((size, min(took_ms(command, crash.environment(build, "-"))
-                                for _ in range(runs))))
+        path = made_report(build, folder, threads)
+        command = [os.path.join(build, "bin", "crashhook"), "show", "--threads", "all", path]
+        found.append((os.path.getsize(path) / 1000,
+                      min(took_ms(command, crash.environment(build, "-"))
+                          for _ in range(runs))))
     return found
 
 
@@ -115,23 +112,23 @@ def bound(points):
     return math.log(x1 * math.log(x1) / (x0 * math.log(x0))) / math.log(x1 / x0)
 
 
-# A panel is one axis: what grows, the unit of y, and its lines, name to points.
+# A panel is one axis: what grows, and its lines, name to points.
 def panels(build, folder, runs):
     made = os.path.join(build, "bench", "generated")
     target = os.path.join(build, "bench", "crash_target")
-    threads = crashes(build, folder, [(n, [target, str(n), "30", "0"]) for n in THREADS],
-                      runs)
-    depth = crashes(build, folder, [(n, [target, "1", str(n), "0"]) for n in DEPTHS], runs)
-    mixed = crashes(build, folder, [(n, [target, "1", str(-n), "0"]) for n in DEPTHS], runs)
+
+    def agent(commands):
+        return crashes(build, folder, commands, runs)
+
     paths = copies_of_a_library(made, IMAGES[-1])
-    images = crashes(build, folder,
-                     [(n + 5, [target, "1", "20", "0", *paths[:n]]) for n in IMAGES], runs)
-    yield "threads, 30 deep each", {"gone": [p[::2] for p in threads],
-                                    "without us": [p[:2] for p in threads]}
-    yield "depth", {"one function": [p[::2] for p in depth],
-                    "eight functions": [p[::2] for p in mixed],
-                    "without us": [p[:2] for p in depth]}
-    yield "images", {"gone": [p[::2] for p in images], "without us": [p[:2] for p in images]}
+    yield "threads, 30 deep each", {
+        "one function": agent([(n, [target, str(n), "30", "0"]) for n in THREADS]),
+        "eight functions": agent([(n, [target, str(n), "-30", "0"]) for n in THREADS])}
+    yield "depth", {
+        "one function": agent([(n, [target, "1", str(n), "0"]) for n in DEPTHS]),
+        "eight functions": agent([(n, [target, "1", str(-n), "0"]) for n in DEPTHS])}
+    yield "images", {
+        "agent": agent([(n + 5, [target, "1", "20", "0", *paths[:n]]) for n in IMAGES])}
     yield "KB of a report", {"crashhook show": showings(build, folder, runs)}
     yield "reports in the spool", {"crashhook list": listings(build, folder, runs)}
 
@@ -180,7 +177,8 @@ def draw_panel(what, lines):
 def draw(found, path):
     rows = (len(found) + 1) // 2
     width, height = 2 * (WIDTH + LEFT + 40), rows * (HEIGHT + TOP + 50)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+    parts = ["<!-- SPDX-License-Identifier: Apache-2.0 -->",
+             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
              f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
              "<title>How cost grows</title>",
              f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
@@ -203,9 +201,8 @@ def main(build, runs, path):
             sizes = ", ".join(f"{x:,.0f}: {y:,.2f}" for x, y in points)
             print(f"| {what}, {name} | {sizes} | {exponent(points):.2f} | "
                   f"{bound(points):.2f} |", flush=True)
-            if name != "without us":
-                figures.record("growth", f"{what}, {name}", exponent(points), "",
-                               ("<=", bound(points) + 0.1))
+            figures.record("growth", f"{what}, {name}", exponent(points), "",
+                           ("<=", bound(points) + 0.1))
     draw(found, path)
     with open(os.path.join(build, "bench", "growth.json"), "w", encoding="utf-8") as file:
         json.dump(found, file, indent=1)
