@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 enum {
     SECTIONS_MAX = 32,
     ALIGNMENT = 16,
-    WORKERS = 2,
     PIECE_BYTES = 128 << 10, // read or written at a time
 };
 
@@ -251,19 +251,30 @@ static void *write_plain_sections(void *context)
     return NULL;
 }
 
+// start_plain_worker starts a thread that writes sections too. A program that looks up
+// names of its own must not find its signals in that thread. False: there is none.
+static bool start_plain_worker(struct plain *plain, pthread_t *out)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    bool started = pthread_create(out, NULL, write_plain_sections, plain) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
 // plain_write_sections writes all sections: for a large file in two threads, as one
 // section has more than half of it and is written first.
 static enum ch_status plain_write_sections(struct plain *plain)
 {
-    pthread_t others[WORKERS - 1];
-    size_t started = 0;
-    if (plain->size >= PLAIN_DEBUG_LARGE)
-        while (started < WORKERS - 1 &&
-               pthread_create(&others[started], NULL, write_plain_sections, plain) == 0)
-            started++;
+    pthread_t other;
+    bool started =
+        plain->size >= PLAIN_DEBUG_LARGE && start_plain_worker(plain, &other);
     (void)write_plain_sections(plain);
-    while (started > 0)
-        (void)pthread_join(others[--started], NULL);
+    if (started)
+        (void)pthread_join(other, NULL);
     return (enum ch_status)atomic_load(&plain->status);
 }
 
