@@ -379,6 +379,20 @@ static void one_process_at_a_time_writes_a_cache(void **state)
     assert_true(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
 }
 
+static void a_cache_is_awaited_only_while_a_process_may_be_writing_it(void **state)
+{
+    (void)state;
+    const struct build_id id = { .bytes = { 4, 3, 2, 1 }, .size = 4 };
+    assert_false(symbol_cache_folder_await(fixture.folder, &id, SYMBOL_CACHE_OF_DEBUG,
+                                           INT64_MAX));
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_DEBUG));
+    assert_false(
+        symbol_cache_folder_await(fixture.folder, &id, SYMBOL_CACHE_OF_DEBUG, 10));
+    symbol_cache_folder_release(fixture.folder, &id, SYMBOL_CACHE_OF_DEBUG);
+    assert_false(symbol_cache_folder_await(fixture.folder, &id, SYMBOL_CACHE_OF_DEBUG,
+                                           INT64_MAX));
+}
+
 static void cache_forgotten_while_it_was_written_does_not_appear(void **state)
 {
     (void)state;
@@ -460,6 +474,7 @@ int main(void)
         cmocka_unit_test(folder_that_others_can_write_is_not_used),
         cmocka_unit_test(cache_that_others_can_write_is_not_used),
         cmocka_unit_test(one_process_at_a_time_writes_a_cache),
+        cmocka_unit_test(a_cache_is_awaited_only_while_a_process_may_be_writing_it),
         cmocka_unit_test(cache_forgotten_while_it_was_written_does_not_appear),
         cmocka_unit_test(folder_lacks_what_is_neither_there_nor_claimed),
         cmocka_unit_test(image_without_debug_information_can_be_claimed_again),
