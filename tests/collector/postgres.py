@@ -147,6 +147,16 @@ class Standby(Postgres):
             time.sleep(0.05)
         return self
 
+    def follow(self):
+        """Waits until what the primary has by now is seen here: a commit waits until it
+        has arrived, and not until it is replayed."""
+        there = self.primary.ask("SELECT pg_current_wal_lsn()")
+        limit = time.monotonic() + PATIENCE_S
+        while self.ask(f"SELECT pg_last_wal_replay_lsn() >= '{there}'") != "t":
+            if time.monotonic() > limit:
+                raise RuntimeError("the standby does not replay")
+            time.sleep(0.05)
+
     def promote(self):
         self.run("pg_ctl", "promote", "-w", "-D", self.folder + "/data")
 

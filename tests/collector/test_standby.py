@@ -63,6 +63,7 @@ class Promoted(unittest.TestCase):
                         collector:
                     first = sample_reports.raw(30000)
                     self.assertEqual(collector.post(first)[0], 201)
+                    standby.follow()
                     with Collector(BINARY, store=standby.address("made1"),
                                    extra=["--read-only", "yes"]) as reader:
                         self.check_reader(reader, first["id"])
