@@ -13,6 +13,7 @@
 // function may end the process on another thread than the one that faulted.
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "agent/live/stop_registers.h"
@@ -221,4 +222,22 @@ const struct trace_caught *trace_caught_open(struct trace *trace,
     if (found != NULL)
         follow_moved_stack(found, thread);
     return found;
+}
+
+bool trace_is_sending(const struct stopped_thread *thread)
+{
+    static const long calls[] = { SYS_kill,
+                                  SYS_tkill,
+                                  SYS_tgkill,
+                                  SYS_rt_sigqueueinfo,
+                                  SYS_rt_tgsigqueueinfo,
+                                  SYS_pidfd_send_signal };
+    static const long narrow_calls[] = { 37, 238, 270 }; // the first three of i386
+    const long *list = thread->narrow ? narrow_calls : calls;
+    size_t count = thread->narrow ? 3 : sizeof(calls) / sizeof(calls[0]);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i] == thread->call)
+            return true;
+    }
+    return false;
 }

@@ -187,14 +187,27 @@ static enum trace_next report_in_child(struct trace *trace, struct trace_hold *h
     return TRACE_GO_ON;
 }
 
-enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *crash)
+// is_killed_by_own is whether a handler that runs in one of the stopped threads has
+// sent the SIGKILL. Its threads come out in any order, so the first may be another.
+static bool is_killed_by_own(struct trace *trace, const struct stop *stop)
 {
+    for (size_t i = 0; i < stop->count; i++) {
+        const struct stopped_thread *thread = &stop->threads[i];
+        if (thread->state == STOP_STOPPED && trace_is_sending(thread) &&
+            trace_caught_open(trace, thread) != NULL)
+            return true;
+    }
+    return false;
+}
+
+enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *given)
+{
+    struct trace_crash own = *given;
+    const struct trace_crash *crash = &own;
     struct stopped_thread crashed = { .tid = crash->tid };
     struct trace_hold hold = {
         .tid = crash->tid, .signal = crash->signal, .held = true, .dies = crash->dies
     };
-    if (crash->killed)
-        hold.until_ms = clock_now_ms(CLOCK_MONOTONIC) + TRACE_KILLED_HELD_MS;
     if (!array_reserve(&trace->holds, &trace->hold_capacity, trace->hold_count,
                        sizeof(trace->holds[0])) ||
         !stop_registers_read(&crashed)) {
@@ -204,6 +217,10 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     // This fails where the process has no other thread to stop.
     (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
     trace_hear_of_stops(trace->root_ended);
+    // What the handler was called for is the crash then.
+    own.killed = own.killed && !is_killed_by_own(trace, &hold.stop);
+    if (crash->killed)
+        hold.until_ms = clock_now_ms(CLOCK_MONOTONIC) + TRACE_KILLED_HELD_MS;
     const struct trace_caught *first =
         crash->killed ? NULL : find_first_caught(trace, crash, &crashed, &hold.stop);
     if (first == NULL && crash->only_first) {

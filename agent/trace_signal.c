@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 
 #include "agent/images/read_file.h"
 #include "agent/live/stop_registers.h"
@@ -190,26 +189,6 @@ static bool is_killed_by_filter(const struct trace *trace,
            thread->call >= 0 && result_is_call;
 }
 
-// is_sending is whether the thread is in a call that sends signals. A process that
-// kills itself does not come back from there.
-static bool is_sending(const struct stopped_thread *thread)
-{
-    static const long calls[] = { SYS_kill,
-                                  SYS_tkill,
-                                  SYS_tgkill,
-                                  SYS_rt_sigqueueinfo,
-                                  SYS_rt_tgsigqueueinfo,
-                                  SYS_pidfd_send_signal };
-    static const long narrow_calls[] = { 37, 238, 270 }; // the first three of i386
-    const long *list = thread->narrow ? narrow_calls : calls;
-    size_t count = thread->narrow ? 3 : sizeof(calls) / sizeof(calls[0]);
-    for (size_t i = 0; i < count; i++) {
-        if (list[i] == thread->call)
-            return true;
-    }
-    return false;
-}
-
 // fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
 // SIGKILL that its own handler has sent, which is seen here alone, or an exit from a
 // handler with a non-zero status.
@@ -225,7 +204,7 @@ static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
         out->info.si_call_addr = (void *)(uintptr_t)pc;
         return true;
     }
-    bool killed = (status & 0x7f) == SIGKILL && is_sending(thread);
+    bool killed = (status & 0x7f) == SIGKILL && trace_is_sending(thread);
     if (killed || ((status & 0x7f) == 0 && status >> 8 != 0))
         caught = trace_caught_open(trace, thread);
     if (caught == NULL)

@@ -114,6 +114,10 @@ bool trace_is_job_stop(int signal);
 // trace_signal_stop handles tid being about to receive signal.
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal);
 
+// trace_is_sending is whether the thread is in a call that sends signals. A process
+// that kills itself does not come back from there.
+bool trace_is_sending(const struct stopped_thread *thread);
+
 // trace_exit_stop handles tid being about to exit.
 enum trace_next trace_exit_stop(struct trace *trace, pid_t tid);
 
@@ -128,6 +132,10 @@ void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info);
 // the stack since, so have the registers.
 const struct trace_caught *trace_caught_open(struct trace *trace,
                                              const struct stopped_thread *thread);
+
+// trace_is_sending is whether the thread is in a call that sends signals. A process
+// that kills itself does not come back from there.
+bool trace_is_sending(const struct stopped_thread *thread);
 
 // trace_death_begin begins to look at what the program uses; trace_death_look looks, if
 // it is time.
@@ -153,7 +161,7 @@ void trace_fill_request(struct agent_request *out, pid_t process,
 
 // trace_hold_begin holds the process of a crash and starts its reporter. Where that
 // fails, the thread is resumed at once.
-enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *crash);
+enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *given);
 
 // trace_hold_of_reporter is the hold whose report pid makes, or NULL.
 struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid);
