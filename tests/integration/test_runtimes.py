@@ -104,6 +104,8 @@ ROWS += [Row(f"own handler, ends by {end}", [HANDLERS, "sigaction", end], says=[
              ways=TRACE) for end in ("raw-kill", "alarm")]
 ROWS += [Row(f"own handler in a thread, ends by {end}", [HANDLERS, "sigaction", end, "thread"],
              says=["own handler"]) for end in ("kill-int", "kill-kill", "exit")]
+ROWS += [Row("own handler in one of many threads, ends by kill-kill",
+             [HANDLERS, "sigaction", "kill-kill", "threads"], says=["own handler"])]
 ROWS += [Row("own handler that blocks signals, ends by raise-term",
              [HANDLERS, "siginfo", "raise-term"], says=["own handler"])]
 ROWS += [

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// own_handlers SET END [thread]: a program with a handler of its own for SIGSEGV, put
-// in place by SET; a null write, in a second thread if asked, brings it, and it ends
-// the program by END.
+// own_handlers SET END [thread|threads]: a program with a handler of its own for
+// SIGSEGV, put in place by SET; a null write, in a second thread if asked, beside eight
+// that sleep, brings it, and it ends the program by END.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -251,6 +251,13 @@ static void *run_bug(void *nothing)
     return nothing;
 }
 
+static void *sleep_on(void *nothing)
+{
+    for (;;)
+        pause();
+    return nothing;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
@@ -260,6 +267,8 @@ int main(int argc, char **argv)
     set(argv[1]);
     if (before.sa_handler != SIG_DFL || before_simple != SIG_DFL)
         say("there was a handler before\n");
+    for (int i = 0; argc == 4 && strcmp(argv[3], "threads") == 0 && i < 8; i++)
+        (void)pthread_create(&thread, NULL, sleep_on, NULL);
     if (argc == 4 && pthread_create(&thread, NULL, run_bug, NULL) == 0)
         pthread_join(thread, NULL);
     bug((int *)24);
