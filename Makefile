@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-adoption system install clean \
+.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-adoption applications system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -102,6 +102,11 @@ check-packages: packages
 check-adoption: deps
 	packaging/install-packages packaging/more-packages.txt
 	tests/check-adoption
+
+# Six applications of Debian's sources, adopted by the documents' words: a table.
+applications: everything
+	packaging/install-packages packaging/more-packages.txt
+	tests/check-applications
 
 # The packages in a machine of qemu's: cgroup version 2, Yama, AppArmor, systemd.
 system: packages
