@@ -288,7 +288,7 @@ class Large(unittest.TestCase):
         return thread["backtrace"]["frames"][0]
 
     def await_names(self, collector, reports):
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + PATIENCE_S
         waiting = [report["id"] for report in reports]
         while waiting:
             _, report = collector.json("GET", "/api/v1/reports/" + waiting[-1])
