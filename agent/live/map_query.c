@@ -78,7 +78,7 @@ static struct target_mapping mapping_of(const struct procmap_query *asked)
 static bool has_same_path(const struct target_mapping *before,
                           const struct target_mapping *mapping)
 {
-    return before != NULL && mapping->inode != 0 && mapping->start == before->end &&
+    return mapping->inode != 0 && mapping->start == before->end &&
            mapping->inode == before->inode && mapping->device == before->device;
 }
 
@@ -120,7 +120,7 @@ static enum ch_status query_next(struct map_query *query)
     if (!query_at(query, query->next, named))
         return errno == ENOENT ? CH_END : CH_ERR_UNSUPPORTED;
     struct target_mapping mapping = mapping_of(&query->asked);
-    bool same = has_same_path(before, &mapping);
+    bool same = before != NULL && has_same_path(before, &mapping);
     if (mapping.end <= mapping.start || mapping.end <= query->next ||
         to->mapping_count == MAPPINGS_MAX)
         return CH_ERR_UNSUPPORTED;

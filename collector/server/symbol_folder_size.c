@@ -86,7 +86,9 @@ void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_l
             add_cached(&files, entry);
     }
     (void)fts_close(walk);
-    if (files.size > size && files.files != NULL)
+    if (files.files == NULL)
+        return;
+    if (files.size > size)
         qsort(files.files, files.count, sizeof(*files.files), by_use);
     for (size_t i = 0; i < files.count && files.size > size; i++) {
         if (!may_leave(context, files.files[i].kind, files.files[i].id))

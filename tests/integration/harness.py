@@ -176,7 +176,7 @@ class Scene:
         return [expanded(read_when_done(path)) for path in self.report_paths()]
 
     def page(self, path):
-        """What a collector of the scene's own shows of the report at path."""
+        """All that a collector of the scene's own shows of the report at path."""
         collector = subprocess.Popen(
             [COLLECTOR, "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.folder}/store.db"],
             stderr=subprocess.PIPE, text=True)
@@ -185,7 +185,7 @@ class Scene:
             done = self.command("upload", "--url", url)
             assert done.returncode == 0, done.stderr
             name = os.path.basename(path)[:-5]
-            with urllib.request.urlopen(f"{url}/reports/{name}", timeout=60) as answer:
+            with urllib.request.urlopen(f"{url}/reports/{name}?all=yes", timeout=60) as answer:
                 return answer.read().decode()
         finally:
             collector.kill()
