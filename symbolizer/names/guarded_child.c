@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -111,6 +113,7 @@ json_t *guarded_child_read(const struct text *answer)
 static _Noreturn void guarded_run_child(guarded_child_fn *work, void *context,
                                         int64_t deadline_ms, int to_parent)
 {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read its result
     guarded_child_enter((deadline_ms - guarded_child_now_ms()) / 1000 + 1);
     _exit((int)work(context, to_parent));
 }

@@ -24,8 +24,9 @@ struct guarded_child {
     int from; // its result
 };
 
-// guarded_child_start starts work in a child, and guarded_child_finish, which must be
-// called for it, takes its result. They are the halves of guarded_child_run.
+// guarded_child_start starts work in a child, which ends with the calling thread, and
+// guarded_child_finish, which must be called for it, takes its result. They are the
+// halves of guarded_child_run.
 CH_CHECKED enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
                                               int64_t deadline_ms,
                                               struct guarded_child *out);

@@ -3,12 +3,16 @@
 #include "symbolizer/symbolizer.h"
 
 #include <elfutils/libdw.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/folder.h"
 #include "support/test.h"
+#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/names/symbol_cache.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/own_report.h"
@@ -223,6 +227,40 @@ static void a_page_of_a_cache_that_cannot_be_read_is_left_to_the_child(void **st
     assert_true(after.sa_handler == before.sa_handler);
 }
 
+static enum ch_status stand_still(void *context, int to_parent)
+{
+    (void)context;
+    (void)!write(to_parent, "", 1);
+    (void)sleep(60);
+    return CH_OK;
+}
+
+// start_and_end starts a child that stands still, and ends once that does.
+static _Noreturn void start_and_end(void)
+{
+    struct guarded_child child;
+    char byte;
+    if (guarded_child_start(stand_still, NULL, guarded_child_now_ms() + 60000,
+                            &child) == CH_OK)
+        (void)!read(child.from, &byte, 1);
+    _exit(0);
+}
+
+static void a_child_ends_with_the_process_that_it_works_for(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        start_and_end();
+    (void)close(ends[1]); // the two processes have it
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    struct pollfd end = { .fd = ends[0], .events = POLLIN };
+    assert_int_equal(poll(&end, 1, 30000), 1);
+    (void)close(ends[0]);
+}
+
 int main(void)
 {
     pthread_atfork(count_fork, NULL, NULL);
@@ -235,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_file_that_crashes_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_hangs_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_eats_memory_costs_its_own_names_alone),
+        cmocka_unit_test(a_child_ends_with_the_process_that_it_works_for),
         cmocka_unit_test(a_report_that_cannot_be_symbolized_stays_as_it_was),
     };
     return cmocka_run_group_tests_name("symbolizer/symbolizer_report_guarded", tests,
