@@ -52,8 +52,9 @@ static void answer_sentence(struct http_request *request, unsigned status,
     free(dumped);
 }
 
-static void answer_words(struct http_request *request, unsigned status,
-                         const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void
+answer_words(struct http_request *request, unsigned status, const char *format,
+             va_list arguments)
 {
     char sentence[600];
     vsnprintf(sentence, sizeof(sentence), format, arguments);
