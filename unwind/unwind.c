@@ -32,7 +32,7 @@ struct unwind_space {
     struct rule_cache *rules;
     struct libunwind_images *libunwind_images; // created when first used
     struct libunwind_walk *libunwind;
-    struct known_steps known_steps;
+    struct known_steps *known_steps; // NULL: no step is repeated
     uint64_t known_code[CODE_PLACES];
 };
 
@@ -75,7 +75,11 @@ enum ch_status unwind_space_create(const struct unwind_arch *arch,
         unwind_space_destroy(space);
         return status;
     }
-    known_steps_init(&space->known_steps, arch, memory);
+    // The table is large, and of use only where the stack is read through a window.
+    if (memory->window != NULL)
+        space->known_steps = calloc(1, sizeof(*space->known_steps));
+    if (space->known_steps != NULL)
+        known_steps_init(space->known_steps, arch, memory);
     *out = space;
     return CH_OK;
 }
@@ -87,6 +91,7 @@ void unwind_space_destroy(struct unwind_space *space)
     libunwind_walk_destroy(space->libunwind);
     libunwind_images_destroy(space->libunwind_images);
     rule_cache_destroy(space->rules);
+    free(space->known_steps);
     free(space);
 }
 
@@ -444,15 +449,15 @@ static void keep_step(struct walk *w, uint64_t pc, bool had_rule)
     struct unwind_space *space = w->space;
     bool asks_runtime =
         space->leave != NULL && image_search(space->images, space->count, pc) == NULL;
-    if (w->row != NULL && !had_rule && !asks_runtime)
-        known_steps_add(&space->known_steps, w->how, pc, w->row, w->frame.trust);
+    if (space->known_steps != NULL && w->row != NULL && !had_rule && !asks_runtime)
+        known_steps_add(space->known_steps, w->how, pc, w->row, w->frame.trust);
 }
 
 // repeat_step moves to the caller by a step that was kept.
 static bool repeat_step(struct walk *w)
 {
-    if (w->frame.kind != UNWIND_KIND_RA ||
-        !known_steps_repeat(&w->space->known_steps, w->how, &w->state, &w->frame.trust))
+    if (w->space->known_steps == NULL || w->frame.kind != UNWIND_KIND_RA ||
+        !known_steps_repeat(w->space->known_steps, w->how, &w->state, &w->frame.trust))
         return false;
     w->lost = w->lost || w->frame.trust != UNWIND_TRUST_CFI;
     return true;
