@@ -420,9 +420,8 @@ bool store_query_counts(const struct store_filter *filter)
     return count_conditions(filter, &negated) != 0;
 }
 
-// counted_term is the filter's only term on reports if the count of one facet is the
-// number of its reports, or of one of several facets that a part may match; or NULL.
-static const struct store_term *counted_term(const struct store_filter *filter)
+// lone_term is the filter's only term on reports, if that is not negated; or NULL.
+static const struct store_term *lone_term(const struct store_filter *filter)
 {
     bool negated = false;
     if (count_conditions(filter, &negated) != 1 || negated)
@@ -430,8 +429,17 @@ static const struct store_term *counted_term(const struct store_filter *filter)
     size_t i = 0;
     while (!is_of_reports(&filter->terms[i]))
         i++;
-    const struct store_term *term = &filter->terms[i];
-    return term->key != STORE_KEY_WORD && term->key < STORE_KEY_SINCE ? term : NULL;
+    return &filter->terms[i];
+}
+
+// counted_term is the lone term if the count of one facet is the number of its reports,
+// or of one of several facets that a part may match; or NULL.
+static const struct store_term *counted_term(const struct store_filter *filter)
+{
+    const struct store_term *term = lone_term(filter);
+    return term != NULL && term->key != STORE_KEY_WORD && term->key < STORE_KEY_SINCE
+               ? term
+               : NULL;
 }
 
 static void add_facet_value(struct store_query *query, const char *what,
@@ -453,17 +461,11 @@ static void add_reports_count(struct store_query *query,
     store_query_add(query, ")");
 }
 
-// lone_since is the filter's only term on reports if that is a time since which; or
-// NULL.
+// lone_since is the lone term if that is a time since which; or NULL.
 static const struct store_term *lone_since(const struct store_filter *filter)
 {
-    bool negated = false;
-    if (count_conditions(filter, &negated) != 1 || negated)
-        return NULL;
-    size_t i = 0;
-    while (!is_of_reports(&filter->terms[i]))
-        i++;
-    return filter->terms[i].key == STORE_KEY_SINCE ? &filter->terms[i] : NULL;
+    const struct store_term *term = lone_term(filter);
+    return term != NULL && term->key == STORE_KEY_SINCE ? term : NULL;
 }
 
 // add_count_since counts reports since a time: by the sums of whole days, and one by
