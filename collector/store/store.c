@@ -52,16 +52,22 @@ static enum ch_status lock_file(struct store *store, const char *path,
     return CH_ERR_IO;
 }
 
-// open_reader opens what stands in for the writer of a store that is only read.
-static enum ch_status open_reader(struct store *store, const char *name,
-                                  char reason[SQL_ERROR_SIZE])
+static enum ch_status open_to_read(struct store *store, const char *name,
+                                   char reason[SQL_ERROR_SIZE], struct sql **out)
 {
     struct sql_options options = { .name = name,
                                    .statements = store_statements,
                                    .reading = true,
                                    .query_limit_ms = STORE_QUERY_MS,
                                    .abandon = &store->given_up };
-    enum ch_status status = sql_open(&options, reason, &store->writer);
+    return sql_open(&options, reason, out);
+}
+
+// open_reader opens what stands in for the writer of a store that is only read.
+static enum ch_status open_reader(struct store *store, const char *name,
+                                  char reason[SQL_ERROR_SIZE])
+{
+    enum ch_status status = open_to_read(store, name, reason, &store->writer);
     return status == CH_OK ? store_schema_check(store->writer, reason) : status;
 }
 
@@ -90,14 +96,9 @@ static enum ch_status open_writer(struct store *store, const char *name,
 static enum ch_status open_readers(struct store *store, const char *name,
                                    char reason[SQL_ERROR_SIZE])
 {
-    struct sql_options options = { .name = name,
-                                   .statements = store_statements,
-                                   .reading = true,
-                                   .query_limit_ms = STORE_QUERY_MS,
-                                   .abandon = &store->given_up };
     while (store->idle_count < STORE_READERS) {
         enum ch_status status =
-            sql_open(&options, reason, &store->idle[store->idle_count]);
+            open_to_read(store, name, reason, &store->idle[store->idle_count]);
         if (status != CH_OK)
             return status;
         store->idle_count++;
