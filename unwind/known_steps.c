@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/known_steps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WORD = sizeof(uint64_t) };
 
-void known_steps_init(struct known_steps *steps, const struct unwind_arch *arch,
-                      const struct memory_reader *memory)
+struct known_steps *known_steps_create(const struct unwind_arch *arch,
+                                       const struct memory_reader *memory)
 {
     // A window of another byte order or word size would need more than loads.
     const bool big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-    bool usual = arch->link == UNWIND_NO_LINK && arch->word == WORD &&
-                 arch->stack_below == 0 && !memory->narrow &&
-                 memory->big_endian == big_endian_host;
-    steps->arch = arch;
-    steps->window = usual ? memory->window : NULL;
+    if (memory->window == NULL || memory->narrow ||
+        memory->big_endian != big_endian_host || arch->link != UNWIND_NO_LINK ||
+        arch->word != WORD || arch->stack_below != 0)
+        return NULL;
+    struct known_steps *steps = calloc(1, sizeof(*steps));
+    if (steps != NULL) {
+        steps->arch = arch;
+        steps->window = memory->window;
+    }
+    return steps;
 }
 
 // known_steps_at is the place of a return address.
@@ -70,8 +76,7 @@ void known_steps_add(struct known_steps *steps, enum setting_unwind how, uint64_
                                .known = tracks ? UINT64_C(1) << steps->arch->fp
                                                : ~UINT64_C(0) };
     // Where a row ends at the return address, the walk looks for a signal there.
-    if (steps->window != NULL && row->end != pc &&
-        known_step_make(steps->arch, row, &step))
+    if (row->end != pc && known_step_make(steps->arch, row, &step))
         steps->steps[known_steps_at(pc)] = step;
 }
 
@@ -90,8 +95,7 @@ bool known_steps_repeat(const struct known_steps *steps, enum setting_unwind how
     uint64_t *value = state->registers.value;
     uint64_t pc = value[arch->pc];
     const struct known_step *step = &steps->steps[known_steps_at(pc)];
-    if (window == NULL || step->pc != pc || step->how != how ||
-        !unwind_state_knows(state, step->cfa_reg))
+    if (step->pc != pc || step->how != how || !unwind_state_knows(state, step->cfa_reg))
         return false;
 
     uint64_t cfa = value[step->cfa_reg] + (uint64_t)step->cfa_offset;

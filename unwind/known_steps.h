@@ -41,13 +41,15 @@ struct known_step {
 
 struct known_steps {
     const struct unwind_arch *arch;
-    const struct memory_window *window; // NULL: no step can be repeated
+    const struct memory_window *window;
     struct known_step steps[KNOWN_STEPS];
 };
 
-// known_steps_init empties the table for walks over memory, which must outlive it.
-void known_steps_init(struct known_steps *steps, const struct unwind_arch *arch,
-                      const struct memory_reader *memory);
+// known_steps_create makes an empty table for walks over memory, which must outlive it;
+// free() ends it. NULL: no step can be repeated, because memory has no window or
+// another machine's words, or because there is no room.
+struct known_steps *known_steps_create(const struct unwind_arch *arch,
+                                       const struct memory_reader *memory);
 
 // known_steps_add keeps the step that row led to from the return address pc, unless it
 // depends on more than the stack.

@@ -75,11 +75,7 @@ enum ch_status unwind_space_create(const struct unwind_arch *arch,
         unwind_space_destroy(space);
         return status;
     }
-    // The table is large, and of use only where the stack is read through a window.
-    if (memory->window != NULL)
-        space->known_steps = calloc(1, sizeof(*space->known_steps));
-    if (space->known_steps != NULL)
-        known_steps_init(space->known_steps, arch, memory);
+    space->known_steps = known_steps_create(arch, memory);
     *out = space;
     return CH_OK;
 }
@@ -446,11 +442,8 @@ static bool skips_sframe(const struct walk *w)
 // no other method had rules for it.
 static void keep_step(struct walk *w, uint64_t pc, bool had_rule)
 {
-    struct unwind_space *space = w->space;
-    bool asks_runtime =
-        space->leave != NULL && image_search(space->images, space->count, pc) == NULL;
-    if (space->known_steps != NULL && w->row != NULL && !had_rule && !asks_runtime)
-        known_steps_add(space->known_steps, w->how, pc, w->row, w->frame.trust);
+    if (w->space->known_steps != NULL && w->row != NULL && !had_rule)
+        known_steps_add(w->space->known_steps, w->how, pc, w->row, w->frame.trust);
 }
 
 // repeat_step moves to the caller by a step that was kept.
@@ -468,16 +461,17 @@ static bool repeat_step(struct walk *w)
 static enum ch_status walk_to_caller(struct walk *w)
 {
     const uint64_t pc = pc_of(w);
-    const bool returned = w->frame.kind == UNWIND_KIND_RA;
+    const struct unwind_space *space = w->space;
+    const bool asks_runtime =
+        space->leave != NULL && image_search(space->images, space->count, pc) == NULL;
+    const bool keeps = w->frame.kind == UNWIND_KIND_RA && !asks_runtime;
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
-    if (w->first && !space_is_code(w->space, pc_of(w)) &&
+    if (w->first && !space_is_code(w->space, pc) &&
         unwind_try_step(w, step_by_call) == CH_OK)
         return CH_OK;
 
-    if (w->space->leave != NULL &&
-        image_search(w->space->images, w->space->count, pc_of(w)) == NULL &&
-        unwind_try_step(w, step_by_runtime) == CH_OK) {
+    if (asks_runtime && unwind_try_step(w, step_by_runtime) == CH_OK) {
         w->lost = true; // the registers other than three
         return CH_OK;
     }
@@ -501,7 +495,7 @@ static enum ch_status walk_to_caller(struct walk *w)
         // goes on.
         bool in_chain = way == step_by_frame_pointer;
         bool ends = status == CH_END && (!in_chain || (!had_rule && is_outermost(w)));
-        if (status == CH_OK && returned)
+        if (status == CH_OK && keeps)
             keep_step(w, pc, had_rule);
         if (status == CH_OK || ends)
             return status;

@@ -79,10 +79,15 @@ static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
     enum { CONTEXT_TO_REGISTERS = 40, MOV_SIZE = 7 };
     uint64_t saved[sizeof(order)];
 
-    if (!code_is(memory, pc, code, sizeof(code)) &&
-        !code_is(memory, pc - MOV_SIZE, code, sizeof(code)))
+    // Every frame is asked, and two bytes rule out nearly all of them.
+    uint8_t head[2];
+    if (memory_read(memory, pc, head, sizeof(head)) != CH_OK)
         return false;
-    if (!arch_read_words(memory, sp + CONTEXT_TO_REGISTERS, saved, sizeof(order)))
+    bool at_mov = memcmp(head, code, sizeof(head)) == 0;
+    if (!at_mov && memcmp(head, code + MOV_SIZE, sizeof(head)) != 0)
+        return false;
+    if (!code_is(memory, at_mov ? pc : pc - MOV_SIZE, code, sizeof(code)) ||
+        !arch_read_words(memory, sp + CONTEXT_TO_REGISTERS, saved, sizeof(order)))
         return false;
     for (size_t i = 0; i < sizeof(order); i++)
         out->value[order[i]] = saved[i];

@@ -4,6 +4,8 @@
 // they cannot, they change nothing.
 #include "unwind/known_steps.h"
 
+#include <stdlib.h>
+
 #include "support/fake_memory.h"
 #include "support/test.h"
 #include "unwind/row_step.h"
@@ -18,10 +20,21 @@ struct stage {
     struct fake_region region;
     struct fake_memory memory;
     struct memory_reader reader;
-    struct known_steps steps;
+    struct known_steps *steps;
     struct unwind_row row;
     struct unwind_state state;
 };
+
+// last_steps is the table of the stage that was set last.
+static struct known_steps *last_steps;
+
+static int free_last_steps(void **state)
+{
+    (void)state;
+    free(last_steps);
+    last_steps = NULL;
+    return 0;
+}
 
 static struct unwind_rule rule(enum unwind_rule_kind kind, uint16_t reg, int64_t offset)
 {
@@ -31,6 +44,7 @@ static struct unwind_rule rule(enum unwind_rule_kind kind, uint16_t reg, int64_t
 // set_stage makes a frame of 8 words with rbx, r12 and rbp saved, and its state.
 static void set_stage(struct stage *s)
 {
+    free(last_steps);
     *s = (struct stage){ .state = { .known = UINT64_MAX & ~(UINT64_C(1) << 13),
                                     .kept = UINT64_MAX } };
     for (size_t i = 0; i < WORDS; i++)
@@ -54,19 +68,20 @@ static void set_stage(struct stage *s)
         s->state.registers.value[i] = 0x9000 + i;
     s->state.registers.value[7] = SP;
     s->state.registers.value[16] = PC;
-    known_steps_init(&s->steps, &unwind_arch_amd64, &s->reader);
+    s->steps = last_steps = known_steps_create(&unwind_arch_amd64, &s->reader);
+    assert_non_null(s->steps);
 }
 
 // know_steps adds the step from PC by the stage's row, and one from CALLER.
 static void know_steps(struct stage *s, enum unwind_trust trust)
 {
-    known_steps_add(&s->steps, SETTING_UNWIND_AUTO, PC, &s->row, trust);
-    known_steps_add(&s->steps, SETTING_UNWIND_AUTO, CALLER, &s->row, trust);
+    known_steps_add(s->steps, SETTING_UNWIND_AUTO, PC, &s->row, trust);
+    known_steps_add(s->steps, SETTING_UNWIND_AUTO, CALLER, &s->row, trust);
 }
 
 static bool repeat(struct stage *s, enum unwind_trust *out)
 {
-    return known_steps_repeat(&s->steps, SETTING_UNWIND_AUTO, &s->state, out);
+    return known_steps_repeat(s->steps, SETTING_UNWIND_AUTO, &s->state, out);
 }
 
 // assert_same_step asserts that a repeated step and the row's lead to the same state.
@@ -152,8 +167,7 @@ static void step_is_repeated_for_its_address_and_its_method_alone(void **state)
     enum unwind_trust trust;
     set_stage(&s);
     know_steps(&s, UNWIND_TRUST_CFI);
-    assert_false(
-        known_steps_repeat(&s.steps, SETTING_UNWIND_PRECISE, &s.state, &trust));
+    assert_false(known_steps_repeat(s.steps, SETTING_UNWIND_PRECISE, &s.state, &trust));
     s.state.registers.value[16] = PC + 1;
     assert_no_step(&s);
 }
@@ -202,8 +216,7 @@ static void step_is_repeated_only_from_what_the_window_holds(void **state)
     s.window = (struct memory_window){ 0 };
     assert_no_step(&s);
     s.reader.window = NULL;
-    known_steps_init(&s.steps, &unwind_arch_amd64, &s.reader);
-    assert_no_step(&s);
+    assert_null(known_steps_create(&unwind_arch_amd64, &s.reader));
 }
 
 static void step_is_repeated_only_where_its_register_is_known(void **state)
@@ -277,10 +290,9 @@ static void step_that_depends_on_more_than_the_stack_is_not_kept(void **state)
     struct stage s;
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         set_stage(&s);
-        known_steps_add(&s.steps, SETTING_UNWIND_AUTO, CALLER, &s.row,
-                        UNWIND_TRUST_CFI);
+        known_steps_add(s.steps, SETTING_UNWIND_AUTO, CALLER, &s.row, UNWIND_TRUST_CFI);
         changes[i](&s.row);
-        known_steps_add(&s.steps, SETTING_UNWIND_AUTO, PC, &s.row, UNWIND_TRUST_CFI);
+        known_steps_add(s.steps, SETTING_UNWIND_AUTO, PC, &s.row, UNWIND_TRUST_CFI);
         assert_no_step(&s);
     }
 }
@@ -295,8 +307,8 @@ static void nothing_is_repeated_where_words_differ_from_ours(void **state)
     for (size_t i = 0; i < 4; i++) {
         set_stage(&s);
         s.reader.big_endian = i == 3;
-        known_steps_init(&s.steps, i < 3 ? others[i] : &unwind_arch_amd64, &s.reader);
-        assert_null(s.steps.window);
+        assert_null(
+            known_steps_create(i < 3 ? others[i] : &unwind_arch_amd64, &s.reader));
     }
 }
 
@@ -316,5 +328,6 @@ int main(void)
         cmocka_unit_test(step_that_depends_on_more_than_the_stack_is_not_kept),
         cmocka_unit_test(nothing_is_repeated_where_words_differ_from_ours),
     };
-    return cmocka_run_group_tests_name("unwind/known_steps", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("unwind/known_steps", tests, NULL,
+                                       free_last_steps);
 }
