@@ -57,9 +57,18 @@ static const char sqlite_2[] =
     "CREATE TRIGGER facet_removed AFTER DELETE ON facets WHEN old.kind <= 5 BEGIN"
     " INSERT INTO facet_search(facet_search, rowid, value)"
     " VALUES('delete', old.number, old.value); END;"
-    "DROP TABLE group_releases;" STORE_COUNT_FACETS(
-        "SELECT group_number, kind, value, time FROM (" STORE_PLAIN_FACETS(
-            "1 = 1") ") carried WHERE value <> ''") ";";
+    "DROP TABLE group_releases;"
+    "INSERT INTO facets(group_number, kind, value, count, last_seen)"
+    " SELECT group_number, kind, value, count(*), max(time) FROM"
+    " (SELECT r.group_number AS group_number, k.column1 AS kind,"
+    " CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary"
+    " WHEN 3 THEN r.executable WHEN 4 THEN r.hostname WHEN 5 THEN r.release"
+    " WHEN 6 THEN r.environment WHEN 7 THEN CAST(r.signal AS text)"
+    " ELSE r.signal_name END AS value, r.time AS time"
+    " FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8)) k"
+    " UNION ALL SELECT r.group_number, 9, t.key || '\n' || t.value, r.time"
+    " FROM reports r JOIN tags t ON t.report = r.number) carried WHERE value <> ''"
+    " GROUP BY group_number, kind, value ORDER BY 1, 2, 3;";
 
 static const char postgres_1[] =
     "CREATE EXTENSION IF NOT EXISTS pg_trgm;"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout of the tables, and the SQL that counts what is in them.
+// The layout of the tables.
 //
 // A layout has a number. store_schema_open upgrades an older database, one step after
 // the other in one transaction. It refuses a newer one unless that says, in PostgreSQL,
@@ -43,52 +43,6 @@
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"
-
-// STORE_PLAIN_FACETS selects group_number, kind, value, time: what those reports r for
-// which `condition` is true have in their columns and tags.
-#define STORE_PLAIN_FACETS(condition)                                                  \
-    "SELECT r.group_number AS group_number, k.column1 AS kind,"                        \
-    " CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary"                        \
-    " WHEN 3 THEN r.executable WHEN 4 THEN r.hostname WHEN 5 THEN r.release"           \
-    " WHEN 6 THEN r.environment WHEN 7 THEN CAST(r.signal AS text)"                    \
-    " ELSE r.signal_name END AS value, r.time AS time"                                 \
-    " FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8)) k"            \
-    " WHERE " condition " UNION ALL "                                                  \
-    "SELECT r.group_number, 9, t.key || '\n' || t.value, r.time"                       \
-    " FROM reports r JOIN tags t ON t.report = r.number WHERE " condition
-
-// STORE_MARKS_SQLITE and STORE_MARKS_POSTGRES are the elements j.value of the marks m.
-#define STORE_MARKS_SQLITE "json_each(m.list) j"
-#define STORE_MARKS_POSTGRES                                                           \
-    "json_array_elements_text(CAST(m.list AS json)) AS j(value)"
-
-// STORE_FACETS_OF selects group_number, kind, value, time: all values of those reports
-// r for which `condition` is true; elements is one of the two above.
-#define STORE_FACETS_OF(condition, elements)                                           \
-    "SELECT group_number, kind, value, time FROM (" STORE_PLAIN_FACETS(                \
-        condition) " UNION ALL "                                                       \
-                   "SELECT r.group_number, CAST(substr(j.value, 1, 2) AS bigint),"     \
-                   " substr(j.value, 4), r.time FROM reports r JOIN marks m ON "       \
-                   "m.report = r.number"                                               \
-                   " CROSS JOIN " elements " WHERE " condition                         \
-                   ") carried WHERE value <> ''"
-
-// STORE_GAIN_FACETS_MERGE ends a statement that counts facets some of which may exist.
-#define STORE_GAIN_FACETS_MERGE                                                        \
-    " ON CONFLICT(group_number, kind, value) DO UPDATE SET"                            \
-    " count = facets.count + excluded.count, last_seen ="                              \
-    " CASE WHEN facets.last_seen < excluded.last_seen"                                 \
-    " THEN excluded.last_seen ELSE facets.last_seen END"
-
-// STORE_COUNT_FACETS counts the values that `facets` selects in their groups.
-#define STORE_COUNT_FACETS(facets)                                                     \
-    "INSERT INTO facets(group_number, kind, value, count, last_seen)"                  \
-    " SELECT group_number, kind, value, count(*), max(time) FROM (" facets ") gained"  \
-    " GROUP BY group_number, kind, value ORDER BY 1, 2, 3" STORE_GAIN_FACETS_MERGE
-
-// STORE_GAIN_FACETS counts the values of reports in their groups.
-#define STORE_GAIN_FACETS(condition, elements)                                         \
-    STORE_COUNT_FACETS(STORE_FACETS_OF(condition, elements))
 
 // store_schema_open makes the tables, or upgrades them to this program's layout. error
 // gets one line on failure.

@@ -10,6 +10,19 @@
 #include "support/folder.h"
 #include "support/test.h"
 
+// PLAIN_FACETS selects group_number, kind, value, time of what all reports have in
+// their columns and tags: what facets count, in words of the tests' own.
+#define PLAIN_FACETS                                                                   \
+    "SELECT group_number, kind, value, time FROM (SELECT r.group_number AS"            \
+    " group_number, k.column1 AS kind, CASE k.column1 WHEN 1 THEN r.title"             \
+    " WHEN 2 THEN r.summary WHEN 3 THEN r.executable WHEN 4 THEN r.hostname"           \
+    " WHEN 5 THEN r.release WHEN 6 THEN r.environment"                                 \
+    " WHEN 7 THEN CAST(r.signal AS text) ELSE r.signal_name END AS value,"             \
+    " r.time AS time FROM reports r"                                                   \
+    " CROSS JOIN (VALUES (1), (2), (3), (4), (5), (6), (7), (8)) k"                    \
+    " UNION ALL SELECT r.group_number, 9, t.key || '\n' || t.value, r.time"            \
+    " FROM reports r JOIN tags t ON t.report = r.number) plain WHERE value <> ''"
+
 // What every test has: a store in a folder of its own.
 struct fixture {
     struct folder *folder;

@@ -4,7 +4,6 @@
 // decided; a store of the version before is brought over by the same steps.
 #include "collector/first_layout.h"
 #include "collector/store/store_naming.h"
-#include "collector/store/store_schema.h"
 #include "collector/store_fixture.h"
 
 enum { CLAIMED_MAX = 32 };
@@ -183,10 +182,10 @@ static const char old_postgres[] =
     " '/bin/program', 'host', (SELECT fingerprint FROM groups WHERE number = g)"
     " FROM (VALUES(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)) v(n, g) ORDER BY n;"
     "INSERT INTO bodies SELECT number, received, 0, 'body' FROM reports;"
-    "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, "
-    "1);" STORE_COUNT_FACETS(
-        "SELECT group_number, kind, value, time FROM (" STORE_PLAIN_FACETS(
-            "1 = 1") ") carried WHERE value <> ''") ";";
+    "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, 1);"
+    "INSERT INTO facets(group_number, kind, value, count, last_seen)"
+    " SELECT group_number, kind, value, count(*), max(time) FROM (" PLAIN_FACETS ") f"
+    " GROUP BY group_number, kind, value;";
 
 static int setup_old(void **state)
 {

@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Alerts, and what is still to be sent of them.
+
+-- name: STORE_ALERT_ADD
+INSERT INTO alerts(id, once, kind, group_id, report, title, detail, body, time)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT(once) DO NOTHING
+
+-- name: STORE_ALERT_ADD_UNLESS
+-- Unless there was such an alert since ?10.
+INSERT INTO alerts(id, once, kind, group_id, report, title, detail, body, time)
+SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS text),
+    CAST(?5 AS bigint), CAST(?6 AS text), CAST(?7 AS text), CAST(?8 AS text),
+    CAST(?9 AS bigint)
+WHERE NOT EXISTS(SELECT 1 FROM alerts
+    WHERE group_id = ?4 AND kind = ?3 AND detail = ?7 AND time > ?10)
+ON CONFLICT(once) DO NOTHING
+
+-- name: STORE_ALERT_CURRENT
+SELECT g.fingerprint, g.title, g.first_seen, r.time, g.project
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE r.number = ?1
+
+-- name: STORE_ALERT_READY
+-- Reports that are about to be named may turn out to be of a group that is known.
+SELECT number, kind, group_id, report, detail, time,
+    coalesce((SELECT project FROM groups g WHERE g.fingerprint = alerts.group_id), '')
+FROM alerts
+WHERE spread = 0
+    AND (time < ?1 OR NOT EXISTS(SELECT 1 FROM jobs
+        WHERE jobs.report = alerts.report AND jobs.until < {STORE_NEVER}))
+ORDER BY number LIMIT ?2
+
+-- name: STORE_ALERT_SPREAD
+UPDATE alerts
+SET spread = ?2, group_id = ?3, title = CASE WHEN ?4 = '' THEN title ELSE ?4 END
+WHERE number = ?1
+
+-- name: STORE_ALERT_SEND_ADD
+INSERT INTO alert_sends(receiver, alert, due, tries, error)
+VALUES(?1, ?2, 0, 0, '')
+ON CONFLICT(receiver, alert) DO NOTHING
+
+-- name: STORE_ALERT_CLAIM
+UPDATE alert_sends
+SET due = ?2, tries = tries + 1
+WHERE receiver = ?1 AND due <= ?3
+    AND alert = (SELECT min(alert) FROM alert_sends WHERE receiver = ?1 AND due <= ?3)
+RETURNING alert, tries
+
+-- name: STORE_ALERT_DONE
+DELETE FROM alert_sends WHERE receiver = ?1 AND alert = ?2
+
+-- name: STORE_ALERT_LATER
+UPDATE alert_sends SET due = ?3, error = ?4 WHERE receiver = ?1 AND alert = ?2
+
+-- name: STORE_ALERT_REST
+UPDATE alert_sends SET due = ?2 WHERE receiver = ?1 AND due < ?2
+
+-- name: STORE_ALERT_FORGET
+DELETE FROM alerts
+WHERE time < ?1
+    AND NOT EXISTS(SELECT 1 FROM alert_sends s WHERE s.alert = alerts.number)
+
+-- name: STORE_ALERT_FORGET_SENDS
+DELETE FROM alert_sends WHERE alert IN (SELECT number FROM alerts WHERE time < ?1)

@@ -1,0 +1,139 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- What people decide about groups: triage, and merges and splits, in steps.
+
+-- name: STORE_TRIAGE_FIND
+SELECT number, status, status_release, note, assignee, fingerprint, version, count,
+    machines, until_count, until_machines, until_time, project
+FROM groups
+WHERE number = coalesce((SELECT number FROM groups WHERE fingerprint
+        = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)),
+    (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
+        = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
+        WHERE k.fingerprint = ?1))
+
+-- name: STORE_TRIAGE_NEWEST
+SELECT value FROM facets WHERE group_number = ?1 AND kind = {FACET_RELEASE}
+
+-- name: STORE_TRIAGE_SET
+UPDATE groups
+SET status = ?2, status_release = ?3,
+    status_time = CASE WHEN status = ?2 THEN status_time ELSE ?4 END,
+    note = ?5, assignee = ?6, until_count = ?7, until_machines = ?8, until_time = ?9,
+    version = version + 1
+WHERE number = ?1
+
+-- name: STORE_MERGE_FIGURES
+-- In the next three ?1 is the number of the group that ends and ?2 of the one that
+-- stays.
+UPDATE groups
+SET count = groups.count + s.count,
+    kept = groups.kept + s.kept,
+    first_seen = CASE WHEN s.first_seen < groups.first_seen THEN s.first_seen
+        ELSE groups.first_seen END,
+    last_seen = CASE WHEN s.last_seen > groups.last_seen THEN s.last_seen
+        ELSE groups.last_seen END,
+    first_release = CASE WHEN s.first_release <> '' AND s.first_seen < groups.first_seen
+        THEN s.first_release ELSE groups.first_release END
+FROM (SELECT * FROM groups WHERE number = ?1) s
+WHERE groups.number = ?2
+
+-- name: STORE_MERGE_DAYS
+INSERT INTO group_days(group_number, day, count)
+SELECT CAST(?2 AS bigint), day, count
+FROM group_days
+WHERE group_number = ?1 AND count > 0
+ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded.count
+
+-- name: STORE_MERGE_FACETS
+INSERT INTO facets(group_number, kind, value, count, last_seen)
+SELECT CAST(?2 AS bigint), kind, value, count, last_seen
+FROM facets
+WHERE group_number = ?1 AND count > 0
+ON CONFLICT(group_number, kind, value) DO UPDATE SET
+    count = facets.count + excluded.count,
+    last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_seen
+        ELSE facets.last_seen END
+
+-- name: STORE_MERGE_FORWARD
+-- In the next two ?1 and ?2 are their fingerprints.
+UPDATE merged SET target = ?2 WHERE target = ?1
+
+-- name: STORE_MERGE_REMEMBER
+INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)
+
+-- name: STORE_MERGE_END
+DELETE FROM groups WHERE number = ?1
+
+-- name: STORE_MERGE_END_DAYS
+DELETE FROM group_days WHERE group_number = ?1
+
+-- name: STORE_MERGE_END_FACETS
+DELETE FROM facets WHERE group_number = ?1
+
+-- name: STORE_SPLIT_FORGET
+DELETE FROM merged WHERE fingerprint = ?1 RETURNING 1
+
+-- name: STORE_MOVE_FIND
+SELECT number, source, target, fingerprint, time, last
+FROM moves
+ORDER BY number LIMIT 1
+
+-- name: STORE_MOVE_NEXT
+SELECT number, time, fingerprint
+FROM reports
+WHERE group_number = ?1 AND (time, number) > (CAST(?2 AS bigint), CAST(?3 AS bigint))
+ORDER BY time, number LIMIT ?4
+
+-- name: STORE_MOVE_OWN
+INSERT INTO groups(fingerprint,
+    title, summary, signal, count, kept, first_seen, last_seen, first_release, project)
+SELECT fingerprint, title, summary, signal, 0, 0, time, time, release,
+    coalesce((SELECT project FROM groups g WHERE g.number = reports.group_number), '')
+FROM reports
+WHERE number = ?1
+ON CONFLICT(fingerprint) DO UPDATE SET count = groups.count
+RETURNING number
+
+-- name: STORE_MOVE_DROP_FACETS
+DELETE FROM facets
+WHERE count <= 0
+    AND (group_number, kind, value) IN
+    (SELECT group_number, kind, value FROM ({FACETS_OF_LISTED}) g)
+-- postgres:
+DELETE FROM facets
+USING (SELECT DISTINCT group_number AS g,
+    kind AS k, value AS v FROM ({FACETS_OF_LISTED}) c) gone
+WHERE count <= 0 AND group_number = g AND kind = k AND value = v
+
+-- name: STORE_MOVE_REPORTS
+UPDATE reports SET group_number = ?2 WHERE number {LISTED}
+
+-- name: STORE_MOVE_FIGURES
+UPDATE groups
+SET count = count + ?2, kept = kept + ?2,
+    first_seen = CASE WHEN ?3 < first_seen THEN ?3 ELSE first_seen END,
+    last_seen = CASE WHEN ?4 > last_seen THEN ?4 ELSE last_seen END
+WHERE number = ?1
+
+-- name: STORE_MOVE_BEGIN
+INSERT INTO moves(source, target, fingerprint, time, last) VALUES(?1, ?2, ?3, -1, 0)
+
+-- name: STORE_MOVE_ON
+UPDATE moves SET time = ?2, last = ?3 WHERE number = ?1
+
+-- name: STORE_MOVE_END
+DELETE FROM moves WHERE number = ?1
+
+-- name: STORE_HISTORY_ADD
+INSERT INTO history(group_id, time, kind, other, detail, count)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT(group_id, kind, other,
+    detail) DO UPDATE SET count = history.count + excluded.count, time = excluded.time
+
+-- name: STORE_HISTORY_FORWARD
+UPDATE history
+SET group_id = ?2
+WHERE group_id = ?1
+    AND NOT EXISTS(SELECT 1 FROM history h WHERE h.group_id = ?2
+    AND h.kind = history.kind AND h.other = history.other AND h.detail = history.detail)

@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Storing reports: what a batch of them adds to the tables.
+
+-- name: STORE_BEGIN
+BEGIN IMMEDIATE
+-- postgres:
+BEGIN
+
+-- name: STORE_COMMIT
+COMMIT
+
+-- name: STORE_SHARE
+SELECT 1
+-- postgres:
+SELECT pg_advisory_xact_lock_shared(7157312092)
+
+-- name: STORE_ALONE
+SELECT 1
+-- postgres:
+SELECT pg_advisory_xact_lock(7157312092)
+
+-- name: STORE_FIND_REPORT
+SELECT r.number, r.revision, r.group_number, g.fingerprint, g.project, r.sender
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE r.id = ?1
+-- postgres:
+SELECT r.number, r.revision, r.group_number, g.fingerprint, g.project, r.sender
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE r.id = ?1 FOR UPDATE OF r
+
+-- name: STORE_GAIN_GROUP
+-- A group is created with the decision of the group ?9, where there is such: its
+-- reports belonged there, or would have.
+INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen,
+    last_seen, stack, status, status_release, status_time, note, assignee, project)
+SELECT coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1),
+    CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS bigint), CAST(?5 AS bigint),
+    CAST(?5 AS bigint), CAST(?6 AS bigint), CAST(?7 AS bigint), CAST(?8 AS text),
+    coalesce(d.status, 'open'), coalesce(d.status_release, ''),
+    coalesce(d.status_time, 0), coalesce(d.note, ''), coalesce(d.assignee, ''),
+    CAST(?10 AS text)
+FROM (SELECT 1 AS one) o
+LEFT JOIN groups d ON d.fingerprint
+    = coalesce((SELECT target FROM merged WHERE fingerprint = ?9), ?9)
+WHERE o.one = 1
+ON CONFLICT(fingerprint) DO UPDATE SET
+    count = groups.count + excluded.count,
+    kept = groups.kept + excluded.kept,
+    title = CASE WHEN excluded.last_seen >= groups.last_seen THEN excluded.title
+        ELSE groups.title END,
+    summary = CASE WHEN excluded.last_seen >= groups.last_seen THEN excluded.summary
+        ELSE groups.summary END,
+    stack = CASE WHEN excluded.last_seen >= groups.last_seen THEN excluded.stack
+        ELSE groups.stack END,
+    first_seen = CASE WHEN excluded.first_seen < groups.first_seen
+        THEN excluded.first_seen ELSE groups.first_seen END,
+    last_seen = CASE WHEN excluded.last_seen > groups.last_seen
+        THEN excluded.last_seen ELSE groups.last_seen END
+RETURNING number, fingerprint, status, status_release, status_time, first_release, count
+
+-- name: STORE_SET_FIRST_RELEASE
+UPDATE groups SET first_release = ?2 WHERE number = ?1
+
+-- name: STORE_GAIN_DAY
+INSERT INTO group_days(group_number, day, count)
+VALUES(?1, ?2, ?3)
+ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded.count
+
+-- name: STORE_GAIN_FACET
+INSERT INTO facets(group_number, kind, value, count, last_seen)
+VALUES(?1, ?2, ?3, ?4, ?5)
+{FACETS_MERGE}
+
+-- name: STORE_GAIN_DAYS
+INSERT INTO group_days(group_number, day, count)
+SELECT group_number, time / 86400000, count(*)
+FROM reports
+WHERE number {LISTED}
+GROUP BY 1, 2
+ORDER BY 1, 2
+ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded.count
+
+-- name: STORE_GAIN_FACETS
+INSERT INTO facets(group_number, kind, value, count, last_seen)
+SELECT group_number, kind, value, count(*), max(time)
+FROM ({FACETS_OF_LISTED}) gained
+GROUP BY group_number, kind, value
+ORDER BY 1, 2, 3
+{FACETS_MERGE}
+
+-- name: STORE_ADD_REPORT
+INSERT INTO reports(id, revision, group_number, time, received, signal, signal_name,
+    title, summary, release, environment, executable, hostname, fingerprint,
+    fingerprint1, sender)
+VALUES(?1, ?2, {GROUP_OF_3}, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?3, ?14, ?15)
+RETURNING number
+
+-- name: STORE_CHANGE_REPORT
+UPDATE reports
+SET revision = ?2, group_number = {GROUP_OF_3}, time = ?4, received = ?5, signal = ?6,
+    signal_name = ?7, title = ?8, summary = ?9, release = ?10, environment = ?11,
+    executable = ?12, hostname = ?13, fingerprint = ?3, fingerprint1 = ?14, sender = ?15
+WHERE id = ?1
+RETURNING number
+
+-- name: STORE_ADD_TAG
+INSERT INTO tags(report, key, value)
+VALUES(?1, ?2, ?3)
+ON CONFLICT(report, key) DO NOTHING
+
+-- name: STORE_ADD_MARKS
+INSERT INTO marks(report, list) VALUES(?1, ?2)
+
+-- name: STORE_ADD_HELD
+INSERT INTO held_back(fingerprint, id, count, received)
+VALUES(?1, ?2, ?3, ?4)
+ON CONFLICT(fingerprint, id) DO UPDATE SET count = excluded.count
+
+-- name: STORE_ADD_BODY
+INSERT INTO bodies(report, encoding, bytes, segment) VALUES(?1, ?2, ?3, ?4)
+-- postgres:
+INSERT INTO bodies(report, encoding, bytes, segment, received)
+VALUES(?1, ?2, ?3, ?4, ?5)
+
+-- name: STORE_REGRESS
+UPDATE groups
+SET status = 'regressed', resolved_in = status_release,
+    status_release = ?2, status_time = ?3, version = version + 1
+WHERE number = ?1 AND status = 'resolved'
+
+-- name: STORE_IGNORE_END
+UPDATE groups
+SET status = 'open', status_time = ?2, version = version + 1,
+    until_count = 0, until_machines = 0, until_time = 0
+WHERE number = ?1 AND status = 'ignored'
+    AND ((until_count > 0 AND count >= until_count)
+        OR (until_machines > 0 AND machines >= until_machines)
+        OR (until_time > 0 AND until_time <= ?2))

@@ -1,0 +1,169 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Naming reports in the background, and moving those whose names change their key.
+
+-- name: STORE_KEY_SET
+-- A key of before leads to the group of its newest report. ?4 is how many milliseconds
+-- the time of a key that stays may be behind.
+INSERT INTO keys(fingerprint, target, time)
+VALUES(?1, ?2, ?3)
+ON CONFLICT(fingerprint) DO UPDATE SET target = excluded.target, time = excluded.time
+WHERE excluded.time >= keys.time
+    AND (keys.target <> excluded.target OR excluded.time - keys.time >= ?4)
+
+-- name: STORE_KEY_FIND
+SELECT coalesce((SELECT target FROM merged WHERE fingerprint = target), target)
+FROM keys
+WHERE fingerprint = ?1
+
+-- name: STORE_KEY_FORWARD
+UPDATE keys SET target = ?2 WHERE target = ?1
+
+-- name: STORE_RENAME_FIND
+SELECT r.group_number, g.fingerprint, r.fingerprint, r.fingerprint1, g.project
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE r.number = ?1
+
+-- name: STORE_RENAME_PENDING
+-- Reports of the group's own that are still to be keyed.
+SELECT count(*)
+FROM jobs j
+JOIN reports r ON r.number = j.report
+WHERE r.group_number = ?1 AND r.fingerprint = ?2 AND j.until < {STORE_NEVER}
+
+-- name: STORE_RENAME_MERGE
+INSERT INTO merged(fingerprint, target)
+VALUES(?1, ?2)
+ON CONFLICT(fingerprint) DO NOTHING
+
+-- name: STORE_RENAME_MOVE
+INSERT INTO moves(source, target, fingerprint, time, last)
+SELECT s.number, t.number, '', -1, 0
+FROM groups s, groups t
+WHERE s.fingerprint = ?1 AND t.fingerprint = ?2
+    AND NOT EXISTS(SELECT 1 FROM moves m WHERE m.source = s.number)
+
+-- name: STORE_RENAME_REPORT
+UPDATE reports
+SET group_number = ?2,
+    fingerprint1 = CASE WHEN fingerprint1 <> '' THEN fingerprint1 WHEN ?4 <> '' THEN ?4
+        ELSE fingerprint END,
+    fingerprint = ?3, title = ?5, summary = ?6
+WHERE number = ?1
+
+-- name: STORE_RENAME_GROUP
+UPDATE groups
+SET title = ?2, summary = ?3, stack = ?4
+WHERE number = ?1 AND last_seen <= ?5
+
+-- name: STORE_RENAME_DECISION
+SELECT number, fingerprint, title, status, status_release, status_time, note, assignee
+FROM groups
+WHERE number = ?1
+
+-- name: STORE_RENAME_DECIDE
+UPDATE groups
+SET status = ?2, status_release = ?3, status_time = ?4, note = ?5, assignee = ?6
+WHERE number = ?1
+
+-- name: STORE_RENAME_LEFT
+SELECT kept FROM groups WHERE number = ?1
+
+-- name: STORE_RENAME_SEEN
+-- While removed reports are counted, when the first was seen is known from before.
+UPDATE groups
+SET first_seen = CASE WHEN count > kept THEN first_seen
+        ELSE coalesce((SELECT min(time) FROM reports
+            WHERE group_number = groups.number), first_seen) END,
+    last_seen = coalesce((SELECT max(time) FROM reports
+        WHERE group_number = groups.number), last_seen)
+WHERE number {LISTED}
+
+-- name: STORE_RENAME_RELEASE
+UPDATE groups
+SET first_release = coalesce((SELECT release FROM reports r
+    WHERE r.group_number = ?1 AND release <> '' ORDER BY time, number LIMIT 1),
+    first_release)
+WHERE number = ?1
+
+-- name: STORE_JOB_ADD
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+VALUES(?1, 0, ?2, 0, 0, 0)
+{JOB_AGAIN}
+
+-- name: STORE_JOB_ADD_KNOWN
+-- The debug file of a build may have come since its report was read.
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT CAST(?1 AS bigint), 0, CAST(?2 AS bigint), 0, 0, 0
+FROM symbols
+WHERE build = ?3
+{JOB_AGAIN}
+
+-- name: STORE_JOB_ADD_BUILD
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT report, 0, CAST(?2 AS bigint), 0, 0, 0
+FROM nameless
+WHERE build = ?1 AND report > ?3
+ORDER BY report LIMIT ?4
+{JOB_AGAIN}
+RETURNING report
+
+-- name: STORE_JOB_CLAIM
+UPDATE jobs
+SET until = ?1, tries = tries + 1
+WHERE report IN (SELECT report FROM jobs WHERE until <= ?2
+    ORDER BY rank, report LIMIT ?3)
+RETURNING report, turn, tries
+-- postgres:
+UPDATE jobs
+SET until = ?1, tries = tries + 1
+WHERE report IN (SELECT report FROM jobs WHERE until <= ?2
+    ORDER BY rank, report LIMIT ?3 FOR UPDATE SKIP LOCKED)
+RETURNING report, turn, tries
+
+-- name: STORE_JOB_DONE
+DELETE FROM jobs WHERE report = ?1 AND turn = ?2
+
+-- name: STORE_JOB_LATER
+UPDATE jobs SET until = ?2, rank = 2, tries = tries - 1 WHERE report = ?1
+
+-- name: STORE_JOB_GIVE_UP
+-- What was given up is claimed by nobody, until another debug file comes.
+UPDATE jobs SET until = {STORE_NEVER} WHERE report = ?1 AND turn = ?2
+
+-- name: STORE_JOB_ADD_SEEN
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT number, 0, CAST(?2 AS bigint), 0, 0, 0
+FROM reports
+WHERE id = ?1
+ON CONFLICT(report) DO NOTHING
+
+-- name: STORE_PLACE_ADD
+INSERT INTO places(build, place, frames)
+SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text)
+WHERE NOT EXISTS(SELECT 1 FROM symbols WHERE build = ?1 AND time > ?4)
+ON CONFLICT(build, place) DO UPDATE SET frames = excluded.frames
+
+-- name: STORE_PLACES_FORGET
+DELETE FROM places WHERE build = ?1
+
+-- name: STORE_PLACES_TRIM
+-- Delete the places of builds whose last nameless reports are in a list.
+DELETE FROM places
+WHERE build IN (SELECT DISTINCT n.build FROM nameless n
+    WHERE n.report {LISTED} AND NOT EXISTS(SELECT 1 FROM nameless o
+        WHERE o.build = n.build AND NOT o.report {LISTED}))
+
+-- name: STORE_NAMELESS_ADD
+INSERT INTO nameless(build, report) VALUES(?1, ?2) ON CONFLICT(build, report) DO NOTHING
+
+-- name: STORE_SYMBOLS_ADD
+-- Times increase from file to file, whatever the clocks of several collectors say.
+INSERT INTO symbols(build, time, project, sender)
+SELECT CAST(?1 AS text),
+    CASE WHEN CAST(?2 AS bigint) > last THEN CAST(?2 AS bigint) ELSE last + 1 END,
+    CAST(?3 AS text), CAST(?4 AS text)
+FROM (SELECT coalesce(max(time), 0) AS last FROM symbols) s
+WHERE 1 = 1
+ON CONFLICT(build) DO UPDATE SET time = excluded.time

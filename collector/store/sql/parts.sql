@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Parts of statements: {NAME} stands for the text of a part.
+
+-- part: LISTED
+-- The condition that a number is in the list ?1.
+IN (SELECT value FROM json_each(?1))
+-- postgres:
+= ANY(CAST(?1 AS bigint[]))
+
+-- part: LINE_END
+char(10)
+-- postgres:
+chr(10)
+
+-- part: MARK_ELEMENTS
+-- The elements j.value of the marks m.
+json_each(m.list) j
+-- postgres:
+json_array_elements_text(CAST(m.list AS json)) AS j(value)
+
+-- part: FACETS_OF_LISTED
+-- All values that the reports in the list ?1 have, in their columns, tags and marks.
+SELECT group_number, kind, value, time
+FROM (SELECT r.group_number AS group_number, k.column1 AS kind,
+    CASE k.column1 WHEN {FACET_TITLE} THEN r.title WHEN {FACET_SUMMARY} THEN r.summary
+        WHEN {FACET_EXECUTABLE} THEN r.executable WHEN {FACET_HOSTNAME} THEN r.hostname
+        WHEN {FACET_RELEASE} THEN r.release WHEN {FACET_ENVIRONMENT} THEN r.environment
+        WHEN {FACET_SIGNAL} THEN CAST(r.signal AS text) ELSE r.signal_name END AS value,
+    r.time AS time
+    FROM reports r CROSS JOIN (VALUES ({FACET_TITLE}), ({FACET_SUMMARY}),
+        ({FACET_EXECUTABLE}), ({FACET_HOSTNAME}), ({FACET_RELEASE}),
+        ({FACET_ENVIRONMENT}), ({FACET_SIGNAL}), ({FACET_SIGNAL_NAME})) k
+    WHERE r.number {LISTED}
+    UNION ALL
+    SELECT r.group_number, {FACET_TAG}, t.key || {LINE_END} || t.value, r.time
+    FROM reports r JOIN tags t ON t.report = r.number
+    WHERE r.number {LISTED}
+    UNION ALL
+    SELECT r.group_number, CAST(substr(j.value, 1, 2) AS bigint), substr(j.value, 4),
+        r.time
+    FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN {MARK_ELEMENTS}
+    WHERE r.number {LISTED}) carried
+WHERE value <> ''
+
+-- part: FACETS_MERGE
+-- The end of a statement that counts facets some of which may exist.
+ON CONFLICT(group_number, kind, value) DO UPDATE SET
+    count = facets.count + excluded.count,
+    last_seen = CASE WHEN facets.last_seen < excluded.last_seen THEN excluded.last_seen
+        ELSE facets.last_seen END
+
+-- part: GROUP_OF_3
+-- The number of the group that reports of fingerprint ?3 belong to, which exists.
+(SELECT number FROM groups WHERE fingerprint
+    = coalesce((SELECT target FROM merged WHERE fingerprint = ?3), ?3))
+
+-- part: JOB_AGAIN
+-- The end of a statement that queues jobs some of which may be queued or under way: a
+-- new turn keeps the result of a job under way from ending it.
+ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0

@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_statements CMAKE STORE: the table of statements that is made of STORE/sql, and that
+# it is not made of files that contradict the enum of their names.
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CMAKE = STORE = None
+
+
+class Statements(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="crashhook-statements.")
+        self.addCleanup(folder.cleanup)
+        self.store = os.path.join(folder.name, "store")
+        self.table = os.path.join(folder.name, "table.c")
+        os.makedirs(os.path.join(self.store, "sql"))
+        for name in ("store_internal.h", "store_facet.h", "store_schema.h"):
+            shutil.copy(os.path.join(STORE, name), self.store)
+        for name in os.listdir(os.path.join(STORE, "sql")):
+            shutil.copy(os.path.join(STORE, "sql", name), os.path.join(self.store, "sql"))
+
+    def change(self, name, old, new):
+        path = os.path.join(self.store, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+
+    def make(self):
+        """What the generator complains of, and the table, which is empty if it failed."""
+        done = subprocess.run(
+            [CMAKE, f"-DFOLDER={self.store}", f"-DOUTPUT={self.table}",
+             "-P", os.path.join(STORE, "statements.cmake")],
+            check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode == 0, os.path.exists(self.table), done.stdout)
+        if done.returncode != 0:
+            return " ".join(done.stdout.split()), ""
+        with open(self.table, encoding="utf-8") as file:
+            return " ".join(done.stdout.split()), file.read()
+
+    def test_a_statement_has_one_text_or_one_for_each_database(self):
+        complaint, table = self.make()
+        self.assertEqual(complaint, "")
+        self.assertIn('[STORE_COMMIT] = { "COMMIT", NULL },', table)
+        self.assertIn('[STORE_BEGIN] = { "BEGIN IMMEDIATE",\n        "BEGIN" },', table)
+
+    def test_parts_and_numbers_stand_for_their_texts(self):
+        _, table = self.make()
+        self.assertIn('[STORE_REMOVE_TAGS] = { "DELETE FROM tags WHERE report IN (SELECT value'
+                      ' FROM json_each(?1))",\n        "DELETE FROM tags WHERE report'
+                      ' = ANY(CAST(?1 AS bigint[]))" },', table)
+        self.assertIn("WHERE group_number = ?1 AND kind = 5", table)
+        self.assertIn("jobs.until < 9000000000000000", table)
+        self.assertNotIn("{STORE", table)
+        self.assertNotIn("{FACET", table)
+
+    def test_a_statement_that_the_enum_lacks_is_refused_by_name(self):
+        self.change("store_internal.h", "    STORE_TRIM_SWEPT,\n", "")
+        self.assertIn("statement STORE_TRIM_SWEPT is not in enum store_statement",
+                      self.make()[0])
+
+    def test_a_name_of_the_enum_without_a_statement_is_refused(self):
+        self.change("sql/removal.sql", "-- name: STORE_TRIM_SWEPT\n", "-- part: SWEPT\n")
+        self.assertIn("STORE_TRIM_SWEPT of enum store_statement has no statement",
+                      self.make()[0])
+
+    def test_a_statement_that_is_there_twice_is_refused(self):
+        self.change("sql/removal.sql", "-- name: STORE_TRIM_SWEPT", "-- name: STORE_COMMIT")
+        self.assertIn("removal.sql: STORE_COMMIT is there twice", self.make()[0])
+
+    def test_a_part_that_nobody_wrote_is_refused(self):
+        self.change("sql/groups.sql", "{FACET_RELEASE}", "{FACET_RELAESE}")
+        self.assertIn("statement STORE_TRIAGE_NEWEST: there is no part {FACET_RELAESE}",
+                      self.make()[0])
+
+
+if __name__ == "__main__":
+    CMAKE, STORE = sys.argv[1:3]
+    del sys.argv[1:3]
+    unittest.main(verbosity=2)
