@@ -12,6 +12,20 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
+
+PATIENCE_S = 90
+
+
+def wait_for(what, why, patience=PATIENCE_S):
+    """What `what` gives once it is true; it is asked again until then."""
+    give_up = time.monotonic() + patience
+    while time.monotonic() < give_up:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"not within {patience} s: {why}")
 
 
 def fresh_store():

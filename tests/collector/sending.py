@@ -7,6 +7,10 @@ import http.client
 import threading
 import time
 
+import sample_reports
+
+CLIENTS = 4
+
 
 class Sender(threading.Thread):
     """Sends its reports one by one, each until it is acknowledged, as senders do."""
@@ -36,6 +40,23 @@ class Sender(threading.Thread):
             time.sleep(0.01)
 
 
+def start_senders(test, collector):
+    """Senders of more reports than a test lasts, and the function that ends them."""
+    senders = [Sender(collector, [sample_reports.raw(i)
+                                  for i in range(number, 20000, CLIENTS)])
+               for number in range(CLIENTS)]
+    for sender in senders:
+        sender.start()
+
+    def end():
+        for sender in senders:
+            sender.enough.set()
+        for sender in senders:
+            sender.join()
+    test.addCleanup(end)
+    return senders, end
+
+
 def await_stored(test, senders, since, patience):
     """The seconds from then until a report was stored that came after."""
     while time.monotonic() < since + patience:
@@ -46,15 +67,21 @@ def await_stored(test, senders, since, patience):
     return test.fail(f"nothing was stored within {patience} s")
 
 
-def all_there_once(test, collector, senders, also=0):
-    """How many reports there are: the acknowledged ones, each once, and `also` others."""
-    acknowledged = [i for s in senders for _, i in s.acknowledged]
+def stored_ids(collector):
+    """The IDs of all reports, page by page."""
     found, cursor = [], ""
     while cursor is not None:
         _, page = collector.json("GET", "/api/v1/reports?limit=200" +
                                  (f"&cursor={cursor}" if cursor else ""))
         found += [row["id"] for row in page["reports"]]
         cursor = page["next"]
+    return found
+
+
+def all_there_once(test, collector, senders, also=0):
+    """How many reports there are: the acknowledged ones, each once, and `also` others."""
+    acknowledged = [i for s in senders for _, i in s.acknowledged]
+    found = stored_ids(collector)
     test.assertEqual(len(found), len(set(found)), "a report is there twice")
     test.assertEqual(set(acknowledged) - set(found), set(), "reports are lost")
     _, groups = collector.json("GET", "/api/v1/groups?limit=200")

@@ -15,20 +15,9 @@ import unittest
 
 import s3
 import sample_reports
-from running import Collector
+from running import PATIENCE_S, Collector, wait_for
 
 BINARY = None
-PATIENCE_S = 90
-
-
-def wait_for(what, why):
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"not within {PATIENCE_S} s: {why}")
 
 
 class Packing(Collector):

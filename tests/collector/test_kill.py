@@ -14,6 +14,7 @@ import time
 import postgres
 import sample_reports
 from running import Collector
+from sending import stored_ids
 
 CLIENTS = 40
 REPORTS_A_ROUND = 1000
@@ -57,16 +58,6 @@ def run_round(collector, number, others=()):
     for thread in threads:
         thread.join()
     return {report["id"]: report for report in reports}, set(acknowledged)
-
-
-def stored_ids(collector):
-    found, cursor = [], ""
-    while cursor is not None:
-        _, page = collector.json("GET", "/api/v1/reports?limit=200" +
-                                 (f"&cursor={cursor}" if cursor else ""))
-        found += [row["id"] for row in page["reports"]]
-        cursor = page["next"]
-    return found
 
 
 def check(name, collector, rounds, others=()):

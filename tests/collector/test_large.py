@@ -11,13 +11,13 @@ import http.client
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
 
+import debug_program
 import sample_reports
 from running import Collector
 
@@ -52,38 +52,15 @@ def large_report(number):
 
 def debug_file(folder):
     """A debug file of that size, its build ID and where a function of it is."""
-    source, program, debug, ballast = (os.path.join(folder, name)
-                                       for name in ("big.c", "big", "big.debug", "ballast"))
-    with open(source, "w", encoding="utf-8") as file:
-        file.write("int sink(volatile int *p)\n{\n    return *p + 1;\n}\n"
-                   "int main(int argc, char **argv)\n{\n    (void)argv;\n"
-                   "    volatile int x = argc;\n    return sink(&x);\n}\n")
+    ballast = os.path.join(folder, "ballast")
     with open(ballast, "wb") as file:
         file.truncate(DEBUG_FILE)
-    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source], check=True)
-    subprocess.run(["objcopy", "--add-section", ".debug_ballast=" + ballast,
-                    "--only-keep-debug", program, debug], check=True)
-    notes = subprocess.run(["readelf", "-n", program], check=True, text=True,
-                           stdout=subprocess.PIPE).stdout
-    symbols = subprocess.run(["nm", program], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
-    place = next(int(line.split()[0], 16) for line in symbols.splitlines()
-                 if line.endswith(" sink"))
-    return debug, notes.split("Build ID:")[1].split()[0], place
-
-
-def nameless(number, build_id, offset):
-    report = sample_reports.raw(number)
-    base = 0x555500000000
-    report["images"][0] = {"name": "big", "path": "/nowhere/big", "build_id": build_id,
-                           "base": hex(base), "end_of_text": hex(base + 0x10000),
-                           "has_sframe": False}
-    thread = [thread for thread in report["threads"] if thread.get("crashed")][0]
-    thread["backtrace"]["frames"] = [
-        {"kind": "pc", "address": hex(base + offset), "trust": "cfi", "image": 0,
-         "image_offset": hex(offset)}]
-    report.pop("fingerprint", None)
-    return report
+    debug, build_id, symbols = debug_program.build(
+        folder, "big", "int sink(volatile int *p)\n{\n    return *p + 1;\n}\n"
+                       "int main(int argc, char **argv)\n{\n    (void)argv;\n"
+                       "    volatile int x = argc;\n    return sink(&x);\n}\n",
+        "--add-section", ".debug_ballast=" + ballast)
+    return debug, build_id, symbols["sink"]
 
 
 def family(pid):
@@ -260,7 +237,8 @@ class Large(unittest.TestCase):
         with Collector(BINARY, extra=["--workers", "2"]) as collector, \
                 tempfile.TemporaryDirectory() as folder:
             debug, build_id, place = debug_file(folder)
-            reports = [nameless(i, build_id, place) for i in range(FIRST_VIEWS)]
+            reports = [debug_program.nameless(i, "big", build_id, [place])
+                       for i in range(FIRST_VIEWS)]
             for report in reports:
                 self.assertEqual(collector.post(report)[0], 201)
             with open(debug, "rb") as file:

@@ -9,12 +9,12 @@ import http.client
 import json
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
 import unittest
 
+import debug_program
 import sample_reports
 from running import Collector
 
@@ -30,38 +30,18 @@ KILLS = 12 if FULL else 3
 
 def build(folder):
     """A program of many functions: its debug file, build ID, and where they begin."""
-    source, program, debug = (os.path.join(folder, name)
-                              for name in ("named.c", "named", "named.debug"))
-    with open(source, "w", encoding="utf-8") as file:
-        for i in range(FUNCTIONS):
-            file.write(f"int step_{i:02d}(volatile int *p)\n{{\n    return *p + {i};\n}}\n")
-        file.write("int main(int argc, char **argv)\n{\n    (void)argv;\n"
-                   "    volatile int x = argc;\n    return step_00(&x);\n}\n")
-    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source], check=True)
-    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
-    notes = subprocess.run(["readelf", "-n", program], check=True, text=True,
-                           stdout=subprocess.PIPE).stdout
-    symbols = subprocess.run(["nm", program], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
-    found = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines()
-             if len(line.split()) == 3}
-    return debug, notes.split("Build ID:")[1].split()[0], found
+    steps = [f"int step_{i:02d}(volatile int *p)\n{{\n    return *p + {i};\n}}\n"
+             for i in range(FUNCTIONS)]
+    return debug_program.build(folder, "named", "".join(steps) +
+                               "int main(int argc, char **argv)\n{\n    (void)argv;\n"
+                               "    volatile int x = argc;\n    return step_00(&x);\n}\n")
 
 
 def nameless(number, build_id, symbols):
     """Report number: a crash in one of the functions, without any name."""
-    report = sample_reports.raw(number)
-    base = 0x555500000000
-    report["images"][0] = {"name": "named", "path": "/nowhere/named", "build_id": build_id,
-                           "base": hex(base), "end_of_text": hex(base + 0x10000),
-                           "has_sframe": False}
-    thread = [thread for thread in report["threads"] if thread.get("crashed")][0]
     offsets = [symbols[f"step_{number % FUNCTIONS:02d}"] + 8, symbols["main"] + 20]
-    thread["backtrace"]["frames"] = [
-        {"kind": "ra" if i else "pc", "address": hex(base + offset), "trust": "cfi",
-         "image": 0, "image_offset": hex(offset)} for i, offset in enumerate(offsets)]
+    report = debug_program.nameless(number, "named", build_id, offsets)
     report["process"]["executable"] = "/nowhere/named"
-    report.pop("fingerprint", None)
     return report
 
 

@@ -16,13 +16,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 import place
 import postgres
-import sample_reports
 from running import Collector
-from sending import Sender, all_there_once, await_stored
+from sending import all_there_once, await_stored, start_senders
 
 BINARY = None
 MARK = "CRASHHOOK_TEST_NETWORK"
-CLIENTS = 4
 RESUMED_S = 15   # from when a database can be reached until a report is stored
 STOPPED_S = 20   # from SIGTERM until the collector has ended; main.c has it as STOP_MAX_S
 SLACK_S = 10     # for a loaded machine
@@ -78,21 +76,6 @@ class Outage(unittest.TestCase):
     def address(self, hosts):
         return f"postgresql://crashhook@{hosts}/{self.name}"
 
-    def senders(self, collector):
-        senders = [Sender(collector, [sample_reports.raw(i)
-                                      for i in range(number, 20000, CLIENTS)])
-                   for number in range(CLIENTS)]
-        for sender in senders:
-            sender.start()
-
-        def end():
-            for sender in senders:
-                sender.enough.set()
-            for sender in senders:
-                sender.join()
-        self.addCleanup(end)
-        return senders, end
-
     def await_ready(self, collector, wanted, patience):
         limit = time.monotonic() + patience
         while collector.request("GET", "/readyz")[0] != wanted:
@@ -104,7 +87,7 @@ class Outage(unittest.TestCase):
 
     def test_a_host_that_vanishes_and_comes_back_is_used_again(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
-            senders, end = self.senders(collector)
+            senders, end = start_senders(self, collector)
             await_stored(self, senders, time.monotonic(), 30)
             vanish("127.0.0.2,127.0.0.3")
             self.await_ready(collector, 503, RESUMED_S + SLACK_S)
@@ -120,7 +103,7 @@ class Outage(unittest.TestCase):
     def test_another_host_takes_over_from_one_that_vanished(self):
         hosts = "127.0.0.2:5432,127.0.0.3:5432"
         with Collector(BINARY, store=self.address(hosts)) as collector:
-            senders, end = self.senders(collector)
+            senders, end = start_senders(self, collector)
             await_stored(self, senders, time.monotonic(), 30)
             vanish("127.0.0.2")
             gone = time.monotonic() + 0.5  # what was on its way has arrived
@@ -131,7 +114,7 @@ class Outage(unittest.TestCase):
 
     def test_a_collector_ends_though_its_database_has_vanished(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
-            senders, end = self.senders(collector)
+            senders, end = start_senders(self, collector)
             await_stored(self, senders, time.monotonic(), 30)
             vanish("127.0.0.2")
             began = time.monotonic()
@@ -158,7 +141,7 @@ class Outage(unittest.TestCase):
 
     def test_a_server_that_hangs_keeps_nobody_for_ever(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
-            senders, end = self.senders(collector)
+            senders, end = start_senders(self, collector)
             await_stored(self, senders, time.monotonic(), 30)
             self.server.signal(signal.SIGSTOP)
             try:
@@ -176,7 +159,7 @@ class Outage(unittest.TestCase):
 
     def test_a_server_that_is_killed_and_started_again_is_used_again(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
-            senders, end = self.senders(collector)
+            senders, end = start_senders(self, collector)
             await_stored(self, senders, time.monotonic(), 30)
             self.server.kill()
             self.server.start()

@@ -17,6 +17,7 @@ import time
 import unittest
 import urllib.parse
 
+import debug_program
 import running
 import sample_reports
 
@@ -226,7 +227,7 @@ class Projects(unittest.TestCase):
     def test_the_first_writer_of_a_build_wins_and_nobody_learns_of_it(self):
         with open(BINARY, "rb") as file:
             binary = file.read()
-        build = build_id_of(BINARY)
+        build = debug_program.build_id_of(BINARY)
         path = "/api/v1/symbols/" + build
         self.assertEqual(self.own.json("PUT", path, binary, bearer("a"))[0], 201)
         self.assertEqual(self.own.request("HEAD", path, None, bearer("b"))[0], 404)
@@ -299,13 +300,6 @@ def stored_words(own):
         return said.splitlines()
     with contextlib.closing(sqlite3.connect(own.path("store.db"))) as database:
         return [value for value, in database.execute("SELECT value FROM words")]
-
-
-def build_id_of(path):
-
-    said = subprocess.run(["readelf", "-n", path], capture_output=True, text=True,
-                          check=True).stdout
-    return re.search(r"Build ID: ([0-9a-f]+)", said).group(1)
 
 
 class Sessions(unittest.TestCase):

@@ -13,30 +13,14 @@ import unittest
 import postgres
 import sample_reports
 from running import Collector
-from sending import Sender, all_there_once, await_stored
+from sending import all_there_once, await_stored, start_senders
 
 BINARY = None
-CLIENTS = 4
 RESUMED_S = 15   # from when a standby is promoted until a report is stored
 SLACK_S = 10     # for a loaded machine
 
 
 class Promoted(unittest.TestCase):
-    def start_senders(self, collector):
-        senders = [Sender(collector, [sample_reports.raw(i)
-                                      for i in range(number, 20000, CLIENTS)])
-                   for number in range(CLIENTS)]
-        for sender in senders:
-            sender.start()
-
-        def end():
-            for sender in senders:
-                sender.enough.set()
-            for sender in senders:
-                sender.join()
-        self.addCleanup(end)
-        return senders, end
-
     def show_report(self, reader, report):
         """Waits until the standby has replayed what it has confirmed."""
         limit = time.monotonic() + 60
@@ -67,7 +51,7 @@ class Promoted(unittest.TestCase):
                     with Collector(BINARY, store=standby.address("made1"),
                                    extra=["--read-only", "yes"]) as reader:
                         self.check_reader(reader, first["id"])
-                    senders, end = self.start_senders(collector)
+                    senders, end = start_senders(self, collector)
                     for _ in range(20):
                         await_stored(self, senders, time.monotonic(), 30)
                     killed = time.monotonic()

@@ -13,30 +13,20 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
+import debug_program
 import running
 import s3
 import test_symbols
+from running import wait_for
 
 BINARY = CRASHHOOK = None
-PATIENCE_S = 90
 NAMED = ["deepest", "between", "outer", "kept_by_the_sender"]
 
 
 def Collector(binary, **how):
     return running.Collector(binary, store=running.fresh_store(), **how)
-
-
-def wait_for(what, why):
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"not within {PATIENCE_S} s: {why}")
 
 
 class Upstream(http.server.ThreadingHTTPServer):
@@ -246,19 +236,12 @@ class SymbolStore(test_symbols.Symbols):
     def test_gdb_gets_debug_files_and_sources_from_the_collector(self):
         written = test_symbols.SOURCE + "int more;\n"  # another build
         source = os.path.join(self.folder, "program.c")
-        program = os.path.join(self.folder, "program")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(written)
-        subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source],
-                       check=True)
+        program = debug_program.compile_program(self.folder, "program", written)
         with Collector(BINARY, tokens=["secret"]) as collector:
             subprocess.run([CRASHHOOK, "symbols", "upload", "--url", collector.url,
                             "--sources", program], check=True, stdout=subprocess.DEVNULL,
                            env=dict(os.environ, CRASHHOOK_TOKEN="secret"))
-            notes = subprocess.run(["readelf", "-n", program], check=True, text=True,
-                                   stdout=subprocess.PIPE).stdout
-            build_id = notes.split("Build ID:")[1].split()[0]
-            base = f"/buildid/{build_id}/"
+            base = f"/buildid/{debug_program.build_id_of(program)}/"
             with open(program, "rb") as file:
                 whole = file.read()
             for path, status, body in (("debuginfo", 200, whole), ("executable", 200, whole),

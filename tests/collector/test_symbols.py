@@ -6,12 +6,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+import debug_program
 import sample_reports
 from running import Collector
 
@@ -33,38 +33,16 @@ int main(int argc, char **argv) { (void)argv; volatile int x = argc; return oute
 
 
 def build(folder):
-    """A stripped program's debug file, its build ID, and where its functions begin."""
-    source, program, debug = (os.path.join(folder, name)
-                              for name in ("program.c", "program", "program.debug"))
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(SOURCE)
-    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source],
-                   check=True)
-    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
-    notes = subprocess.run(["readelf", "-n", program], check=True, text=True,
-                           stdout=subprocess.PIPE).stdout
-    build_id = notes.split("Build ID:")[1].split()[0]
-    symbols = subprocess.run(["nm", program], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
-    found = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines()
-             if len(line.split()) == 3}
-    os.unlink(program)
-    os.unlink(source)
-    return debug, build_id, found
+    """The program's debug file, its build ID, and where its functions begin."""
+    return debug_program.build(folder, "program", SOURCE)
 
 
 class Symbols(unittest.TestCase):
     def make_report(self, build_id, found):
-        report = sample_reports.raw(1)
-        base = 0x555500000000
-        report["images"][0] = {"name": "program", "path": "/nowhere/program",
-                               "build_id": build_id, "base": hex(base),
-                               "end_of_text": hex(base + 0x10000), "has_sframe": False}
-        frames = [{"kind": "pc" if i == 0 else "ra", "address": hex(base + at),
-                   "image": 0, "image_offset": hex(at), "trust": "cfi"}
-                  for i, at in enumerate((found["deepest"] + 8, found["outer"] + 24))]
+        offsets = [found["deepest"] + 8, found["outer"] + 24]
+        report = debug_program.nameless(1, "program", build_id, offsets)
         named = sample_reports.libc("kept_by_the_sender", 0x26472)
-        report["threads"][0]["backtrace"]["frames"] = frames + [named]
+        report["threads"][0]["backtrace"]["frames"].append(named)
         return report
 
     def view(self, collector, report):
