@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-adoption applications system install clean \
+.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -97,6 +97,10 @@ site:
 # Installs them in a clean Debian 12 and uses them there.
 check-packages: packages
 	packaging/smoke-test build/packages
+
+# The container image of the packages, made and used: non-root, on a read-only root.
+check-image: packages
+	tests/check-image
 
 # Each way to a first report in fresh roots of Debian 12, 13 and sid, as a table.
 check-adoption: deps
