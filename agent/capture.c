@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
@@ -158,7 +159,8 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         facts_read_known(&capture->process, pid, tid, capture->stop.uid);
     else
         facts_read_process(&capture->process, pid, tid);
-    facts_read_host(&capture->host, tid, &capture->process.cgroup);
+    facts_read_host(&capture->host, capture->same_root ? getpid() : tid,
+                    &capture->process.cgroup);
     capture->timings.capture_us = capture_clock_us() - stopped;
     return CH_OK;
 }

@@ -89,7 +89,8 @@ struct capture {
     const struct unwind_arch *arch;
     bool narrow; // a 32-bit program, see narrow_registers.h
     struct stop stop;
-    int memory_fd;               // /proc/PID/mem of a traced process, or -1
+    bool same_root; // our root folder is the process's: its handler has started us
+    int memory_fd;  // /proc/PID/mem of a traced process, or -1
     char refusal[REFUSAL_MAX];   // why not all threads could be stopped; empty: all
                                  // could
     struct target_memory memory; // of a live process

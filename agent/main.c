@@ -206,8 +206,8 @@ static void make_way(pid_t pid)
 // let_die answers the handler, and waits until the stopped threads are dead and reaped,
 // because a thread that its tracer has not reaped is kept from its parent. Only then is
 // what was copied of the process put where the free phase finds it: its threads need
-// the processors to die.
-static void let_die(struct agent *agent, struct finish *finish)
+// the processors to die. tell_written: the handler does not know of the report yet.
+static void let_die(struct agent *agent, struct finish *finish, bool tell_written)
 {
     struct capture *capture = &agent->capture;
     if (agent->traced)
@@ -215,7 +215,7 @@ static void let_die(struct agent *agent, struct finish *finish)
     else if (!agent->request.crash.dies)
         capture_release(capture);
     if (!agent->traced)
-        request_release(REQUEST_CHANNEL_FD);
+        request_release(REQUEST_CHANNEL_FD, tell_written);
     if (!agent->traced)
         stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
     if (agent->request.crash.dies)
@@ -235,7 +235,6 @@ static void take_traced(struct agent *agent)
 // run_tracer runs the tracer, and returns for each crash in a process of its own.
 static void run_tracer(struct agent *agent, const char *pid)
 {
-    settings_read(&agent->settings, get_agent_variable, NULL, NULL);
     trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
                 &traced);
     take_traced(agent);
@@ -254,7 +253,7 @@ int main(int argc, char **argv)
         take_traced(&agent);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)
         run_tracer(&agent, argv[2]);
-    settings_read(&agent.settings, get_agent_variable, NULL, NULL);
+    agent.capture.same_root = argc == 1;
     agent.log_fd = open_agent_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);
     limit_resources(agent.settings.timeout_ms);
@@ -276,15 +275,15 @@ int main(int argc, char **argv)
                                       : "the process cannot be read\n");
     if (reported)
         finish_keep_images(&finish, &agent.capture.images, agent.request.pid);
-    if (reported && !agent.traced)
-        request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;
     bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;
+    if (held && !agent.traced)
+        request_written(REQUEST_CHANNEL_FD);
     if (held) {
         finish_keep(&finish, &agent.held);
         finish_run(&finish);
     }
-    let_die(&agent, &finish);
+    let_die(&agent, &finish, reported && !held);
     if (!reported)
         return 1;
     if (held)

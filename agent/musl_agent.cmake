@@ -24,6 +24,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
 endif()
 target_link_libraries(crashhook-agent PRIVATE ch_agent_musl)
 if(CRASHHOOK_WITH_LIBUNWIND)
+    # A file of the program itself, which is linked before any archive is searched.
+    target_sources(crashhook-agent PRIVATE musl_crc64.c)
     # Debian's archives of libunwind, made with glibc's headers, ask for nothing that
     # musl has not: where that is different, crashhook-agent does not link.
     foreach(name unwind-ptrace unwind-${CMAKE_SYSTEM_PROCESSOR} unwind lzma)

@@ -20,6 +20,10 @@
 void raw_thread_name(struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE])
 {
+    if (capture->core_name == NULL && tid == capture->process.tid) {
+        snprintf(out, RAW_THREAD_NAME_SIZE, "%s", capture->process.thread_name);
+        return;
+    }
     if (capture->core_name == NULL) {
         thread_names_get(&capture->names, &capture->stop, tid, out);
         return;

@@ -139,8 +139,11 @@ void request_why(int channel, const char *why)
     (void)!send(channel, message, strlen(message) + 1, MSG_NOSIGNAL);
 }
 
-void request_release(int channel)
+void request_release(int channel, bool reported)
 {
-    answer_request(channel, REQUEST_RELEASE);
+    // Each message wakes the handler, so both answers are one.
+    static const char answers[] = { REQUEST_WRITTEN, REQUEST_RELEASE };
+    size_t first = reported ? 0 : 1;
+    (void)!send(channel, answers + first, sizeof(answers) - first, MSG_NOSIGNAL);
     close(channel);
 }

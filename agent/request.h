@@ -30,5 +30,6 @@ void request_written(int channel);
 // request_why tells the handler why there is no report, and what can be done.
 void request_why(int channel, const char *why);
 
-// request_release tells the handler that the process may die.
-void request_release(int channel);
+// request_release tells the handler that the process may die, and closes the channel.
+// reported: it also tells what request_written does.
+void request_release(int channel, bool reported);

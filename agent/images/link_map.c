@@ -129,6 +129,14 @@ enum ch_status link_map_read(struct target_images *images, pid_t pid,
 {
     struct adding adding = { .images = images, .memory = memory };
     uint64_t headers;
+    // Only a program's dynamic section leads to the list, and a program is mostly
+    // mapped below its libraries: the kernel need not be asked which image that is.
+    if (images->count != 0 && images->images[0].dynamic != 0) {
+        enum ch_status status =
+            link_map_walk(memory, images->images[0].dynamic, add_link, &adding);
+        if (status == CH_OK)
+            return CH_OK;
+    }
     if (!find_auxv(pid, AT_PHDR, &headers))
         return CH_ERR_NOT_FOUND;
     const struct target_image *program = images_find(images, headers);

@@ -10,9 +10,13 @@
 
 #include "base/text.h"
 
+enum { FACTS_NAME_SIZE = 64 }; // the kernel's names of threads are shorter
+
 struct process_facts {
     pid_t pid;
     pid_t ppid;
+    pid_t tid;                         // one of its threads; 0: none
+    char thread_name[FACTS_NAME_SIZE]; // of tid
     struct text executable;
     bool executable_deleted;
     struct text arguments; // each followed by a NUL, as /proc/PID/cmdline has them
@@ -43,7 +47,8 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid);
 void facts_deinit_process(struct process_facts *facts);
 
-// facts_read_host reads what is known of the machine as thread tid sees it. cgroup is
-// the thread's, from facts_read_process; NULL: it is read.
+// facts_read_host reads what is known of the machine as thread tid sees it; our own is
+// the cheapest to ask. cgroup is that of the process in question, from
+// facts_read_process; NULL: it is tid's, and is read.
 void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgroup);
 void facts_deinit_host(struct host_facts *facts);

@@ -12,9 +12,6 @@
 #include "agent/live/permitted.h"
 #include "agent/live/target_server.h"
 
-// No page begins at this address, so it marks an empty slot of the cache.
-#define NO_PAGE UINT64_C(1)
-
 // map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)
 {
@@ -25,8 +22,8 @@ static void *map_anonymous(size_t size)
 
 static size_t arena_bytes(void)
 {
-    return TARGET_CACHE_PAGES *
-               (TARGET_PAGE_BYTES + sizeof(uint64_t) + sizeof(uint16_t)) +
+    return TARGET_CACHE_BLOCKS *
+               (TARGET_BLOCK_BYTES + sizeof(struct target_block) + sizeof(uint16_t)) +
            TARGET_WINDOW_BYTES + (size_t)TARGET_ENDS * TARGET_END_BYTES;
 }
 
@@ -43,23 +40,21 @@ enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
         return CH_ERR_NO_MEMORY;
 
     target_memory_init_uncached(memory, pid);
-    memory->pages = arena;
-    memory->fill = memory->pages + (size_t)TARGET_CACHE_PAGES * TARGET_PAGE_BYTES;
+    memory->block_bytes = arena;
+    memory->fill = arena + (size_t)TARGET_CACHE_BLOCKS * TARGET_BLOCK_BYTES;
     memory->end_bytes = memory->fill + TARGET_WINDOW_BYTES;
     uint8_t *end = memory->end_bytes;
     for (size_t i = 0; i < TARGET_ENDS; i++, end += TARGET_END_BYTES)
         memory->ends[i].bytes = end;
-    memory->page_address = (uint64_t *)(void *)end;
-    memory->page_size = (uint16_t *)(void *)(memory->page_address + TARGET_CACHE_PAGES);
-    for (size_t i = 0; i < TARGET_CACHE_PAGES; i++)
-        memory->page_address[i] = NO_PAGE;
+    memory->blocks = (struct target_block *)(void *)end;
+    memory->block_at = (uint16_t *)(void *)(memory->blocks + TARGET_CACHE_BLOCKS);
     return CH_OK;
 }
 
 void target_memory_deinit(struct target_memory *memory)
 {
-    if (memory->pages != NULL)
-        munmap(memory->pages, arena_bytes());
+    if (memory->block_bytes != NULL)
+        munmap(memory->block_bytes, arena_bytes());
     libunwind_peek_destroy(memory->peek);
     if (memory->mem_fd >= 0)
         close(memory->mem_fd);
@@ -260,6 +255,21 @@ static size_t copy_from(const struct memory_window *piece, uint64_t address, voi
     return count;
 }
 
+// cached_block gives the cache's block at address, which is to be read where out_found
+// is false. Two addresses that have the same place take turns in one block.
+static size_t cached_block(struct target_memory *memory, uint64_t address,
+                           bool *out_found)
+{
+    size_t place = (size_t)(address / TARGET_BLOCK_BYTES) % TARGET_CACHE_BLOCKS;
+    *out_found = memory->block_at[place] != 0;
+    if (!*out_found)
+        memory->block_at[place] = (uint16_t)++memory->block_count;
+    size_t block = memory->block_at[place] - (size_t)1;
+    *out_found = *out_found && memory->blocks[block].address == address;
+    memory->blocks[block].address = address;
+    return block;
+}
+
 // read_outside_window reads what the window does not hold yet, or never will.
 static __attribute__((noinline)) size_t
 read_outside_window(struct target_memory *memory, uint64_t address, void *to,
@@ -271,15 +281,14 @@ read_outside_window(struct target_memory *memory, uint64_t address, void *to,
         return copy_from(&memory->window, address, to, length);
     }
 
-    uint64_t page = address & ~(uint64_t)(TARGET_PAGE_BYTES - 1);
-    size_t slot = (size_t)(page / TARGET_PAGE_BYTES) % TARGET_CACHE_PAGES;
-    uint8_t *bytes = memory->pages + slot * TARGET_PAGE_BYTES;
-    if (memory->page_address[slot] != page) {
-        memory->page_address[slot] = page;
-        memory->page_size[slot] =
-            (uint16_t)target_memory_copy(memory, page, bytes, TARGET_PAGE_BYTES);
-    }
-    const struct memory_window piece = { bytes, page, memory->page_size[slot] };
+    uint64_t start = address & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
+    bool found;
+    size_t block = cached_block(memory, start, &found);
+    uint8_t *bytes = memory->block_bytes + block * TARGET_BLOCK_BYTES;
+    if (!found)
+        memory->blocks[block].size =
+            (uint32_t)target_memory_copy(memory, start, bytes, TARGET_BLOCK_BYTES);
+    const struct memory_window piece = { bytes, start, memory->blocks[block].size };
     return copy_from(&piece, address, to, length);
 }
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a stopped process, read in bulk: one system call per page of unwind
+// The memory of a stopped process, read in bulk: one system call per block of unwind
 // tables, one per window of stack, never one per word.
 //
 // Stacks are read through a window that moves outward with the walk; where the caller
 // announced the next stacks, the inner ends of several are read at once. Everything
-// else goes through a direct-mapped cache of pages. All that is correct only while
-// every thread of the process is stopped. Where process_vm_readv is refused or would
-// kill, /proc/PID/mem is used; where that is refused, a stopped thread is peeked at
-// word by word; where no thread could be stopped, the crashed process's handler is
-// asked (request_page.h).
+// else goes through a direct-mapped cache of blocks. A block is smaller than a page,
+// and blocks are stored in the order in which they are read: touching a page of our own
+// for the first time takes longer than the call that reads a block.
+//
+// All that is correct only while every thread of the process is stopped. Where
+// process_vm_readv is refused or would kill, /proc/PID/mem is used; where that is
+// refused, a stopped thread is peeked at word by word; where no thread could be
+// stopped, the crashed process's handler is asked (request_page.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,8 +23,8 @@
 #include "unwind/libunwind_peek.h"
 
 enum {
-    TARGET_PAGE_BYTES = 4096,
-    TARGET_CACHE_PAGES = 512,
+    TARGET_BLOCK_BYTES = 1024,
+    TARGET_CACHE_BLOCKS = 2048,
     TARGET_WINDOW_BYTES = 256 * 1024,
     TARGET_ENDS = 8, // inner ends of stacks read at once
     TARGET_END_BYTES = 16 * 1024,
@@ -31,6 +34,12 @@ enum {
 struct target_stack {
     uint64_t start;
     uint64_t end; // of its mapping
+};
+
+// A target_block is a block of the cache.
+struct target_block {
+    uint64_t address;
+    uint32_t size; // readable bytes
 };
 
 // A target_way is a way of reading a process's memory; each is tried when the one
@@ -50,9 +59,10 @@ struct target_memory {
     struct libunwind_peek *peek; // for that thread, created when needed
     int server;                  // the channel to the handler; 0: none
     enum target_way way;
-    uint64_t *page_address; // of each cached page; 1: none
-    uint16_t *page_size;    // readable bytes of each
-    uint8_t *pages;
+    uint16_t *block_at; // where each place of the cache has its block, from 1; 0: none
+    struct target_block *blocks;
+    uint8_t *block_bytes; // of each of blocks
+    size_t block_count;
     uint8_t *fill;               // buffer that the window is read into
     uint8_t *end_bytes;          // buffers of ends
     struct memory_window window; // in fill, or one of ends
