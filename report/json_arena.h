@@ -17,7 +17,8 @@ struct json_arena_block;
 // json_arena is of a caller that zeroes it; the members are its own.
 struct json_arena {
     struct json_arena_block *last; // the block that is filled, linked to those before
-    size_t used;                   // bytes of it
+    char *next;                    // its bytes that are free
+    size_t left;                   // and how many they are
 };
 
 // json_arena_install makes jansson ask the arenas for memory. It is called before the

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json_reader.h"
 
+#include <endian.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -9,20 +11,27 @@
 // INTEGER_DIGITS is how many digits every integer of that length has room for.
 enum { KEY_BYTES = 128, INTEGER_DIGITS = 18 };
 
+// span is a piece of the document.
+struct span {
+    const char *bytes;
+    size_t size;
+};
+
+// json_level is an array or object that is read.
+struct json_level {
+    json_t *value;
+    size_t count; // of the values it has so far
+    bool object;
+};
+
 // reading is a document that is read up to at. root owns all that was made of it.
 struct reading {
     const char *at;
     const char *end;
     json_t *root;
-    json_t *levels[JSON_READER_DEPTH]; // the arrays and objects around at
+    struct span key; // of the member that is read
     size_t depth;
-    char key[KEY_BYTES]; // of the member that is read
-};
-
-// span is a piece of the document.
-struct span {
-    const char *bytes;
-    size_t size;
+    struct json_level levels[JSON_READER_DEPTH]; // around at
 };
 
 static void skip_white_space(struct reading *reading)
@@ -55,26 +64,38 @@ static json_t *read_by_jansson(struct span span)
     return json_loadb(span.bytes, span.size, JSON_DECODE_ANY, NULL);
 }
 
+// special_bytes sets the highest bit of the first byte of word, which is its lowest,
+// that needs to be looked at: a control character, a quote, a backslash or a byte above
+// ASCII. Bits above that one mean nothing, as a subtraction borrows from the next byte.
+static uint64_t special_bytes(uint64_t word)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t control = word - each * ' ';
+    uint64_t quote = (word ^ each * '"') - each;
+    uint64_t backslash = (word ^ each * '\\') - each;
+    return (word | control | quote | backslash) & each * 0x80;
+}
+
+static bool is_special(unsigned char byte)
+{
+    return byte < ' ' || byte >= 0x80 || byte == '"' || byte == '\\';
+}
+
 // find_special finds the first byte of a string that needs to be looked at; all others
-// are ASCII that stands for itself. Most of a report is such, so four are tested at
+// are ASCII that stands for itself. Most of a report is such, so eight are tested at
 // once.
 static const char *find_special(const char *at, const char *end)
 {
-    static const bool special[256] = {
-        [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true
-    };
-    const unsigned char *bytes = (const unsigned char *)at;
-    size_t left = (size_t)(end - at);
-    for (; left >= 4; left -= 4, bytes += 4) {
-        if (special[bytes[0]] | special[bytes[1]] | special[bytes[2]] |
-            special[bytes[3]])
-            break;
+    uint64_t word;
+    for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, at, sizeof(word));
+        uint64_t special = special_bytes(le64toh(word));
+        if (special != 0)
+            return at + __builtin_ctzll(special) / 8;
     }
-    while (left > 0 && !special[*bytes]) {
-        bytes++;
-        left--;
-    }
-    return (const char *)bytes;
+    while (at < end && !is_special((unsigned char)*at))
+        at++;
+    return at;
 }
 
 // skip_quoted skips a string and gives what is between its quotes. plain: it has no
@@ -169,6 +190,22 @@ static json_t *read_json_scalar(struct reading *reading, char first)
                                                           : read_json_word(reading);
 }
 
+// put_json_member puts the member that is read into object, whose earlier one of that
+// key it replaces.
+static bool put_json_member(const struct reading *reading, json_t *object,
+                            json_t *value)
+{
+    const struct span *key = &reading->key;
+#if JANSSON_VERSION_HEX >= 0x020e00
+    return json_object_setn_new_nocheck(object, key->bytes, key->size, value) == 0;
+#else
+    char name[KEY_BYTES];
+    memcpy(name, key->bytes, key->size);
+    name[key->size] = 0;
+    return json_object_set_new_nocheck(object, name, value) == 0;
+#endif
+}
+
 // put_json_value puts value where the reading is; the document owns it from then on.
 // False: there was a member of that key, or memory is short.
 static bool put_json_value(struct reading *reading, json_t *value)
@@ -179,12 +216,12 @@ static bool put_json_value(struct reading *reading, json_t *value)
         reading->root = value;
         return true;
     }
-    json_t *level = reading->levels[reading->depth - 1];
-    if (json_is_array(level))
-        return json_array_append_new(level, value) == 0;
-    size_t before = json_object_size(level);
-    return json_object_set_new_nocheck(level, reading->key, value) == 0 &&
-           json_object_size(level) != before;
+    struct json_level *level = &reading->levels[reading->depth - 1];
+    level->count++;
+    if (!level->object)
+        return json_array_append_new(level->value, value) == 0;
+    return put_json_member(reading, level->value, value) &&
+           json_object_size(level->value) == level->count;
 }
 
 // read_json_value reads a value; of an array or object it reads the beginning.
@@ -193,47 +230,43 @@ static bool read_json_value(struct reading *reading)
     char first = peek_token(reading);
     if (first != '{' && first != '[')
         return put_json_value(reading, read_json_scalar(reading, first));
-    json_t *level = first == '{' ? json_object() : json_array();
-    if (reading->depth == JSON_READER_DEPTH) {
-        json_decref(level);
+    const bool object = first == '{';
+    if (reading->depth == JSON_READER_DEPTH)
         return false;
-    }
-    if (!put_json_value(reading, level))
+    json_t *value = object ? json_object() : json_array();
+    if (!put_json_value(reading, value))
         return false;
-    reading->levels[reading->depth++] = level;
+    reading->levels[reading->depth++] = (struct json_level){ value, 0, object };
     reading->at++;
     return true;
 }
 
 static bool read_json_key(struct reading *reading)
 {
-    struct span span;
     bool plain;
-    if (peek_token(reading) != '"' || !skip_quoted(reading, &span, &plain) || !plain ||
-        span.size >= KEY_BYTES)
-        return false;
-    memcpy(reading->key, span.bytes, span.size);
-    reading->key[span.size] = 0;
-    return skip_token(reading, ':');
+    return peek_token(reading) == '"' && skip_quoted(reading, &reading->key, &plain) &&
+           plain && reading->key.size < KEY_BYTES && skip_token(reading, ':');
 }
 
 // read_json_next reads the next value of the innermost level, or the level's end.
 static bool read_json_next(struct reading *reading)
 {
-    const json_t *level = reading->levels[reading->depth - 1];
-    bool object = json_is_object(level);
-    bool empty = object ? json_object_size(level) == 0 : json_array_size(level) == 0;
-    if (skip_token(reading, object ? '}' : ']')) {
+    const struct json_level *level = &reading->levels[reading->depth - 1];
+    if (skip_token(reading, level->object ? '}' : ']')) {
         reading->depth--;
         return true;
     }
-    return (empty || skip_token(reading, ',')) && (!object || read_json_key(reading)) &&
-           read_json_value(reading);
+    return (level->count == 0 || skip_token(reading, ',')) &&
+           (!level->object || read_json_key(reading)) && read_json_value(reading);
 }
 
 json_t *json_reader_read(const char *bytes, size_t size, json_error_t *why)
 {
-    struct reading reading = { .at = bytes, .end = bytes + size };
+    struct reading reading;
+    reading.at = bytes;
+    reading.end = bytes + size;
+    reading.root = NULL;
+    reading.depth = 0;
     char first = peek_token(&reading);
     bool good = (first == '{' || first == '[') && read_json_value(&reading);
     while (good && reading.depth != 0)

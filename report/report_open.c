@@ -274,23 +274,36 @@ static bool advance_opening(const struct opening *opening, const json_t *element
     return true;
 }
 
+// is_of_table is true for the members of a variable that say how values belong to it.
+static bool is_of_table(const char *key)
+{
+    return strcmp(key, "varies") == 0 || strcmp(key, "list") == 0 ||
+           strcmp(key, "inlined") == 0;
+}
+
 // open_variable completes a variable with a thread's values of it. NULL: memory is
 // short.
 static json_t *open_variable(const struct open_report_variable *variable,
                              const json_t *value)
 {
-    json_t *whole = json_copy((json_t *)(uintptr_t)variable->object);
-    for (size_t i = 0; i < json_array_size(variable->varies); i++) {
-        const char *key = json_string_value(json_array_get(variable->varies, i));
-        if (json_object_set(whole, key, json_array_get(value, i + 1)) != 0) {
-            json_decref(whole);
-            return NULL;
-        }
+    json_t *whole = json_object();
+    const char *key;
+    json_t *member;
+    int failed = whole == NULL;
+    json_object_foreach((json_t *)(uintptr_t)variable->object, key, member)
+    {
+        if (!is_of_table(key))
+            failed |= json_object_set_nocheck(whole, key, member);
     }
-    (void)json_object_del(whole, "varies");
-    (void)json_object_del(whole, "list");
-    (void)json_object_del(whole, "inlined");
-    return whole;
+    for (size_t i = 0; i < json_array_size(variable->varies); i++) {
+        key = json_string_value(json_array_get(variable->varies, i));
+        if (!is_of_table(key))
+            failed |= json_object_set(whole, key, json_array_get(value, i + 1));
+    }
+    if (failed == 0)
+        return whole;
+    json_decref(whole);
+    return NULL;
 }
 
 // open_list_of is the array of frame that key names; it is created if it is missing.
@@ -373,7 +386,7 @@ static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
 
 static enum ch_status open_values(struct opening *opening, json_t *thread)
 {
-    json_t *values = take_member(thread, "values");
+    const json_t *values = json_object_get(thread, "values");
     const json_t *elements =
         json_object_get(json_object_get(thread, "backtrace"), "elements");
     opening->keeping = !opening->brief || report_flag(thread, "crashed");
@@ -382,7 +395,10 @@ static enum ch_status open_values(struct opening *opening, json_t *thread)
     for (size_t i = 0; status == CH_OK && i < json_array_size(values); i++)
         status = open_frame_values(opening, thread, elements, json_array_get(values, i),
                                    &at);
-    json_decref(values);
+    // Freeing values takes as long as checking them, and a brief report goes as a
+    // whole.
+    if (!opening->brief)
+        (void)json_object_del(thread, "values");
     return status;
 }
 
@@ -486,10 +502,7 @@ json_t *report_own_frames(json_t *thread)
 
 json_t *report_own_frame(json_t *thread, size_t index)
 {
-    json_t *frames = json_object_get(json_object_get(thread, "backtrace"), "frames");
-    if (json_array_get(frames, index) == NULL)
-        return NULL;
-    frames = report_own_frames(thread);
+    json_t *frames = report_own_frames(thread);
     json_t *frame = json_array_get(frames, index);
     if (frame == NULL || frame->refcount == 1)
         return frame;

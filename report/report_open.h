@@ -23,7 +23,8 @@ enum { REPORT_FRAMES_MAX = 1 << 22 };
 enum { REPORT_MEMBERS_MAX = 1 << 22 };
 
 // report_open replaces the tables in report, a file of version 2; if it is to be brief,
-// all values are checked, but only those of the crashed thread are put into frames.
+// all values are checked, but only those of the crashed thread are put into frames, and
+// the lists of values stay in the threads.
 // CH_ERR_MALFORMED: the tables are not valid, error says where. CH_ERR_LIMIT: there are
 // too many frames or values. After a failure report can only be freed.
 CH_CHECKED enum ch_status report_open(json_t *report, bool brief,

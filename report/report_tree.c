@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report_tree.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool report_read_address(const char *text, uint64_t *out)
 {
-    char *end;
-    if (strncmp(text, "0x", 2) != 0 || text[2] == 0 ||
-        strspn(text + 2, "0123456789abcdef") != strlen(text + 2))
+    uint64_t value = 0;
+    if (text[0] != '0' || text[1] != 'x' || text[2] == 0)
         return false;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 16);
-    if (errno != 0)
-        return false;
+    for (const char *at = text + 2; *at != 0; at++) {
+        bool decimal = *at >= '0' && *at <= '9';
+        if (value >> 60 != 0 || (!decimal && (*at < 'a' || *at > 'f')))
+            return false;
+        value = value << 4 | (uint64_t)(decimal ? *at - '0' : *at - 'a' + 10);
+    }
     *out = value;
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "collector/server/collector.h"
 
 // WEIGHT_MAX is the most that one byte of a text adds to its weight.
@@ -33,13 +34,34 @@ size_t opened_report_weigh(const char *bytes, size_t size)
     return values;
 }
 
-static unsigned decode_report_body(struct opened_report *report,
-                                   const struct store_body *body, bool large,
+// report_json is the text of a report, which is in the body, or else in decoded.
+struct report_json {
+    const char *bytes;
+    size_t size;
+    struct text decoded;
+};
+
+static enum ch_status decode_json(const struct store_body *body, size_t limit,
+                                  struct report_json *out)
+{
+    if (body->encoding == DECODE_IDENTITY && body->size != 0 && body->size <= limit) {
+        out->bytes = body->bytes;
+        out->size = body->size;
+        return CH_OK;
+    }
+    enum ch_status status =
+        decode_body(body->encoding, body->bytes, body->size, limit, &out->decoded);
+    out->bytes = out->decoded.bytes;
+    out->size = out->decoded.size;
+    return status;
+}
+
+static unsigned decode_report_body(const struct store_body *body, bool large,
+                                   struct report_json *out,
                                    struct opened_report_error *error)
 {
     size_t limit = large ? COLLECTOR_DECODED_MAX : COLLECTOR_LARGE;
-    switch (
-        decode_body(body->encoding, body->bytes, body->size, limit, &report->bytes)) {
+    switch (decode_json(body, limit, out)) {
     case CH_OK:
         return 0;
     case CH_ERR_LIMIT:
@@ -62,13 +84,13 @@ static unsigned decode_report_body(struct opened_report *report,
 }
 
 static unsigned parse_opened_report(struct opened_report *report,
+                                    const struct report_json *json,
                                     struct opened_report_error *error)
 {
-    const struct text *bytes = &report->bytes;
     // Most reports are too short to be too heavy, and weighing one is a tenth of
     // ingest.
-    if (bytes->size >= OPENED_REPORT_VALUES / WEIGHT_MAX &&
-        opened_report_weigh(bytes->bytes, bytes->size) > OPENED_REPORT_VALUES) {
+    if (json->size >= OPENED_REPORT_VALUES / WEIGHT_MAX &&
+        opened_report_weigh(json->bytes, json->size) > OPENED_REPORT_VALUES) {
         snprintf(error->text, sizeof(error->text),
                  "the report holds too many values, at most %d are taken",
                  OPENED_REPORT_VALUES);
@@ -76,7 +98,7 @@ static unsigned parse_opened_report(struct opened_report *report,
     }
     struct report_error reason;
     enum ch_status status = (report->brief ? report_parse_brief : report_parse)(
-        bytes->bytes, bytes->size, &report->json, &reason);
+        json->bytes, json->size, &report->json, &reason);
     if (status == CH_OK)
         return 0;
     snprintf(error->text, sizeof(error->text), "not a report: %s", reason.text);
@@ -86,13 +108,15 @@ static unsigned parse_opened_report(struct opened_report *report,
 static unsigned open_body(struct opened_report *out, const struct store_body *body,
                           pthread_mutex_t *large, struct opened_report_error *error)
 {
-    unsigned refused = decode_report_body(out, body, large != NULL, error);
-    if (refused == 0 && large != NULL && out->bytes.size > COLLECTOR_LARGE) {
+    struct report_json json = { 0 };
+    unsigned refused = decode_report_body(body, large != NULL, &json, error);
+    if (refused == 0 && large != NULL && json.size > COLLECTOR_LARGE) {
         pthread_mutex_lock(large);
         out->large = large;
     }
     if (refused == 0)
-        refused = parse_opened_report(out, error);
+        refused = parse_opened_report(out, &json, error);
+    text_deinit(&json.decoded);
     if (refused != 0)
         opened_report_close(out);
     return refused;
@@ -120,7 +144,6 @@ void opened_report_close(struct opened_report *report)
     report->json = NULL;
     if (report->brief)
         json_arena_end(&report->arena);
-    text_deinit(&report->bytes);
     if (report->large != NULL)
         pthread_mutex_unlock(report->large);
     report->large = NULL;

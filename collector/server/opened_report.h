@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/text.h"
 #include "collector/store/store.h"
 #include "report/json_arena.h"
 #include "report/report.h"
@@ -23,7 +22,6 @@ struct opened_report {
     json_t *json;
     bool brief;              // it was opened so
     struct json_arena arena; // of a brief one: what json is made of
-    struct text bytes;       // decoded
     pthread_mutex_t *large;  // the lock that is held; NULL: none
 };
 

@@ -98,6 +98,25 @@ static void json_reader_agrees_on_documents_with_a_byte_changed_or_cut(void **st
     }
 }
 
+static void json_reader_agrees_on_every_byte_at_every_place_of_a_string(void **state)
+{
+    (void)state;
+    enum { LONGEST = 20 };
+    for (size_t length = 1; length <= LONGEST; length++) {
+        char document[LONGEST + 6] = "[\"";
+        size_t size = length + 4;
+        for (size_t at = 0; at < length; at++) {
+            memset(document + 2, 'x', length);
+            memcpy(document + 2 + length, "\"]", 2);
+            for (int byte = 0; byte < 256; byte++) {
+                document[2 + at] = (char)byte;
+                if (!agrees(document, size))
+                    fail_msg("byte %d at %zu of %zu", byte, at, length);
+            }
+        }
+    }
+}
+
 static void json_reader_reads_past_its_depth_and_key_length(void **state)
 {
     (void)state;
@@ -127,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_reader_reads_what_jansson_reads),
         cmocka_unit_test(json_reader_agrees_on_documents_with_a_byte_changed_or_cut),
+        cmocka_unit_test(json_reader_agrees_on_every_byte_at_every_place_of_a_string),
         cmocka_unit_test(json_reader_reads_past_its_depth_and_key_length),
         cmocka_unit_test(json_reader_says_where_a_document_is_wrong),
     };

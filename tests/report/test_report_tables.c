@@ -122,6 +122,9 @@ static void tables_opened_briefly_keep_the_values_of_the_crashed_thread(void **s
     enum ch_status status = report_parse_brief(SHARED, strlen(SHARED), &brief, &error);
     bool kept = json_object_get(frame_at(brief, 0, 1), "arguments") != NULL;
     drop_values(json_array_get(json_object_get(whole, "threads"), 1));
+    for (size_t i = 0; i < 2; i++)
+        (void)json_object_del(json_array_get(json_object_get(brief, "threads"), i),
+                              "values");
     bool equal = json_equal(brief, whole) == 1;
     json_decref(brief);
     json_decref(whole);
