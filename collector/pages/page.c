@@ -49,6 +49,13 @@ bool page_is_full(const struct text *out)
     return out->size >= PAGE_BYTES;
 }
 
+void page_write_cut(struct text *out, size_t shown, size_t count, const char *what)
+{
+    if (count > shown)
+        html_write(out, "<p class=\"cut\">%zu more%s%s are in the JSON.</p>",
+                   count - shown, *what != 0 ? " " : "", what);
+}
+
 void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
 {
     char exact[MOMENT_SIZE];

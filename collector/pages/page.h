@@ -26,6 +26,10 @@ void page_end(struct text *out);
 // page_is_full says whether a page must stop listing.
 bool page_is_full(const struct text *out);
 
+// page_write_cut says how many of count things, those after the first shown ones, are
+// only in the JSON, if any are. what is their name, or empty where that is clear.
+void page_write_cut(struct text *out, size_t shown, size_t count, const char *what);
+
 // page_write_time writes how long ago moment_ms was, with the exact time as its hint.
 void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms);
 

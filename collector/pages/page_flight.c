@@ -220,8 +220,6 @@ void page_flight_write(struct text *out, const json_t *report)
                moment);
     for (size_t i = 0; i < count && i < THREADS_SHOWN && !page_is_full(out); i++)
         write_thread_flight(out, json_array_get(threads, i), moment);
-    if (count > THREADS_SHOWN)
-        html_write(out, "<p class=\"cut\">%zu more threads are in the JSON.</p>",
-                   count - THREADS_SHOWN);
+    page_write_cut(out, THREADS_SHOWN, count, "threads");
     html_write(out, "</section>\n");
 }

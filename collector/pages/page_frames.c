@@ -500,8 +500,6 @@ void page_frames_write(struct text *out, const json_t *report, const json_t *thr
         }
     }
     html_write(out, "</ol>\n");
-    if (shown < count)
-        html_write(out, "<p class=\"cut\">%zu more frames are in the JSON.</p>",
-                   count - shown);
+    page_write_cut(out, shown, count, "frames");
     write_ending(out, thread);
 }

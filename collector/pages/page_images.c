@@ -74,8 +74,6 @@ void page_images_write(struct text *out, const struct viewed_report *viewed)
     while (shown < count && shown < IMAGES_SHOWN && !page_is_full(out))
         write_image_row(out, viewed->symbols, json_array_get(images, shown++));
     html_write(out, "</tbody></table></div>");
-    if (shown < count)
-        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
-                   count - shown);
+    page_write_cut(out, shown, count, "");
     html_write(out, "</details></section>\n");
 }

@@ -302,9 +302,7 @@ static void write_wait_list(struct text *out, const json_t *report)
                    PAGE_SHORT, name, PAGE_SHORT, words.bytes);
     }
     html_write(out, "</ul>");
-    if (count > PROBLEMS_SHOWN)
-        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
-                   count - PROBLEMS_SHOWN);
+    page_write_cut(out, PROBLEMS_SHOWN, count, "");
     html_write(out, "</section>\n");
 }
 
@@ -327,9 +325,7 @@ static void write_problem_list(struct text *out, const json_t *report)
                    report_string(problem, "detail"));
     }
     html_write(out, "</ul>");
-    if (count > PROBLEMS_SHOWN)
-        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
-                   count - PROBLEMS_SHOWN);
+    page_write_cut(out, PROBLEMS_SHOWN, count, "");
     html_write(out, "</section>\n");
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/alerts.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,6 @@ enum {
 
 struct alerts {
     struct alerts_options options;
-    pthread_t thread;
     struct background background;
     int64_t looked_ms;
 };
@@ -342,12 +340,6 @@ static void *alerts_main(void *context)
     return NULL;
 }
 
-static void free_alerts(struct alerts *alerts)
-{
-    background_deinit(&alerts->background);
-    free(alerts);
-}
-
 enum ch_status alerts_create(const struct alerts_options *options, struct alerts **out)
 {
     *out = NULL;
@@ -356,9 +348,10 @@ enum ch_status alerts_create(const struct alerts_options *options, struct alerts
         return CH_ERR_NO_MEMORY;
     alerts->options = *options;
     background_init(&alerts->background);
-    if (pthread_create(&alerts->thread, NULL, alerts_main, alerts) != 0) {
-        free_alerts(alerts);
-        return CH_ERR_IO;
+    enum ch_status status = background_start(&alerts->background, alerts_main, alerts);
+    if (status != CH_OK) {
+        alerts_destroy(alerts);
+        return status;
     }
     *out = alerts;
     return CH_OK;
@@ -368,9 +361,8 @@ void alerts_destroy(struct alerts *alerts)
 {
     if (alerts == NULL)
         return;
-    background_stop(&alerts->background);
-    pthread_join(alerts->thread, NULL);
-    free_alerts(alerts);
+    background_deinit(&alerts->background);
+    free(alerts);
 }
 
 enum ch_status alerts_test(struct store *store, const struct receivers *receivers,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/body_packer.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,6 @@ struct body_packer {
     int64_t drop_ms;   // when segments are looked at next
     int64_t strays_ms; // and objects
     int trouble_ms;
-    bool packs; // in thread
-    pthread_t thread;
     struct background background;
 };
 
@@ -92,10 +89,7 @@ static int pack_once(struct body_packer *packer)
         metrics_count(&metrics->segment_failures);
         packer->options.complain(error);
     }
-    packer->trouble_ms = packer->trouble_ms == 0 ? TROUBLE_MS : 2 * packer->trouble_ms;
-    if (packer->trouble_ms > TROUBLE_MAX_MS)
-        packer->trouble_ms = TROUBLE_MAX_MS;
-    return packer->trouble_ms;
+    return background_retry_ms(&packer->trouble_ms, TROUBLE_MS, TROUBLE_MAX_MS);
 }
 
 static void *pack_main(void *context)
@@ -105,13 +99,6 @@ static void *pack_main(void *context)
     while (background_pause(&packer->background, wait_ms))
         wait_ms = pack_once(packer);
     return NULL;
-}
-
-static void free_packer(struct body_packer *packer)
-{
-    object_store_close(packer->objects);
-    background_deinit(&packer->background);
-    free(packer);
 }
 
 // open_place opens the place of bodies, where it is not the store.
@@ -154,11 +141,11 @@ enum ch_status body_packer_create(const struct body_packer_options *options,
     packer->drop_ms = moment_now() + DROP_MS;
     packer->strays_ms = moment_now() + DROP_MS;
     background_init(&packer->background);
-    packer->packs = !options->reading &&
-                    pthread_create(&packer->thread, NULL, pack_main, packer) == 0;
-    if (!packer->packs && !options->reading) {
-        free_packer(packer);
-        return CH_ERR_IO;
+    if (!options->reading)
+        status = background_start(&packer->background, pack_main, packer);
+    if (status != CH_OK) {
+        body_packer_destroy(packer);
+        return status;
     }
     *out = packer;
     return CH_OK;
@@ -168,8 +155,7 @@ void body_packer_destroy(struct body_packer *packer)
 {
     if (packer == NULL)
         return;
-    background_stop(&packer->background);
-    if (packer->packs)
-        pthread_join(packer->thread, NULL);
-    free_packer(packer);
+    background_deinit(&packer->background);
+    object_store_close(packer->objects);
+    free(packer);
 }

@@ -32,8 +32,6 @@ enum {
 
 struct naming_jobs {
     struct naming_jobs_options options;
-    pthread_t threads[NAMING_WORKERS_MAX];
-    unsigned started;
     struct background background;
 };
 
@@ -387,21 +385,16 @@ enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
         return CH_ERR_NO_MEMORY;
     jobs->options = *options;
     background_init(&jobs->background);
-    while (jobs->started < options->workers && jobs->started < NAMING_WORKERS_MAX) {
-        if (pthread_create(&jobs->threads[jobs->started], NULL, naming_main, jobs) != 0)
-            return CH_ERR_IO;
-        jobs->started++;
-    }
-    return CH_OK;
+    enum ch_status status = CH_OK;
+    for (unsigned i = 0; i < options->workers && status == CH_OK; i++)
+        status = background_start(&jobs->background, naming_main, jobs);
+    return status;
 }
 
 void naming_jobs_destroy(struct naming_jobs *jobs)
 {
     if (jobs == NULL)
         return;
-    background_stop(&jobs->background);
-    for (unsigned i = 0; i < jobs->started; i++)
-        pthread_join(jobs->threads[i], NULL);
     background_deinit(&jobs->background);
     free(jobs);
 }

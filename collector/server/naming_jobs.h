@@ -9,10 +9,11 @@
 // waits. What a child says is checked. A batch that fails is tried again report by
 // report; a report that fails three times stays as it is.
 #pragma once
+#include "collector/server/background.h"
 #include "collector/server/metrics.h"
 #include "collector/store/store.h"
 
-enum { NAMING_WORKERS_MAX = 16 };
+enum { NAMING_WORKERS_MAX = BACKGROUND_THREADS_MAX };
 
 typedef void naming_jobs_complain_fn(const char *error);
 

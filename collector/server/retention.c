@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/retention.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -21,7 +20,6 @@ struct retention {
     int64_t word;     // that the sweep of words has come to
     int64_t sweep_ms; // when the next one is due, the first soon after the start
     retention_complain_fn *complain;
-    pthread_t thread;
     struct background background;
 };
 
@@ -93,12 +91,6 @@ static void *retention_main(void *context)
     return NULL;
 }
 
-static void free_retention(struct retention *retention)
-{
-    background_deinit(&retention->background);
-    free(retention);
-}
-
 enum ch_status retention_create(struct store *store,
                                 const struct store_retention *limits,
                                 struct access *access, retention_complain_fn *complain,
@@ -113,9 +105,11 @@ enum ch_status retention_create(struct store *store,
     retention->limits = *limits;
     retention->sweep_ms = moment_now() + ROUND_MS;
     background_init(&retention->background);
-    if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
-        free_retention(retention);
-        return CH_ERR_IO;
+    enum ch_status status =
+        background_start(&retention->background, retention_main, retention);
+    if (status != CH_OK) {
+        retention_destroy(retention);
+        return status;
     }
     *out = retention;
     return CH_OK;
@@ -125,7 +119,6 @@ void retention_destroy(struct retention *retention)
 {
     if (retention == NULL)
         return;
-    background_stop(&retention->background);
-    pthread_join(retention->thread, NULL);
-    free_retention(retention);
+    background_deinit(&retention->background);
+    free(retention);
 }

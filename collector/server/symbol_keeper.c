@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/symbol_keeper.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,6 @@ struct symbol_keeper {
     int64_t tidy_ms;                   // when files are looked at next
     int trouble_ms;
     atomic_bool given_up;
-    pthread_t thread;
     struct background background;
 };
 
@@ -198,10 +196,7 @@ static int keep_once(struct symbol_keeper *keeper)
         keeper->trouble_ms = 0;
         return more || more_files ? 1 : LOOK_MS;
     }
-    keeper->trouble_ms = keeper->trouble_ms == 0 ? TROUBLE_MS : 2 * keeper->trouble_ms;
-    if (keeper->trouble_ms > TROUBLE_MAX_MS)
-        keeper->trouble_ms = TROUBLE_MAX_MS;
-    return keeper->trouble_ms;
+    return background_retry_ms(&keeper->trouble_ms, TROUBLE_MS, TROUBLE_MAX_MS);
 }
 
 static void *keep_main(void *context)
@@ -213,12 +208,6 @@ static void *keep_main(void *context)
     return NULL;
 }
 
-static void free_keeper(struct symbol_keeper *keeper)
-{
-    background_deinit(&keeper->background);
-    free(keeper);
-}
-
 enum ch_status symbol_keeper_create(const struct symbol_keeper_options *options,
                                     struct symbol_keeper **out)
 {
@@ -228,9 +217,10 @@ enum ch_status symbol_keeper_create(const struct symbol_keeper_options *options,
         return CH_ERR_NO_MEMORY;
     keeper->options = *options;
     background_init(&keeper->background);
-    if (pthread_create(&keeper->thread, NULL, keep_main, keeper) != 0) {
-        free_keeper(keeper);
-        return CH_ERR_IO;
+    enum ch_status status = background_start(&keeper->background, keep_main, keeper);
+    if (status != CH_OK) {
+        symbol_keeper_destroy(keeper);
+        return status;
     }
     *out = keeper;
     return CH_OK;
@@ -241,7 +231,6 @@ void symbol_keeper_destroy(struct symbol_keeper *keeper)
     if (keeper == NULL)
         return;
     keeper->given_up = true;
-    background_stop(&keeper->background);
-    pthread_join(keeper->thread, NULL);
-    free_keeper(keeper);
+    background_deinit(&keeper->background);
+    free(keeper);
 }

@@ -131,6 +131,23 @@ static void viewed_add_names(struct collector *collector, struct viewed_report *
     report_own_mark(report);
 }
 
+// open_copied opens what was copied, and gives the status of the refusal, or 0.
+static unsigned open_copied(struct http_request *request, const struct copied *copied,
+                            struct opened_report_error *reason)
+{
+    struct viewed_report *out = copied->report;
+    const struct store_body body = { .bytes = copied->bytes.bytes,
+                                     .size = copied->bytes.size,
+                                     .encoding = copied->encoding };
+    unsigned refused =
+        opened_report_open(&out->opened, &body, collector_large(request), reason);
+    if (refused == OPENED_REPORT_LARGE)
+        http_move_large(request);
+    if (refused == 0)
+        viewed_add_names(collector_of(request), out);
+    return refused;
+}
+
 bool viewed_report_open(struct http_request *request, const char *id,
                         struct viewed_report *out)
 {
@@ -141,22 +158,11 @@ bool viewed_report_open(struct http_request *request, const char *id,
     if (!find_viewed(request, id, &copied))
         return false;
 
-    struct store_body body = { .bytes = copied.bytes.bytes,
-                               .size = copied.bytes.size,
-                               .encoding = copied.encoding };
     struct opened_report_error reason;
-    unsigned refused =
-        opened_report_open(&out->opened, &body, collector_large(request), &reason);
-    if (refused == OPENED_REPORT_LARGE) {
-        http_move_large(request);
-        return false;
-    }
-    if (refused != 0) {
+    unsigned refused = open_copied(request, &copied, &reason);
+    if (refused != 0 && refused != OPENED_REPORT_LARGE)
         http_fail(request, refused, "%s", reason.text);
-        return false;
-    }
-    viewed_add_names(collector, out);
-    return true;
+    return refused == 0;
 }
 
 static void take_report_id(void *context, const struct store_report *report)
@@ -181,18 +187,8 @@ bool viewed_report_open_newest(struct http_request *request, const char *group,
             CH_OK ||
         !text_ok(&copied.bytes) || copied.bytes.size > BESIDE_A_GROUP)
         return false;
-    struct store_body body = { .bytes = copied.bytes.bytes,
-                               .size = copied.bytes.size,
-                               .encoding = copied.encoding };
     struct opened_report_error reason;
-    unsigned refused =
-        opened_report_open(&out->opened, &body, collector_large(request), &reason);
-    if (refused == OPENED_REPORT_LARGE)
-        http_move_large(request);
-    if (refused != 0)
-        return false;
-    viewed_add_names(collector, out);
-    return true;
+    return open_copied(request, &copied, &reason) == 0;
 }
 
 const char *viewed_report_names(const struct viewed_report *report)
