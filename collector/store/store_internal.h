@@ -7,8 +7,8 @@
 // store_query.c find them, store_triage.c applies what people decide, store_move.c does
 // the part of that which takes long, store_trim.c, store_words.c and store_weeks.c
 // remove what is old.
-// The table is made of sql/*.sql as the collector is built. The SQL is the same for every
-// database except where a statement has two texts there.
+// The table is made of sql/*.sql as the collector is built. The SQL is the same for
+// every database except where a statement has two texts there.
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
