@@ -77,7 +77,7 @@ static void take_part(void *context, const struct sql_row *row)
 {
     struct rows_reading *reading = context;
     size_t size = 0;
-    const char *bytes = sql_row_bytes(row, 0, &size);
+    const char *bytes = sql_column_bytes(row, "bytes", &size);
     reading->found = true;
     if (reading->offset >= size) {
         reading->offset -= size;
@@ -169,9 +169,9 @@ struct rows_seen {
 static void keep_seen(void *context, const struct sql_row *row)
 {
     struct rows_listing *listing = context;
-    const char *name = sql_row_text(row, 0);
-    const struct rows_seen seen = { (uint64_t)sql_row_number(row, 1),
-                                    sql_row_number(row, 2) };
+    const char *name = sql_column_text(row, "name");
+    const struct rows_seen seen = { (uint64_t)sql_column_number(row, "size"),
+                                    sql_column_number(row, "added") };
     text_append(&listing->names, &seen, sizeof(seen));
     text_append(&listing->names, name, strlen(name) + 1);
 }
@@ -185,11 +185,11 @@ static enum ch_status rows_list(struct object_side *side, const char *folder,
     const struct sql_value values[] = { sql_text(folder), sql_text(end) };
     struct sql *reader = store_borrow(store_of(side));
     (void)snprintf(why, OBJECT_WHY_SIZE, "cannot list objects");
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT name, CAST(sum(length(bytes)) AS bigint), max(added) FROM object_parts"
-        " WHERE name > ?1 AND name < ?2 GROUP BY name",
-        values, 2, keep_seen, &listing);
+    enum ch_status status = sql_query(reader,
+                                      "SELECT name, CAST(sum(length(bytes)) AS bigint) "
+                                      "AS size, max(added) AS added FROM object_parts"
+                                      " WHERE name > ?1 AND name < ?2 GROUP BY name",
+                                      values, 2, keep_seen, &listing);
     store_return(store_of(side), reader);
     // Visitors may ask the store: they are called when the connection is back.
     for (size_t at = 0; status == CH_OK && at < listing.names.size;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/sql.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -82,22 +83,54 @@ void sql_limit_time(struct sql *sql, int64_t until_ms)
     sql->driver->limit_time(sql, until_ms);
 }
 
-int64_t sql_row_number(const struct sql_row *row, int column)
+// find_column gives the column of that name, or -1. Columns are mostly read in their
+// order, so the search begins after the last one that was read.
+static int find_column(const struct sql_row *row, const char *name)
 {
-    return row->sql->driver->row_number(row, column);
+    struct sql_columns *columns = row->columns;
+    for (int i = 0; i < columns->count; i++) {
+        int column = (columns->next + i) % columns->count;
+        const char *found = row->sql->driver->column_name(row, column);
+        if (found != NULL && strcmp(found, name) == 0) {
+            columns->next = column + 1;
+            return column;
+        }
+    }
+    if (columns->missing == NULL)
+        columns->missing = name;
+    return -1;
 }
 
-const char *sql_row_text(const struct sql_row *row, int column)
+int64_t sql_column_number(const struct sql_row *row, const char *name)
 {
-    return row->sql->driver->row_text(row, column);
+    int column = find_column(row, name);
+    return column >= 0 ? row->sql->driver->row_number(row, column) : 0;
 }
 
-const void *sql_row_bytes(const struct sql_row *row, int column, size_t *out_size)
+const char *sql_column_text(const struct sql_row *row, const char *name)
 {
-    return row->sql->driver->row_bytes(row, column, out_size);
+    int column = find_column(row, name);
+    return column >= 0 ? row->sql->driver->row_text(row, column) : "";
+}
+
+const void *sql_column_bytes(const struct sql_row *row, const char *name,
+                             size_t *out_size)
+{
+    int column = find_column(row, name);
+    *out_size = 0;
+    return column >= 0 ? row->sql->driver->row_bytes(row, column, out_size) : NULL;
+}
+
+void sql_check_columns(struct sql *sql, const struct sql_columns *columns)
+{
+    if (columns->missing == NULL || sql->failed != CH_OK)
+        return;
+    sql->failed = CH_ERR_IO;
+    (void)snprintf(sql->error, sizeof(sql->error), "there is no column '%s'",
+                   columns->missing);
 }
 
 void sql_take_number(void *context, const struct sql_row *row)
 {
-    *(int64_t *)context = sql_row_number(row, 0);
+    *(int64_t *)context = row->sql->driver->row_number(row, 0);
 }

@@ -73,6 +73,7 @@ struct sql_driver {
     enum ch_status (*script)(struct sql *sql, const char *text);
     bool (*rollback)(struct sql *sql);
     void (*limit_time)(struct sql *sql, int64_t until_ms);
+    const char *(*column_name)(const struct sql_row *row, int column);
     int64_t (*row_number)(const struct sql_row *row, int column);
     const char *(*row_text)(const struct sql_row *row, int column);
     const void *(*row_bytes)(const struct sql_row *row, int column, size_t *out_size);
@@ -88,11 +89,19 @@ struct sql {
     char error[SQL_ERROR_SIZE]; // why it failed
 };
 
+// sql_columns is what the rows of a result have, and how visitors read them.
+struct sql_columns {
+    int count;
+    int next;            // after the column that was read last
+    const char *missing; // the first name that was asked for and is no column
+};
+
 // sql_row is a row on its way to a visitor.
 struct sql_row {
     const struct sql *sql;
     const void *handle; // the driver's statement or result
     int index;
+    struct sql_columns *columns;
 };
 
 // sql_options says what a connection is for.
@@ -139,11 +148,17 @@ CH_CHECKED enum ch_status sql_script(struct sql *sql, const char *text);
 // sql_limit_time aborts queries at the given time; 0: never.
 void sql_limit_time(struct sql *sql, int64_t until_ms);
 
-// sql_row_number, sql_row_text and sql_row_bytes read a column; NULL reads as 0 or
-// empty.
-int64_t sql_row_number(const struct sql_row *row, int column);
-const char *sql_row_text(const struct sql_row *row, int column);
-const void *sql_row_bytes(const struct sql_row *row, int column, size_t *out_size);
+// sql_column_number, sql_column_text and sql_column_bytes read the column of that name;
+// NULL reads as 0 or empty, and so does a name that no column has, after which the
+// statement fails.
+int64_t sql_column_number(const struct sql_row *row, const char *name);
+const char *sql_column_text(const struct sql_row *row, const char *name);
+const void *sql_column_bytes(const struct sql_row *row, const char *name,
+                             size_t *out_size);
+
+// sql_check_columns fails a connection whose visitor asked for a missing column;
+// drivers call it after the rows.
+void sql_check_columns(struct sql *sql, const struct sql_columns *columns);
 
 // sql_take_number is a sql_row_fn that stores the first column in an int64_t.
 void sql_take_number(void *context, const struct sql_row *row);

@@ -218,11 +218,15 @@ static void postgres_queue(struct sql *sql, unsigned statement,
 static void visit_rows(struct postgres *postgres, const PGresult *result,
                        sql_row_fn *visit, void *context)
 {
-    struct sql_row row = { .sql = &postgres->sql, .handle = result };
+    struct sql_columns columns = { .count = PQnfields(result) };
+    struct sql_row row = { .sql = &postgres->sql,
+                           .handle = result,
+                           .columns = &columns };
     if (PQresultStatus(result) != PGRES_TUPLES_OK || visit == NULL)
         return;
     for (; row.index < PQntuples(result); row.index++)
         visit(context, &row);
+    sql_check_columns(&postgres->sql, &columns);
 }
 
 // take_result hands out a result's rows, and releases it if nobody keeps it.
@@ -359,8 +363,11 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
         status = execute_postgres(postgres, text, values, count, &result);
     sql->failed = CH_OK; // the failure concerns only this query
     // Visitors may ask more of the same connection, so this query has ended before.
-    if (status == CH_OK)
+    if (status == CH_OK) {
         visit_rows(postgres, result, visit, context);
+        status = sql->failed;
+        sql->failed = CH_OK;
+    }
     PQclear(result);
     return status;
 }
@@ -371,6 +378,11 @@ static void postgres_limit_time(struct sql *sql, int64_t until_ms)
 {
     (void)sql;
     (void)until_ms;
+}
+
+static const char *postgres_column_name(const struct sql_row *row, int column)
+{
+    return PQfname(row->handle, column);
 }
 
 static int64_t postgres_row_number(const struct sql_row *row, int column)
@@ -422,6 +434,7 @@ static const struct sql_driver driver = {
     .script = postgres_script,
     .rollback = postgres_rollback,
     .limit_time = postgres_limit_time,
+    .column_name = postgres_column_name,
     .row_number = postgres_row_number,
     .row_text = postgres_row_text,
     .row_bytes = postgres_row_bytes,

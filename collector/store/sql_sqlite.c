@@ -58,13 +58,17 @@ static void bind_sqlite_value(sqlite3_stmt *statement, const struct sql_value *v
 static int run_sqlite_statement(struct sqlite *sqlite, sqlite3_stmt *statement,
                                 sql_row_fn *visit, void *context)
 {
-    struct sql_row row = { .sql = &sqlite->sql, .handle = statement };
+    struct sql_columns columns = { .count = sqlite3_column_count(statement) };
+    struct sql_row row = { .sql = &sqlite->sql,
+                           .handle = statement,
+                           .columns = &columns };
     int result = sqlite3_step(statement);
     for (; result == SQLITE_ROW; result = sqlite3_step(statement)) {
         if (visit != NULL)
             visit(context, &row);
     }
-    return result;
+    sql_check_columns(&sqlite->sql, &columns);
+    return columns.missing == NULL ? result : SQLITE_ERROR;
 }
 
 static void sqlite_queue(struct sql *sql, unsigned statement,
@@ -149,6 +153,11 @@ static sqlite3_stmt *row_statement(const struct sql_row *row)
     return (sqlite3_stmt *)(uintptr_t)row->handle;
 }
 
+static const char *sqlite_column_name(const struct sql_row *row, int column)
+{
+    return sqlite3_column_name(row_statement(row), column);
+}
+
 static int64_t sqlite_row_number(const struct sql_row *row, int column)
 {
     return sqlite3_column_int64(row_statement(row), column);
@@ -185,6 +194,7 @@ static const struct sql_driver driver = {
     .script = sqlite_script,
     .rollback = sqlite_rollback,
     .limit_time = sqlite_limit_time,
+    .column_name = sqlite_column_name,
     .row_number = sqlite_row_number,
     .row_text = sqlite_row_text,
     .row_bytes = sqlite_row_bytes,

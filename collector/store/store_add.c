@@ -72,16 +72,16 @@ static void take_found_report(void *context, const struct sql_row *row)
 {
     struct planned *planned = context;
     planned->found = true;
-    planned->number = sql_row_number(row, 0);
-    planned->revision = sql_row_number(row, 1);
-    planned->old_group = sql_row_number(row, 2);
+    planned->number = sql_column_number(row, "number");
+    planned->revision = sql_column_number(row, "revision");
+    planned->old_group = sql_column_number(row, "group_number");
     // The first writer of an id wins, and others do not learn that there is one.
     const struct entry *entry = planned->upload->entry;
-    const char *sender = sql_row_text(row, 5);
-    planned->foreign = strcmp(sql_row_text(row, 4), entry->project) != 0 ||
+    const char *sender = sql_column_text(row, "sender");
+    planned->foreign = strcmp(sql_column_text(row, "project"), entry->project) != 0 ||
                        (sender[0] != 0 && strcmp(sender, entry->sender) != 0);
     entry_copy(planned->upload->group, sizeof(planned->upload->group),
-               planned->foreign ? entry->group : sql_row_text(row, 3));
+               planned->foreign ? entry->group : sql_column_text(row, "fingerprint"));
 }
 
 // by_id orders by id, and uploads of one id as in the batch, because qsort is not
@@ -166,17 +166,17 @@ static void take_out(struct sql *sql, struct batch *batch)
 static void take_group_row(void *context, const struct sql_row *row)
 {
     struct found_group *group = context;
-    group->number = sql_row_number(row, 0);
-    entry_copy(group->id, sizeof(group->id), sql_row_text(row, 1));
-    group->open = strcmp(sql_row_text(row, 2), "open") == 0;
-    group->resolved = strcmp(sql_row_text(row, 2), "resolved") == 0;
-    group->ignored = strcmp(sql_row_text(row, 2), "ignored") == 0;
+    group->number = sql_column_number(row, "number");
+    entry_copy(group->id, sizeof(group->id), sql_column_text(row, "fingerprint"));
+    group->open = strcmp(sql_column_text(row, "status"), "open") == 0;
+    group->resolved = strcmp(sql_column_text(row, "status"), "resolved") == 0;
+    group->ignored = strcmp(sql_column_text(row, "status"), "ignored") == 0;
     entry_copy(group->status_release, sizeof(group->status_release),
-               sql_row_text(row, 3));
-    group->status_time_ms = sql_row_number(row, 4);
+               sql_column_text(row, "status_release"));
+    group->status_time_ms = sql_column_number(row, "status_time");
     entry_copy(group->first_release, sizeof(group->first_release),
-               sql_row_text(row, 5));
-    group->count = sql_row_number(row, 6);
+               sql_column_text(row, "first_release"));
+    group->count = sql_column_number(row, "count");
 }
 
 // gain_groups counts every run of uploads with one fingerprint in its group, which the

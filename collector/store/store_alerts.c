@@ -75,25 +75,27 @@ static void take_ready(void *context, const struct sql_row *row)
 {
     struct spreading *spreading = context;
     struct ready *ready = &spreading->ready[spreading->count++];
-    *ready = (struct ready){ .number = sql_row_number(row, 0),
-                             .report = sql_row_number(row, 3),
-                             .time_ms = sql_row_number(row, 5) };
-    entry_copy(ready->kind, sizeof(ready->kind), sql_row_text(row, 1));
-    entry_copy(ready->group, sizeof(ready->group), sql_row_text(row, 2));
-    entry_copy(ready->detail, sizeof(ready->detail), sql_row_text(row, 4));
-    entry_copy(ready->project, sizeof(ready->project), sql_row_text(row, 6));
+    *ready = (struct ready){ .number = sql_column_number(row, "number"),
+                             .report = sql_column_number(row, "report"),
+                             .time_ms = sql_column_number(row, "time") };
+    entry_copy(ready->kind, sizeof(ready->kind), sql_column_text(row, "kind"));
+    entry_copy(ready->group, sizeof(ready->group), sql_column_text(row, "group_id"));
+    entry_copy(ready->detail, sizeof(ready->detail), sql_column_text(row, "detail"));
+    entry_copy(ready->project, sizeof(ready->project), sql_column_text(row, "project"));
 }
 
 // take_current takes the group that the report is in by now.
 static void take_current(void *context, const struct sql_row *row)
 {
     struct ready *ready = context;
-    bool moved = strcmp(ready->group, sql_row_text(row, 0)) != 0;
-    ready->stale = moved && sql_row_number(row, 2) < sql_row_number(row, 3) &&
-                   strcmp(ready->kind, "new") == 0;
-    entry_copy(ready->group, sizeof(ready->group), sql_row_text(row, 0));
-    entry_copy(ready->title, sizeof(ready->title), sql_row_text(row, 1));
-    entry_copy(ready->project, sizeof(ready->project), sql_row_text(row, 4));
+    bool moved = strcmp(ready->group, sql_column_text(row, "fingerprint")) != 0;
+    ready->stale =
+        moved &&
+        sql_column_number(row, "first_seen") < sql_column_number(row, "time") &&
+        strcmp(ready->kind, "new") == 0;
+    entry_copy(ready->group, sizeof(ready->group), sql_column_text(row, "fingerprint"));
+    entry_copy(ready->title, sizeof(ready->title), sql_column_text(row, "title"));
+    entry_copy(ready->project, sizeof(ready->project), sql_column_text(row, "project"));
 }
 
 static void spread_one(struct sql *sql, const struct spreading *spreading,
@@ -181,8 +183,8 @@ struct sending {
 static void take_sending(void *context, const struct sql_row *row)
 {
     struct sending *sending = context;
-    sending->alert = sql_row_number(row, 0);
-    sending->tries = sql_row_number(row, 1);
+    sending->alert = sql_column_number(row, "alert");
+    sending->tries = sql_column_number(row, "tries");
 }
 
 static enum ch_status claim_alert(struct sql *sql, void *context)
@@ -204,22 +206,23 @@ struct alert_listing {
 
 #define ALERT_COLUMNS                                                                  \
     "SELECT a.number, a.id, a.kind, a.group_id, a.title, a.detail, a.body, a.time,"    \
-    " coalesce(r.id, ''), coalesce(g.project, '') FROM alerts a LEFT JOIN reports r"   \
+    " coalesce(r.id, '') AS report_id, coalesce(g.project, '') AS project FROM "       \
+    "alerts a LEFT JOIN reports r"                                                     \
     " ON r.number = a.report LEFT JOIN groups g ON g.fingerprint = a.group_id"
 
 static void list_alert(void *context, const struct sql_row *row)
 {
     const struct alert_listing *listing = context;
-    struct store_alert alert = { .number = sql_row_number(row, 0),
-                                 .id = sql_row_text(row, 1),
-                                 .kind = sql_row_text(row, 2),
-                                 .group = sql_row_text(row, 3),
-                                 .title = sql_row_text(row, 4),
-                                 .detail = sql_row_text(row, 5),
-                                 .body = sql_row_text(row, 6),
-                                 .time_ms = sql_row_number(row, 7),
-                                 .report = sql_row_text(row, 8),
-                                 .project = sql_row_text(row, 9),
+    struct store_alert alert = { .number = sql_column_number(row, "number"),
+                                 .id = sql_column_text(row, "id"),
+                                 .kind = sql_column_text(row, "kind"),
+                                 .group = sql_column_text(row, "group_id"),
+                                 .title = sql_column_text(row, "title"),
+                                 .detail = sql_column_text(row, "detail"),
+                                 .body = sql_column_text(row, "body"),
+                                 .time_ms = sql_column_number(row, "time"),
+                                 .report = sql_column_text(row, "report_id"),
+                                 .project = sql_column_text(row, "project"),
                                  .tries = listing->tries };
     listing->visit(listing->context, &alert);
 }
@@ -331,9 +334,9 @@ enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
 static void take_state(void *context, const struct sql_row *row)
 {
     struct store_alert_state *state = context;
-    state->waiting = sql_row_number(row, 0);
-    state->tries = sql_row_number(row, 1);
-    entry_copy(state->error, sizeof(state->error), sql_row_text(row, 2));
+    state->waiting = sql_column_number(row, "waiting");
+    state->tries = sql_column_number(row, "tries");
+    entry_copy(state->error, sizeof(state->error), sql_column_text(row, "error"));
 }
 
 enum ch_status store_alert_state_of(struct store *store, const char *receiver,
@@ -344,7 +347,8 @@ enum ch_status store_alert_state_of(struct store *store, const char *receiver,
     struct sql *reader = store_borrow(store);
     enum ch_status status =
         sql_query(reader,
-                  "SELECT count(*), coalesce(max(tries), 0), coalesce(max(error), '')"
+                  "SELECT count(*) AS waiting, coalesce(max(tries), 0) AS tries, "
+                  "coalesce(max(error), '') AS error"
                   " FROM alert_sends WHERE receiver = ?1",
                   &value, 1, take_state, out);
     store_return(store, reader);
@@ -374,8 +378,8 @@ struct burst_listing {
 static void list_burst(void *context, const struct sql_row *row)
 {
     const struct burst_listing *listing = context;
-    listing->visit(listing->context, sql_row_text(row, 0), sql_row_text(row, 1),
-                   sql_row_number(row, 2));
+    listing->visit(listing->context, sql_column_text(row, "fingerprint"),
+                   sql_column_text(row, "title"), sql_column_number(row, "n"));
 }
 
 enum ch_status store_list_bursts(struct store *store, int64_t since_ms, int64_t least,

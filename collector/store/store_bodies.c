@@ -4,15 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-void store_body_read(const struct sql_row *row, int column,
-                     struct store_body_found *found)
+void store_body_read(const struct sql_row *row, struct store_body_found *found)
 {
-    const char *name = sql_row_text(row, column + 2);
-    int64_t start = sql_row_number(row, column + 3);
-    int64_t length = sql_row_number(row, column + 4);
-    found->body.encoding = (enum decode_encoding)sql_row_number(row, column);
+    const char *name = sql_column_text(row, "segment_name");
+    int64_t start = sql_column_number(row, "start");
+    int64_t length = sql_column_number(row, "length");
+    found->body.encoding = (enum decode_encoding)sql_column_number(row, "encoding");
     if (name[0] == 0) {
-        found->body.bytes = sql_row_bytes(row, column + 1, &found->body.size);
+        found->body.bytes = sql_column_bytes(row, "bytes", &found->body.size);
         found->away = false;
         return;
     }

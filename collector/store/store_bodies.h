@@ -18,7 +18,7 @@ enum {
 // STORE_BODY_COLUMNS are the columns that store_body_read reads, of bodies b and
 // segments s; STORE_BODY_SEGMENTS joins these.
 #define STORE_BODY_COLUMNS                                                             \
-    "b.encoding, b.bytes, coalesce(s.name, ''), b.start, b.length"
+    "b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length"
 #define STORE_BODY_SEGMENTS " LEFT JOIN segments s ON s.number = b.segment"
 
 // store_body_found is the body of a row, which may have to be fetched.
@@ -31,10 +31,9 @@ struct store_body_found {
     struct text fetched;
 };
 
-// store_body_read reads the columns of a row, from column on. What was fetched for the
+// store_body_read reads these columns of a row. What was fetched for the
 // same reference before is the body then.
-void store_body_read(const struct sql_row *row, int column,
-                     struct store_body_found *found);
+void store_body_read(const struct sql_row *row, struct store_body_found *found);
 
 // store_body_fetch fetches what is away. CH_ERR_NOT_FOUND: its object is gone.
 CH_CHECKED enum ch_status store_body_fetch(struct store *store,

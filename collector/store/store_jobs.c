@@ -35,9 +35,9 @@ static void take_claimed(void *context, const struct sql_row *row)
     if (claim->count == claim->claiming->count)
         return;
     claim->all[claim->count++] =
-        (struct store_naming){ .report = sql_row_number(row, 0),
-                               .turn = sql_row_number(row, 1),
-                               .tries = sql_row_number(row, 2) };
+        (struct store_naming){ .report = sql_column_number(row, "report"),
+                               .turn = sql_column_number(row, "turn"),
+                               .tries = sql_column_number(row, "tries") };
 }
 
 static enum ch_status claim_jobs(struct sql *sql, void *context)
@@ -56,8 +56,8 @@ static void visit_claimed(void *context, const struct sql_row *row)
 {
     struct claim_reading *reading = context;
     struct store_naming naming = *reading->naming;
-    naming.received_ms = sql_row_number(row, 0);
-    store_body_read(row, 1, &reading->body);
+    naming.received_ms = sql_column_number(row, "received");
+    store_body_read(row, &reading->body);
     naming.body = reading->body.body;
     // What is lost is empty: nobody can read it, and after some tries it is given up.
     if (!reading->body.away || reading->lost)
@@ -162,7 +162,7 @@ struct came_build {
 static void take_queued(void *context, const struct sql_row *row)
 {
     struct came_build *came = context;
-    int64_t report = sql_row_number(row, 0);
+    int64_t report = sql_column_number(row, "report");
     came->queued++;
     if (report > came->last)
         came->last = report;
@@ -208,9 +208,9 @@ struct build_finding {
 static void find_build(void *context, const struct sql_row *row)
 {
     struct build_finding *finding = context;
-    struct store_build build = { .id = sql_row_text(row, 0),
-                                 .project = sql_row_text(row, 1),
-                                 .sender = sql_row_text(row, 2) };
+    struct store_build build = { .id = sql_column_text(row, "build"),
+                                 .project = sql_column_text(row, "project"),
+                                 .sender = sql_column_text(row, "sender") };
     finding->found = true;
     finding->visit(finding->context, &build);
 }
@@ -255,8 +255,8 @@ enum ch_status store_symbols_came(struct store *store, const struct store_build 
 static void take_backlog(void *context, const struct sql_row *row)
 {
     *(struct store_backlog *)context =
-        (struct store_backlog){ .waiting = sql_row_number(row, 0),
-                                .oldest_ms = sql_row_number(row, 1) };
+        (struct store_backlog){ .waiting = sql_column_number(row, "waiting"),
+                                .oldest_ms = sql_column_number(row, "oldest") };
 }
 
 enum ch_status store_backlog_of(struct store *store, struct store_backlog *out)
@@ -265,7 +265,8 @@ enum ch_status store_backlog_of(struct store *store, struct store_backlog *out)
     struct sql *reader = store_borrow(store);
     enum ch_status status =
         sql_query(reader,
-                  "SELECT count(*), coalesce(min(queued), 0) FROM jobs WHERE until"
+                  "SELECT count(*) AS waiting, coalesce(min(queued), 0) AS oldest FROM "
+                  "jobs WHERE until"
                   " < " STORE_NEVER,
                   NULL, 0, take_backlog, out);
     store_return(store, reader);
@@ -280,11 +281,11 @@ struct past_listing {
 static void list_past(void *context, const struct sql_row *row)
 {
     const struct past_listing *listing = context;
-    struct store_past past = { .kind = sql_row_text(row, 0),
-                               .other = sql_row_text(row, 1),
-                               .detail = sql_row_text(row, 2),
-                               .count = sql_row_number(row, 3),
-                               .time_ms = sql_row_number(row, 4) };
+    struct store_past past = { .kind = sql_column_text(row, "kind"),
+                               .other = sql_column_text(row, "other"),
+                               .detail = sql_column_text(row, "detail"),
+                               .count = sql_column_number(row, "count"),
+                               .time_ms = sql_column_number(row, "time") };
     listing->visit(listing->context, &past);
 }
 
@@ -311,10 +312,10 @@ struct kin_listing {
 static void list_kin(void *context, const struct sql_row *row)
 {
     const struct kin_listing *listing = context;
-    struct store_kin kin = { .id = sql_row_text(row, 0),
-                             .title = sql_row_text(row, 1),
-                             .stack = sql_row_text(row, 2),
-                             .count = sql_row_number(row, 3) };
+    struct store_kin kin = { .id = sql_column_text(row, "fingerprint"),
+                             .title = sql_column_text(row, "title"),
+                             .stack = sql_column_text(row, "stack"),
+                             .count = sql_column_number(row, "count") };
     listing->visit(listing->context, &kin);
 }
 

@@ -45,12 +45,13 @@ static void step_deinit(struct step *step)
 static void read_move_row(void *context, const struct sql_row *row)
 {
     struct move *move = context;
-    move->number = sql_row_number(row, 0);
-    move->source = sql_row_number(row, 1);
-    move->target = sql_row_number(row, 2);
-    entry_copy(move->fingerprint, sizeof(move->fingerprint), sql_row_text(row, 3));
-    move->time_ms = sql_row_number(row, 4);
-    move->last = sql_row_number(row, 5);
+    move->number = sql_column_number(row, "number");
+    move->source = sql_column_number(row, "source");
+    move->target = sql_column_number(row, "target");
+    entry_copy(move->fingerprint, sizeof(move->fingerprint),
+               sql_column_text(row, "fingerprint"));
+    move->time_ms = sql_column_number(row, "time");
+    move->last = sql_column_number(row, "last");
 }
 
 static void take_moved_report(void *context, const struct sql_row *row)
@@ -58,10 +59,10 @@ static void take_moved_report(void *context, const struct sql_row *row)
     struct step *step = context;
     struct move *move = &step->move;
     step->seen++;
-    move->last = sql_row_number(row, 0);
-    move->time_ms = sql_row_number(row, 1);
+    move->last = sql_column_number(row, "number");
+    move->time_ms = sql_column_number(row, "time");
     if (move->fingerprint[0] != 0 &&
-        strcmp(move->fingerprint, sql_row_text(row, 2)) != 0)
+        strcmp(move->fingerprint, sql_column_text(row, "fingerprint")) != 0)
         return;
     store_list_append(&step->numbers, move->last);
     if (step->moved++ == 0) {

@@ -35,12 +35,12 @@ struct login_listing {
 static void list_login(void *context, const struct sql_row *row)
 {
     struct login_listing *listing = context;
-    struct store_login login = { .id = sql_row_text(row, 0),
-                                 .token = sql_row_text(row, 1),
-                                 .name = sql_row_text(row, 2),
-                                 .address = sql_row_text(row, 3),
-                                 .created_ms = sql_row_number(row, 4),
-                                 .seen_ms = sql_row_number(row, 5) };
+    struct store_login login = { .id = sql_column_text(row, "id"),
+                                 .token = sql_column_text(row, "token"),
+                                 .name = sql_column_text(row, "name"),
+                                 .address = sql_column_text(row, "address"),
+                                 .created_ms = sql_column_number(row, "created"),
+                                 .seen_ms = sql_column_number(row, "seen") };
     listing->count++;
     listing->visit(listing->context, &login);
 }
@@ -137,11 +137,11 @@ struct deed_listing {
 static void list_deed(void *context, const struct sql_row *row)
 {
     const struct deed_listing *listing = context;
-    struct store_deed deed = { .time_ms = sql_row_number(row, 0),
-                               .who = sql_row_text(row, 1),
-                               .project = sql_row_text(row, 2),
-                               .what = sql_row_text(row, 3),
-                               .detail = sql_row_text(row, 4) };
+    struct store_deed deed = { .time_ms = sql_column_number(row, "time"),
+                               .who = sql_column_text(row, "who"),
+                               .project = sql_column_text(row, "project"),
+                               .what = sql_column_text(row, "what"),
+                               .detail = sql_column_text(row, "detail") };
     listing->visit(listing->context, &deed);
 }
 
@@ -171,8 +171,8 @@ static void take_erased(void *context, const struct sql_row *row)
 {
     struct erasing *erasing = context;
     erasing->removed++;
-    store_list_append(&erasing->reports, sql_row_number(row, 0));
-    store_list_append(&erasing->groups, sql_row_number(row, 1));
+    store_list_append(&erasing->reports, sql_column_number(row, "number"));
+    store_list_append(&erasing->groups, sql_column_number(row, "group_number"));
 }
 
 static enum ch_status erase_reports(struct sql *sql, void *context)

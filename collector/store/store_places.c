@@ -18,9 +18,9 @@ struct place_listing {
 static void list_place(void *context, const struct sql_row *row)
 {
     const struct place_listing *listing = context;
-    const struct store_place place = { .build = sql_row_text(row, 0),
-                                       .place = sql_row_text(row, 1),
-                                       .frames = sql_row_text(row, 2) };
+    const struct store_place place = { .build = sql_column_text(row, "build"),
+                                       .place = sql_column_text(row, "place"),
+                                       .frames = sql_column_text(row, "frames") };
     listing->visit(listing->context, &place);
 }
 

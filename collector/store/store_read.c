@@ -9,7 +9,7 @@
 #include "collector/store/store_values.h"
 
 #define REPORT_COLUMNS                                                                 \
-    "r.id, g.fingerprint, r.title, r.summary, r.signal_name, r.release,"               \
+    "r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,"   \
     " r.environment, r.executable, r.hostname, r.signal, r.revision, r.time,"          \
     " r.received, r.number, r.fingerprint, g.project"
 #define FIND_BODY(condition)                                                           \
@@ -17,29 +17,12 @@
     " JOIN groups g ON g.number = r.group_number"                                      \
     " JOIN bodies b ON b.report = r.number" condition STORE_BODY_SEGMENTS              \
     " WHERE r.id = ?1"
-enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 16 };
 
 #define GROUP_COLUMNS                                                                  \
     "g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,"    \
     " g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note,"         \
     " g.assignee, g.machines, g.first_release, g.stack, g.resolved_in,"                \
     " g.until_count, g.until_machines, g.until_time, g.version, g.project"
-enum {
-    GROUP_NUMBER = 8,
-    GROUP_MACHINES = 14,
-    GROUP_FIRST_RELEASE,
-    GROUP_STACK,
-    GROUP_RESOLVED_IN,
-    GROUP_UNTIL_COUNT,
-    GROUP_UNTIL_MACHINES,
-    GROUP_UNTIL_TIME,
-    GROUP_VERSION,
-    GROUP_PROJECT,
-    GROUP_PLACE,
-    GROUP_FILTERED, // with PostgreSQL alone
-    GROUP_FOUND
-};
-
 // listing passes on at most limit rows; one row more says that there is another page.
 struct listing {
     struct sql *sql;
@@ -69,21 +52,21 @@ static bool takes_row(struct listing *listing)
 static struct store_report read_stored_report(const struct sql_row *row)
 {
     return (struct store_report){
-        .id = sql_row_text(row, 0),
-        .group = sql_row_text(row, 1),
-        .title = sql_row_text(row, 2),
-        .summary = sql_row_text(row, 3),
-        .signal_name = sql_row_text(row, 4),
-        .release = sql_row_text(row, 5),
-        .environment = sql_row_text(row, 6),
-        .executable = sql_row_text(row, 7),
-        .hostname = sql_row_text(row, 8),
-        .signal = sql_row_number(row, 9),
-        .revision = sql_row_number(row, 10),
-        .time_ms = sql_row_number(row, 11),
-        .received_ms = sql_row_number(row, 12),
-        .fingerprint = sql_row_text(row, 14),
-        .project = sql_row_text(row, 15),
+        .id = sql_column_text(row, "id"),
+        .group = sql_column_text(row, "group_id"),
+        .title = sql_column_text(row, "title"),
+        .summary = sql_column_text(row, "summary"),
+        .signal_name = sql_column_text(row, "signal_name"),
+        .release = sql_column_text(row, "release"),
+        .environment = sql_column_text(row, "environment"),
+        .executable = sql_column_text(row, "executable"),
+        .hostname = sql_column_text(row, "hostname"),
+        .signal = sql_column_number(row, "signal"),
+        .revision = sql_column_number(row, "revision"),
+        .time_ms = sql_column_number(row, "time"),
+        .received_ms = sql_column_number(row, "received"),
+        .fingerprint = sql_column_text(row, "fingerprint"),
+        .project = sql_column_text(row, "project"),
     };
 }
 
@@ -94,7 +77,7 @@ static void list_report(void *context, const struct sql_row *row)
         return;
     struct store_report report = read_stored_report(row);
     listing->last_place = report.time_ms;
-    listing->last_number = sql_row_number(row, REPORT_NUMBER);
+    listing->last_number = sql_column_number(row, "number");
     listing->visit_report(listing->context, &report);
 }
 
@@ -113,8 +96,8 @@ enum {
 static void take_marked(void *context, const struct sql_row *row)
 {
     struct marked_groups *marked = context;
-    store_list_append(&marked->list, sql_row_number(row, 0));
-    marked->reports += sql_row_number(row, 1);
+    store_list_append(&marked->list, sql_column_number(row, "number"));
+    marked->reports += sql_column_number(row, "kept");
     marked->count++;
 }
 
@@ -201,15 +184,16 @@ static void take_facet(void *context, const struct sql_row *row)
     struct store_group *group = &gathered->group;
     size_t release = group->release_count;
     size_t program = group->program_count;
-    if (sql_row_number(row, 0) == FACET_RELEASE && release < STORE_RELEASES) {
+    if (sql_column_number(row, "kind") == FACET_RELEASE && release < STORE_RELEASES) {
         entry_copy(gathered->releases[release], sizeof(gathered->releases[release]),
-                   sql_row_text(row, 1));
+                   sql_column_text(row, "value"));
         group->releases[release] = gathered->releases[release];
-        group->release_counts[release] = sql_row_number(row, 2);
+        group->release_counts[release] = sql_column_number(row, "count");
         group->release_count++;
-    } else if (sql_row_number(row, 0) == FACET_EXECUTABLE && program < STORE_PROGRAMS) {
+    } else if (sql_column_number(row, "kind") == FACET_EXECUTABLE &&
+               program < STORE_PROGRAMS) {
         entry_copy(gathered->programs[program], sizeof(gathered->programs[program]),
-                   sql_row_text(row, 1));
+                   sql_column_text(row, "value"));
         group->programs[program] = gathered->programs[program];
         group->program_count++;
     }
@@ -218,9 +202,9 @@ static void take_facet(void *context, const struct sql_row *row)
 static void take_day(void *context, const struct sql_row *row)
 {
     struct store_group *group = context;
-    int64_t back = group->trend_day - sql_row_number(row, 0);
+    int64_t back = group->trend_day - sql_column_number(row, "day");
     if (back >= 0 && back < STORE_TREND_DAYS)
-        group->trend[STORE_TREND_DAYS - 1 - back] = sql_row_number(row, 1);
+        group->trend[STORE_TREND_DAYS - 1 - back] = sql_column_number(row, "count");
 }
 
 // count_filtered counts the reports of a group that the filter accepts.
@@ -235,8 +219,7 @@ static enum ch_status count_filtered(const struct listing *listing,
         return CH_OK;
     bool placed = listing->filter->sort == STORE_SORT_COUNT;
     if (placed || query.dialect == SQL_POSTGRES) {
-        group->filtered_count =
-            sql_row_number(row, placed ? GROUP_PLACE : GROUP_FILTERED);
+        group->filtered_count = sql_column_number(row, placed ? "place" : "filtered");
         return CH_OK;
     }
     store_query_add(&query, "SELECT ");
@@ -267,9 +250,9 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
 }
 
 // read_release reads the release of a decision.
-static const char *read_release(const struct sql_row *row, int column)
+static const char *read_release(const struct sql_row *row, const char *column)
 {
-    const char *release = sql_row_text(row, column);
+    const char *release = sql_column_text(row, column);
     return release + (release[0] == STORE_RESOLVED_IN);
 }
 
@@ -277,38 +260,38 @@ static void list_group(void *context, const struct sql_row *row)
 {
     struct listing *listing = context;
     if (listing->filter != NULL && listing->sql->dialect == SQL_POSTGRES)
-        listing->found = sql_row_number(row, GROUP_FOUND);
+        listing->found = sql_column_number(row, "found");
     if (!takes_row(listing))
         return;
     struct gathered
         gathered = { .group = {
-                         .id = sql_row_text(row, 0),
-                         .title = sql_row_text(row, 1),
-                         .summary = sql_row_text(row, 2),
-                         .status = sql_row_text(row, 3),
-                         .signal = sql_row_number(row, 4),
-                         .count = sql_row_number(row, 5),
-                         .first_seen_ms = sql_row_number(row, 6),
-                         .last_seen_ms = sql_row_number(row, 7),
-                         .kept = sql_row_number(row, 9),
-                         .status_release = read_release(row, 10),
-                         .resolved_in_it =
-                             sql_row_text(row, 10)[0] == STORE_RESOLVED_IN,
-                         .resolved_in = read_release(row, GROUP_RESOLVED_IN),
-                         .status_time_ms = sql_row_number(row, 11),
-                         .note = sql_row_text(row, 12),
-                         .assignee = sql_row_text(row, 13),
-                         .machines = sql_row_number(row, GROUP_MACHINES),
-                         .first_release = sql_row_text(row, GROUP_FIRST_RELEASE),
-                         .stack = sql_row_text(row, GROUP_STACK),
-                         .until_count = sql_row_number(row, GROUP_UNTIL_COUNT),
-                         .until_machines = sql_row_number(row, GROUP_UNTIL_MACHINES),
-                         .until_ms = sql_row_number(row, GROUP_UNTIL_TIME),
-                         .version = sql_row_number(row, GROUP_VERSION),
-                         .project = sql_row_text(row, GROUP_PROJECT),
+                         .id = sql_column_text(row, "fingerprint"),
+                         .title = sql_column_text(row, "title"),
+                         .summary = sql_column_text(row, "summary"),
+                         .status = sql_column_text(row, "status"),
+                         .signal = sql_column_number(row, "signal"),
+                         .count = sql_column_number(row, "count"),
+                         .first_seen_ms = sql_column_number(row, "first_seen"),
+                         .last_seen_ms = sql_column_number(row, "last_seen"),
+                         .kept = sql_column_number(row, "kept"),
+                         .status_release = read_release(row, "status_release"),
+                         .resolved_in_it = sql_column_text(row, "status_release")[0] ==
+                                           STORE_RESOLVED_IN,
+                         .resolved_in = read_release(row, "resolved_in"),
+                         .status_time_ms = sql_column_number(row, "status_time"),
+                         .note = sql_column_text(row, "note"),
+                         .assignee = sql_column_text(row, "assignee"),
+                         .machines = sql_column_number(row, "machines"),
+                         .first_release = sql_column_text(row, "first_release"),
+                         .stack = sql_column_text(row, "stack"),
+                         .until_count = sql_column_number(row, "until_count"),
+                         .until_machines = sql_column_number(row, "until_machines"),
+                         .until_ms = sql_column_number(row, "until_time"),
+                         .version = sql_column_number(row, "version"),
+                         .project = sql_column_text(row, "project"),
                      } };
-    listing->last_place = sql_row_number(row, GROUP_PLACE);
-    listing->last_number = sql_row_number(row, GROUP_NUMBER);
+    listing->last_place = sql_column_number(row, "place");
+    listing->last_number = sql_column_number(row, "number");
     // A group without its trend is better than no group.
     enum ch_status status = gather_rows(listing, listing->last_number, &gathered);
     if (status == CH_OK)
@@ -349,7 +332,8 @@ static void add_group_columns(struct store_query *query,
             store_query_add(query, "0");
         else
             store_query_add_count(query, filter);
-        store_query_add(query, found ? ", count(*) OVER ()" : ", 0");
+        store_query_add(query, found ? " AS filtered, count(*) OVER () AS found"
+                                     : " AS filtered, 0 AS found");
     }
     // Sorted first, they are looked at up to the end of the page alone.
     if (query->dialect == SQL_POSTGRES && !found && store_query_counts(filter) &&
@@ -439,8 +423,9 @@ enum ch_status store_find_group(struct store *store, const char *id,
     struct store_query query = { .dialect = store->writer->dialect };
     struct store_filter filter = { .group = id };
     char next[STORE_CURSOR_SIZE];
-    store_query_add(&query, "SELECT " GROUP_COLUMNS ", g.last_seen FROM groups g"
-                            " WHERE 1 = 1");
+    store_query_add(&query,
+                    "SELECT " GROUP_COLUMNS ", g.last_seen AS place FROM groups g"
+                    " WHERE 1 = 1");
     store_query_narrow_groups(&query, &filter);
     struct listing listing = {
         .visit_group = visit, .context = context, .limit = 1, .next = next
@@ -461,7 +446,7 @@ static void find_body(void *context, const struct sql_row *row)
     struct finding *finding = context;
     struct store_report report = read_stored_report(row);
     finding->found = true;
-    store_body_read(row, REPORT_COLUMN_COUNT, &finding->body);
+    store_body_read(row, &finding->body);
     if (!finding->body.away)
         finding->visit(finding->context, &report, &finding->body.body);
 }
@@ -507,8 +492,8 @@ struct merged_listing {
 static void list_merged(void *context, const struct sql_row *row)
 {
     struct merged_listing *listing = context;
-    struct store_merged merged = { .fingerprint = sql_row_text(row, 0),
-                                   .kept = sql_row_number(row, 1) };
+    struct store_merged merged = { .fingerprint = sql_column_text(row, "fingerprint"),
+                                   .kept = sql_column_number(row, "kept") };
     listing->visit(listing->context, &merged);
 }
 
@@ -522,7 +507,7 @@ enum ch_status store_list_merged(struct store *store, const char *id,
         reader,
         "SELECT m.fingerprint, (SELECT count(*) FROM reports r WHERE r.group_number ="
         " (SELECT number FROM groups WHERE fingerprint = ?1)"
-        " AND r.fingerprint = m.fingerprint)"
+        " AND r.fingerprint = m.fingerprint) AS kept"
         " FROM merged m WHERE m.target = ?1 ORDER BY m.fingerprint LIMIT 100",
         &value, 1, list_merged, &listing);
     store_return(store, reader);
@@ -532,8 +517,8 @@ enum ch_status store_list_merged(struct store *store, const char *id,
 static void take_totals(void *context, const struct sql_row *row)
 {
     *(struct store_totals *)context =
-        (struct store_totals){ .reports = sql_row_number(row, 0),
-                               .groups = sql_row_number(row, 1) };
+        (struct store_totals){ .reports = sql_column_number(row, "reports"),
+                               .groups = sql_column_number(row, "groups") };
 }
 
 enum ch_status store_count(struct store *store, const char *project,
@@ -541,11 +526,12 @@ enum ch_status store_count(struct store *store, const char *project,
 {
     struct sql_value value = sql_text(project);
     struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT CAST(coalesce(sum(kept), 0) AS bigint), count(*) FROM groups WHERE ?1 ="
-        " '' OR project = ?1",
-        &value, 1, take_totals, out);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT CAST(coalesce(sum(kept), 0) AS bigint) AS reports, count(*) "
+                  "AS groups FROM groups WHERE ?1 ="
+                  " '' OR project = ?1",
+                  &value, 1, take_totals, out);
     store_return(store, reader);
     return status;
 }

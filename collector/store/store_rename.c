@@ -57,31 +57,35 @@ static void take_renamed(void *context, const struct sql_row *row)
 {
     struct renamed *renamed = context;
     renamed->found = true;
-    renamed->old_number = sql_row_number(row, 0);
-    entry_copy(renamed->old_id, sizeof(renamed->old_id), sql_row_text(row, 1));
-    entry_copy(renamed->old_key, sizeof(renamed->old_key), sql_row_text(row, 2));
-    entry_copy(renamed->first_key, sizeof(renamed->first_key), sql_row_text(row, 3));
+    renamed->old_number = sql_column_number(row, "group_number");
+    entry_copy(renamed->old_id, sizeof(renamed->old_id),
+               sql_column_text(row, "group_id"));
+    entry_copy(renamed->old_key, sizeof(renamed->old_key),
+               sql_column_text(row, "fingerprint"));
+    entry_copy(renamed->first_key, sizeof(renamed->first_key),
+               sql_column_text(row, "fingerprint1"));
     // A transaction that is tried again finds the project set.
-    if (strcmp(renamed->entry->project, sql_row_text(row, 4)) != 0)
-        entry_set_project(renamed->entry, sql_row_text(row, 4));
+    if (strcmp(renamed->entry->project, sql_column_text(row, "project")) != 0)
+        entry_set_project(renamed->entry, sql_column_text(row, "project"));
 }
 
 static void take_id(void *context, const struct sql_row *row)
 {
-    entry_copy(context, ENTRY_GROUP_SIZE, sql_row_text(row, 0));
+    entry_copy(context, ENTRY_GROUP_SIZE, sql_column_text(row, "target"));
 }
 
 static void take_decision(void *context, const struct sql_row *row)
 {
     struct decision *out = context;
-    out->number = sql_row_number(row, 0);
-    entry_copy(out->id, sizeof(out->id), sql_row_text(row, 1));
-    entry_copy(out->title, sizeof(out->title), sql_row_text(row, 2));
-    entry_copy(out->status, sizeof(out->status), sql_row_text(row, 3));
-    entry_copy(out->release, sizeof(out->release), sql_row_text(row, 4));
-    out->time_ms = sql_row_number(row, 5);
-    entry_copy(out->note, sizeof(out->note), sql_row_text(row, 6));
-    entry_copy(out->assignee, sizeof(out->assignee), sql_row_text(row, 7));
+    out->number = sql_column_number(row, "number");
+    entry_copy(out->id, sizeof(out->id), sql_column_text(row, "fingerprint"));
+    entry_copy(out->title, sizeof(out->title), sql_column_text(row, "title"));
+    entry_copy(out->status, sizeof(out->status), sql_column_text(row, "status"));
+    entry_copy(out->release, sizeof(out->release),
+               sql_column_text(row, "status_release"));
+    out->time_ms = sql_column_number(row, "status_time");
+    entry_copy(out->note, sizeof(out->note), sql_column_text(row, "note"));
+    entry_copy(out->assignee, sizeof(out->assignee), sql_column_text(row, "assignee"));
 }
 
 static enum ch_status find_renamed(struct sql *sql, struct renaming *renaming)
@@ -173,8 +177,8 @@ static size_t run_end(const struct renaming *renaming, size_t start)
 static void take_target(void *context, const struct sql_row *row)
 {
     struct renamed *renamed = context;
-    renamed->target = sql_row_number(row, 0);
-    renamed->target_count = sql_row_number(row, 6);
+    renamed->target = sql_column_number(row, "number");
+    renamed->target_count = sql_column_number(row, "count");
 }
 
 static void enter_group(struct sql *sql, struct renaming *renaming, size_t start,
@@ -326,7 +330,7 @@ static void see_release(void *context, const struct sql_row *row)
 {
     struct regressing *regressing = context;
     const struct decision *group = regressing->group;
-    const char *release = sql_row_text(row, 0);
+    const char *release = sql_column_text(row, "value");
     // The time of the decision: only an order of releases says that it is back.
     if (regressing->back ||
         !store_is_regression(release, group->time_ms, group->release, group->time_ms))

@@ -48,7 +48,8 @@ struct packing {
 };
 
 // LIST_STAGED lists what is to be packed: ?1 is when the newest came, ?2 how many.
-#define STAGED_COLUMNS "SELECT b.report, r.revision, r.received, length(b.bytes) FROM "
+#define STAGED_COLUMNS                                                                 \
+    "SELECT b.report, r.revision, r.received, length(b.bytes) AS length FROM "
 static const char *const list_staged[] = {
     [SQL_SQLITE] = STAGED_COLUMNS
     "bodies b INDEXED BY bodies_staged JOIN reports r ON r.number = b.report WHERE"
@@ -87,7 +88,7 @@ static const char *const refer[] = {
 static void take_staged(void *context, const struct sql_row *row)
 {
     struct packing *packing = context;
-    int64_t received_ms = sql_row_number(row, 2);
+    int64_t received_ms = sql_column_number(row, "received");
     int64_t week = received_ms / STORE_WEEK_MS;
     if (packing->count == 0) {
         packing->week = week;
@@ -97,9 +98,9 @@ static void take_staged(void *context, const struct sql_row *row)
     if (packing->full)
         return;
     packing->bodies[packing->count++] =
-        (struct packed_body){ .report = sql_row_number(row, 0),
-                              .revision = sql_row_number(row, 1) };
-    packing->bytes += (size_t)sql_row_number(row, 3);
+        (struct packed_body){ .report = sql_column_number(row, "report"),
+                              .revision = sql_column_number(row, "revision") };
+    packing->bytes += (size_t)sql_column_number(row, "length");
     packing->full = packing->bytes >= packing->when->segment_bytes ||
                     packing->count == SEGMENT_BODIES;
 }
@@ -134,10 +135,10 @@ static void append_staged(void *context, const struct sql_row *row)
 {
     struct packing *packing = context;
     struct packed_body *body = &packing->bodies[packing->read];
-    const void *bytes = sql_row_bytes(row, 2, &body->length);
-    text_appendf(&packing->segment, "%s %lld %lld %zu\n", sql_row_text(row, 0),
-                 (long long)body->revision, (long long)sql_row_number(row, 1),
-                 body->length);
+    const void *bytes = sql_column_bytes(row, "bytes", &body->length);
+    text_appendf(&packing->segment, "%s %lld %lld %zu\n", sql_column_text(row, "id"),
+                 (long long)body->revision,
+                 (long long)sql_column_number(row, "encoding"), body->length);
     body->start = packing->segment.size;
     text_append(&packing->segment, bytes, body->length);
     packing->read++;
@@ -350,31 +351,32 @@ enum ch_status store_pack(struct store *store, const struct store_packing *when,
 static void take_staged_sums(void *context, const struct sql_row *row)
 {
     struct store_staged *staged = context;
-    staged->count = sql_row_number(row, 0);
-    staged->oldest_ms = sql_row_number(row, 1);
+    staged->count = sql_column_number(row, "bodies");
+    staged->oldest_ms = sql_column_number(row, "oldest");
 }
 
 static void take_segment_sums(void *context, const struct sql_row *row)
 {
     struct store_staged *staged = context;
-    staged->segments = sql_row_number(row, 0);
-    staged->bytes = sql_row_number(row, 1);
+    staged->segments = sql_column_number(row, "segments");
+    staged->bytes = sql_column_number(row, "bytes");
 }
 
 enum ch_status store_staged_of(struct store *store, struct store_staged *out)
 {
     *out = (struct store_staged){ 0 };
     struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT count(*), coalesce(min(r.received), 0) FROM bodies b JOIN reports r ON"
-        " r.number = b.report WHERE b.segment = -1",
-        NULL, 0, take_staged_sums, out);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT count(*) AS bodies, coalesce(min(r.received), 0) AS oldest "
+                  "FROM bodies b JOIN reports r ON"
+                  " r.number = b.report WHERE b.segment = -1",
+                  NULL, 0, take_staged_sums, out);
     if (status == CH_OK)
-        status = sql_query(
-            reader,
-            "SELECT count(*), CAST(coalesce(sum(size), 0) AS bigint) FROM segments",
-            NULL, 0, take_segment_sums, out);
+        status = sql_query(reader,
+                           "SELECT count(*) AS segments, CAST(coalesce(sum(size), 0) "
+                           "AS bigint) AS bytes FROM segments",
+                           NULL, 0, take_segment_sums, out);
     store_return(store, reader);
     return status;
 }

@@ -69,11 +69,11 @@ struct start_listing {
 static void list_start(void *context, const struct sql_row *row)
 {
     const struct start_listing *listing = context;
-    const struct store_start_row out = { .release = sql_row_text(row, 0),
-                                         .host = sql_row_text(row, 1),
-                                         .starts = sql_row_number(row, 2),
-                                         .ends = sql_row_number(row, 3),
-                                         .crashes = sql_row_number(row, 4) };
+    const struct store_start_row out = { .release = sql_column_text(row, "release"),
+                                         .host = sql_column_text(row, "hostname"),
+                                         .starts = sql_column_number(row, "begun"),
+                                         .ends = sql_column_number(row, "ended"),
+                                         .crashes = sql_column_number(row, "crashed") };
     listing->visit(listing->context, &out);
 }
 
@@ -88,8 +88,9 @@ enum ch_status store_list_starts(struct store *store,
     struct sql *reader = store_borrow(store);
     enum ch_status status = sql_query(
         reader,
-        "SELECT s.release, s.hostname, CAST(sum(s.begun) AS bigint),"
-        " CAST(sum(s.ended) AS bigint), CAST(sum(coalesce(c.n, 0)) AS bigint) FROM"
+        "SELECT s.release, s.hostname, CAST(sum(s.begun) AS bigint) AS begun,"
+        " CAST(sum(s.ended) AS bigint) AS ended,"
+        " CAST(sum(coalesce(c.n, 0)) AS bigint) AS crashed FROM"
         " (SELECT project, release, hostname, sum(begun) AS begun, sum(ended) AS ended"
         " FROM start_days WHERE day >= ?2 GROUP BY project, release, hostname) s"
         " LEFT JOIN (SELECT project, release, hostname, count(*) AS n FROM sessions"

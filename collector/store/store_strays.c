@@ -18,7 +18,7 @@ static void take_objects_id(void *context, const struct sql_row *row)
 {
     struct store *store = context;
     (void)snprintf(store->objects_id, sizeof(store->objects_id), "%s",
-                   sql_row_text(row, 0));
+                   sql_column_text(row, "id"));
 }
 
 // choose_folder gives the store a folder of its own among the objects, for ever, so
@@ -98,9 +98,9 @@ static void take_dropped_segment(void *context, const struct sql_row *row)
     struct dropping *dropping = context;
     if (dropping->count == DROPPED_AT_ONCE)
         return;
-    dropping->objects[dropping->count].number = sql_row_number(row, 0);
+    dropping->objects[dropping->count].number = sql_column_number(row, "number");
     (void)snprintf(dropping->objects[dropping->count++].name, OBJECT_NAME_SIZE, "%s",
-                   sql_row_text(row, 1));
+                   sql_column_text(row, "name"));
 }
 
 static enum ch_status forget_segments(struct sql *sql, void *context)

@@ -66,13 +66,13 @@ static void list_symbol(void *context, const struct sql_row *row)
 {
     struct symbol_listing *listing = context;
     const struct store_symbol_file file = {
-        .key = sql_row_text(row, 0),
-        .name = sql_row_text(row, 1),
-        .project = sql_row_text(row, 2),
-        .release = sql_row_text(row, 3),
-        .size = sql_row_number(row, 4),
-        .kept = sql_row_number(row, 5),
-        .used_ms = sql_row_number(row, 6),
+        .key = sql_column_text(row, "key"),
+        .name = sql_column_text(row, "name"),
+        .project = sql_column_text(row, "project"),
+        .release = sql_column_text(row, "release"),
+        .size = sql_column_number(row, "size"),
+        .kept = sql_column_number(row, "kept"),
+        .used_ms = sql_column_number(row, "used"),
     };
     listing->count++;
     listing->visit(listing->context, &file);
@@ -185,7 +185,7 @@ struct build_listing {
 static void list_build(void *context, const struct sql_row *row)
 {
     const struct build_listing *listing = context;
-    listing->visit(listing->context, sql_row_text(row, 0));
+    listing->visit(listing->context, sql_column_text(row, "build"));
 }
 
 #define LACKING(listed) "SELECT DISTINCT build FROM nameless WHERE report " listed
@@ -218,7 +218,8 @@ struct unasked_listing {
 static void list_unasked(void *context, const struct sql_row *row)
 {
     const struct unasked_listing *listing = context;
-    listing->visit(listing->context, sql_row_text(row, 0), sql_row_number(row, 1) != 0);
+    listing->visit(listing->context, sql_column_text(row, "build"),
+                   sql_column_number(row, "unasked") != 0);
 }
 
 enum ch_status store_list_unasked(struct store *store, const char *after,
@@ -234,7 +235,7 @@ enum ch_status store_list_unasked(struct store *store, const char *after,
         "build,"
         " CASE WHEN EXISTS(SELECT 1 FROM symbols s WHERE s.build = b.build) OR"
         " EXISTS(SELECT 1 FROM asked_builds a WHERE a.build = b.build AND a.time >= ?2)"
-        " THEN 0 ELSE 1 END FROM b WHERE build IS NOT NULL";
+        " THEN 0 ELSE 1 END AS unasked FROM b WHERE build IS NOT NULL";
     struct unasked_listing listing = { visit, context };
     const struct sql_value values[] = { sql_text(after), sql_number(since_ms),
                                         sql_number(STORE_SYMBOLS_STEP) };

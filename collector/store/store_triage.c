@@ -35,19 +35,21 @@ struct deciding {
 static void take_triaged_group(void *context, const struct sql_row *row)
 {
     struct decided *group = context;
-    group->number = sql_row_number(row, 0);
-    entry_copy(group->status, sizeof(group->status), sql_row_text(row, 1));
-    entry_copy(group->release, sizeof(group->release), sql_row_text(row, 2));
-    entry_copy(group->note, sizeof(group->note), sql_row_text(row, 3));
-    entry_copy(group->assignee, sizeof(group->assignee), sql_row_text(row, 4));
-    entry_copy(group->id, sizeof(group->id), sql_row_text(row, 5));
-    group->version = sql_row_number(row, 6);
-    group->count = sql_row_number(row, 7);
-    group->machines = sql_row_number(row, 8);
-    group->until_count = sql_row_number(row, 9);
-    group->until_machines = sql_row_number(row, 10);
-    group->until_ms = sql_row_number(row, 11);
-    entry_copy(group->project, sizeof(group->project), sql_row_text(row, 12));
+    group->number = sql_column_number(row, "number");
+    entry_copy(group->status, sizeof(group->status), sql_column_text(row, "status"));
+    entry_copy(group->release, sizeof(group->release),
+               sql_column_text(row, "status_release"));
+    entry_copy(group->note, sizeof(group->note), sql_column_text(row, "note"));
+    entry_copy(group->assignee, sizeof(group->assignee),
+               sql_column_text(row, "assignee"));
+    entry_copy(group->id, sizeof(group->id), sql_column_text(row, "fingerprint"));
+    group->version = sql_column_number(row, "version");
+    group->count = sql_column_number(row, "count");
+    group->machines = sql_column_number(row, "machines");
+    group->until_count = sql_column_number(row, "until_count");
+    group->until_machines = sql_column_number(row, "until_machines");
+    group->until_ms = sql_column_number(row, "until_time");
+    entry_copy(group->project, sizeof(group->project), sql_column_text(row, "project"));
 }
 
 static enum ch_status find_group_to_triage(struct sql *sql, const char *id,
@@ -64,8 +66,10 @@ static void keep_newest(void *context, const struct sql_row *row)
 {
     struct deciding *deciding = context;
     int order = 0;
-    if (!release_order(sql_row_text(row, 0), deciding->newest, &order) || order > 0)
-        entry_copy(deciding->newest, sizeof(deciding->newest), sql_row_text(row, 0));
+    if (!release_order(sql_column_text(row, "value"), deciding->newest, &order) ||
+        order > 0)
+        entry_copy(deciding->newest, sizeof(deciding->newest),
+                   sql_column_text(row, "value"));
 }
 
 // apply_triage changes the group as decided; a new status gets the release in which it

@@ -25,8 +25,8 @@ static void take_trimmed_report(void *context, const struct sql_row *row)
 {
     struct trimming *trimming = context;
     trimming->removed++;
-    store_list_append(&trimming->reports, sql_row_number(row, 0));
-    store_list_append(&trimming->groups, sql_row_number(row, 1));
+    store_list_append(&trimming->reports, sql_column_number(row, "number"));
+    store_list_append(&trimming->groups, sql_column_number(row, "group_number"));
 }
 
 struct crowded {
@@ -37,8 +37,8 @@ struct crowded {
 static void take_crowded(void *context, const struct sql_row *row)
 {
     struct crowded *crowded = context;
-    crowded->group = sql_row_number(row, 0);
-    crowded->kept = sql_row_number(row, 1);
+    crowded->group = sql_column_number(row, "number");
+    crowded->kept = sql_column_number(row, "kept");
 }
 
 // find_old_reports finds those of a project, or of all of them: NULL.
@@ -87,7 +87,8 @@ static void take_stale(void *context, const struct sql_row *row)
     struct trimming *trimming = context;
     if (trimming->stale_count < STORE_TRIM_STEP)
         trimming->stale[trimming->stale_count++] =
-            (struct stale){ sql_row_number(row, 0), sql_row_number(row, 1) };
+            (struct stale){ sql_column_number(row, "number"),
+                            sql_column_number(row, "oldest") };
 }
 
 // sweep_facets deletes the values that only removed reports had.
@@ -124,7 +125,7 @@ static enum ch_status find_past_limits(struct sql *sql, struct trimming *trimmin
 static void take_trimmed_project(void *context, const struct sql_row *row)
 {
     struct trimming *trimming = context;
-    const char *name = sql_row_text(row, 0);
+    const char *name = sql_column_text(row, "project");
     text_append(&trimming->projects, name, strlen(name) + 1);
 }
 

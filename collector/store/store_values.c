@@ -12,10 +12,10 @@ struct value_listing {
 static void list_value(void *context, const struct sql_row *row)
 {
     const struct value_listing *listing = context;
-    struct store_value value = { .value = sql_row_text(row, 0),
-                                 .count = sql_row_number(row, 1),
-                                 .elsewhere = sql_row_number(row, 2),
-                                 .last_seen_ms = sql_row_number(row, 3) };
+    struct store_value value = { .value = sql_column_text(row, "value"),
+                                 .count = sql_column_number(row, "count"),
+                                 .elsewhere = sql_column_number(row, "elsewhere"),
+                                 .last_seen_ms = sql_column_number(row, "last_seen") };
     listing->visit(listing->context, &value);
 }
 
@@ -50,18 +50,20 @@ enum ch_status store_list_values(struct store *store, const char *id,
             ? "SELECT f.value, f.count, (SELECT CAST(sum(o.count) AS bigint) FROM"
               " facets o JOIN groups og ON og.number = o.group_number AND og.project ="
               " ?5 WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
-              " - f.count, f.last_seen FROM (SELECT kind, value, count, last_seen FROM"
+              " - f.count AS elsewhere, f.last_seen FROM (SELECT kind, value, count, "
+              "last_seen FROM"
               " facets WHERE group_number = " GROUP_OF_1 " AND kind = ?2"
               " AND count >= ?4 ORDER BY count DESC, value LIMIT ?3) f ORDER BY "
               "f.count DESC, f.value"
         : asked->elsewhere
             ? "SELECT f.value, f.count, (SELECT CAST(sum(o.count) AS bigint) FROM"
               " facets o WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
-              " - f.count, f.last_seen FROM (SELECT kind, value, count, last_seen FROM"
+              " - f.count AS elsewhere, f.last_seen FROM (SELECT kind, value, count, "
+              "last_seen FROM"
               " facets WHERE group_number = " GROUP_OF_1 " AND kind = ?2"
               " AND count >= ?4 ORDER BY count DESC, value LIMIT ?3) f ORDER BY "
               "f.count DESC, f.value"
-            : "SELECT value, count, 0, last_seen FROM facets WHERE"
+            : "SELECT value, count, 0 AS elsewhere, last_seen FROM facets WHERE"
               " group_number = " GROUP_OF_1 " AND kind = ?2"
               " ORDER BY count DESC, value LIMIT ?3",
         values,
@@ -79,12 +81,14 @@ enum ch_status store_list_releases(struct store *store, const char *project,
     if (project[0] != 0)
         return run_value_query(
             store,
-            "SELECT f.value, CAST(sum(f.count) AS bigint), 0, max(f.last_seen) FROM"
+            "SELECT f.value, CAST(sum(f.count) AS bigint) AS count, 0 AS elsewhere, "
+            "max(f.last_seen) AS last_seen FROM"
             " groups g JOIN facets f ON f.group_number = g.number AND f.kind = 5 WHERE"
             " g.project = ?2 GROUP BY f.value ORDER BY 4 DESC, 1 DESC LIMIT ?1",
             values, 2, &listing);
     return run_value_query(store,
-                           "SELECT value, CAST(sum(count) AS bigint), 0, max(last_seen)"
+                           "SELECT value, CAST(sum(count) AS bigint) AS count, 0 AS "
+                           "elsewhere, max(last_seen) AS last_seen"
                            " FROM facets WHERE kind = 5 GROUP BY value"
                            " ORDER BY 4 DESC, 1 DESC LIMIT ?1",
                            values, 1, &listing);
@@ -99,7 +103,8 @@ enum ch_status store_list_lone_hosts(struct store *store, const char *project,
                                   sql_text(project) };
     return run_value_query(
         store,
-        "SELECT f.value, count(*), CAST(sum(f.count) AS bigint), max(f.last_seen)"
+        "SELECT f.value, count(*) AS count, CAST(sum(f.count) AS bigint) AS elsewhere, "
+        "max(f.last_seen) AS last_seen"
         // From groups to facets: few groups are of one machine.
         " FROM groups g CROSS JOIN facets f WHERE f.group_number = g.number AND f.kind"
         " = 4 AND g.machines = 1 AND g.status IN ('open', 'regressed') AND (?3 = '' OR"

@@ -63,7 +63,7 @@ static void take_week(void *context, const struct sql_row *row)
 {
     struct weeks *weeks = context;
     if (weeks->count < DROPPED_AT_ONCE)
-        weeks->weeks[weeks->count++] = sql_row_number(row, 0);
+        weeks->weeks[weeks->count++] = sql_column_number(row, "week");
 }
 
 static enum ch_status find_week_left(struct sql *sql, int64_t week, int64_t *out)

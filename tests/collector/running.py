@@ -70,9 +70,15 @@ class Collector:
         if failure is None and self.process is not None:
             status, said = self.stop()
         self.kill()
-        shutil.rmtree(self.folder)
+        # A child that was naming reports ends a moment after its collector: what it still
+        # makes goes too.
+        wait_for(self.remove_folder, "the collector's folder is removed")
         if status != 0:
             raise RuntimeError(f"the collector ended with {status}: {said}")
+
+    def remove_folder(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return not os.path.exists(self.folder)
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -27,6 +27,7 @@ WHERE r.number = ?1
 -- Reports that are about to be named may turn out to be of a group that is known.
 SELECT number, kind, group_id, report, detail, time,
     coalesce((SELECT project FROM groups g WHERE g.fingerprint = alerts.group_id), '')
+        AS project
 FROM alerts
 WHERE spread = 0
     AND (time < ?1 OR NOT EXISTS(SELECT 1 FROM jobs

@@ -12,7 +12,8 @@ WHERE excluded.time >= keys.time
     AND (keys.target <> excluded.target OR excluded.time - keys.time >= ?4)
 
 -- name: STORE_KEY_FIND
-SELECT coalesce((SELECT target FROM merged WHERE fingerprint = target), target)
+SELECT coalesce((SELECT target FROM merged WHERE fingerprint = keys.target), target)
+    AS target
 FROM keys
 WHERE fingerprint = ?1
 
@@ -20,7 +21,8 @@ WHERE fingerprint = ?1
 UPDATE keys SET target = ?2 WHERE target = ?1
 
 -- name: STORE_RENAME_FIND
-SELECT r.group_number, g.fingerprint, r.fingerprint, r.fingerprint1, g.project
+SELECT r.group_number, g.fingerprint AS group_id, r.fingerprint, r.fingerprint1,
+    g.project
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 WHERE r.number = ?1
