@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/sql.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -119,15 +118,6 @@ const void *sql_column_bytes(const struct sql_row *row, const char *name,
     int column = find_column(row, name);
     *out_size = 0;
     return column >= 0 ? row->sql->driver->row_bytes(row, column, out_size) : NULL;
-}
-
-void sql_check_columns(struct sql *sql, const struct sql_columns *columns)
-{
-    if (columns->missing == NULL || sql->failed != CH_OK)
-        return;
-    sql->failed = CH_ERR_IO;
-    (void)snprintf(sql->error, sizeof(sql->error), "there is no column '%s'",
-                   columns->missing);
 }
 
 void sql_take_number(void *context, const struct sql_row *row)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -158,7 +159,14 @@ const void *sql_column_bytes(const struct sql_row *row, const char *name,
 
 // sql_check_columns fails a connection whose visitor asked for a missing column;
 // drivers call it after the rows.
-void sql_check_columns(struct sql *sql, const struct sql_columns *columns);
+static inline void sql_check_columns(struct sql *sql, const struct sql_columns *columns)
+{
+    if (columns->missing == NULL || sql->failed != CH_OK)
+        return;
+    sql->failed = CH_ERR_IO;
+    (void)snprintf(sql->error, sizeof(sql->error), "there is no column '%s'",
+                   columns->missing);
+}
 
 // sql_take_number is a sql_row_fn that stores the first column in an int64_t.
 void sql_take_number(void *context, const struct sql_row *row);
