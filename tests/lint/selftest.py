@@ -118,6 +118,8 @@ CASES = [
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
      "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"
      "    return b[0] + a[0];\n}\n", "clang-analyzer|cert-|bugprone-"),
+    ("tidy", "base/a.c", "int main(int argc, char **argv)\n{\n    (void)argv;\n"
+     "    return &argc;\n}\n", "clang-diagnostic-int-conversion"),
     ("tidy", "base/a.c", "int x; // NOLINT\n", "reason"),
 ]
 
