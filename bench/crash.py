@@ -22,14 +22,16 @@ import phase
 
 # Targets: gone and complete in ms, the agent's memory while it holds the process in MB,
 # and how long after the crash the agent may start, in ms.
-TARGETS = {"a": (2, 25, 4, None), "b": (8, 35, 6, None), "c": (65, 150, 12, None),
-           "d": (8, 40, None, None), "f": (5, 60, None, None), "h": (8, 60, None, None),
-           "i": (None, 25, None, None), "j": (None, None, None, 1),
-           "k": (8, 35, 6, None), "l": (65, 150, 12, None), "m": (8, 40, None, None)}
+TARGETS = {"a": (0.9, 8, 4, None), "n": (0.6, None, None, None), "b": (5, 25, 6, None),
+           "c": (36, 90, 12, None), "d": (6, 15, None, None), "k": (5, 25, 6, None),
+           "l": (36, 90, 12, None), "m": (6, 15, None, None), "f": (5, 60, None, None),
+           "h": (4.5, 12, None, None), "i": (None, 8, None, None),
+           "j": (None, None, None, 1)}
 
 # row, threads, depth, heap in MB, extra libraries, what it is
 ROWS = [
     ("a", 1, 20, 0, 0, "1 thread, 20 deep"),
+    ("n", 1, 20, 0, 0, "1 thread, 20 deep, daemon mode"),
     ("b", 100, 30, 0, 0, "100 threads, 30 deep"),
     ("c", 1000, 30, 0, 0, "1,000 threads, 30 deep"),
     ("d", 1, 100000, 0, 0, "100,000 deep"),
@@ -41,6 +43,9 @@ ROWS = [
     ("i", 1, 20, 1024, 0, "1 GB heap"),
     ("j", 1, 20, 4096, 0, "4 GB heap"),
 ]
+# What the rows have in their environment: where an agent waits, it has started when the
+# program crashes.
+VARIABLES = {"n": {"CRASHHOOK_MODE": "daemon", "CRASH_TARGET_AFTER_MS": "100"}}
 # Filling so much memory takes seconds; three turns are enough.
 LARGE_MB = 4096
 # A million calls need less.
@@ -96,10 +101,11 @@ def medians(runs, key):
     return statistics.median(run[key] for run in runs)
 
 
-def agent_used(build, folder, command, spool, alone):
+def agent_used(build, folder, command, variables, alone):
     """The agent's peak memory in MB and its processor time in ms. Alone: a copy of it
     without the programs beside it, so that it ends where it would go on as
     `crashhook finish`."""
+    spool = os.path.join(folder, "spool")
     agent = os.path.join(build, "libexec", "crashhook", "crashhook-agent")
     if alone:
         agent = shutil.copy(agent, os.path.join(folder, "crashhook-agent"))
@@ -109,30 +115,39 @@ def agent_used(build, folder, command, spool, alone):
     with open(wrapper, "w", encoding="ascii") as file:
         file.write(f"#!/bin/sh\nexec {build}/bench/agent_peak {peak} {agent} \"$@\"\n")
     os.chmod(wrapper, 0o755)
-    run_once(build, command, spool, CRASHHOOK_AGENT=wrapper)
+    run_once(build, command, spool, CRASHHOOK_AGENT=wrapper, **variables)
     with open(peak, encoding="ascii") as file:
         peak_kb, took_us = map(int, file.read().split())
     return peak_kb / 1024, took_us / 1000
 
 
-def one_turn(build, command, spool, reporters):
+def agent_peaks(build, folder, command, variables):
+    """The agent's peak memory in MB while it holds the process, and in all. An agent that
+    waits from the start has a process that it makes report the crash: (None, None)."""
+    if "CRASHHOOK_MODE" in variables:
+        return None, None
+    return [agent_used(build, folder, command, variables, alone)[0] for alone in (True, False)]
+
+
+def one_turn(build, command, variables, spool, reporters):
     """One crash under each reporter: name to what crash_timer saw."""
-    turn = {"no reporter": run_once(build, command, "-")}
+    turn = {"no reporter": run_once(build, command, "-", **variables)}
     for name, library in reporters.items():
         turn[name] = run_once(build, command, "-", preload=library,
-                              core_mb=1 << 14 if name == peers.CORE_FILE else 0)
+                              core_mb=1 << 14 if name == peers.CORE_FILE else 0, **variables)
     empty(spool)
-    turn["crashhook"] = run_once(build, command, spool)
+    turn["crashhook"] = run_once(build, command, spool, **variables)
     if turn["crashhook"]["raw_us"] < 0:
         sys.exit(f"crash.py: {' '.join(command[:4])}: no report")
     turn["crashhook"]["started_ms"] = agent_started_ms(spool)
     return turn
 
 
-def measure(build, folder, command, runs, reporters, now):
+def measure(build, folder, command, variables, runs, reporters, now):
     spool = os.path.join(folder, "spool")
-    turns = now.measure(lambda: one_turn(build, command, spool, reporters), runs)
+    turns = now.measure(lambda: one_turn(build, command, variables, spool, reporters), runs)
     ours = [turn["crashhook"] for turn in turns]
+    held_mb, free_mb = agent_peaks(build, folder, command, variables)
     return {
         "others": {name: medians([turn[name] for turn in turns], "gone_us") / 1000
                    for name in turns[0] if name != "crashhook"},
@@ -141,8 +156,8 @@ def measure(build, folder, command, runs, reporters, now):
         "done": medians(ours, "done_us") / 1000,
         "report": medians(ours, "report_bytes") / 1000,
         "started": medians(ours, "started_ms"),
-        "held_mb": agent_used(build, folder, command, spool, True)[0],
-        "free_mb": agent_used(build, folder, command, spool, False)[0],
+        "held_mb": held_mb,
+        "free_mb": free_mb,
     }
 
 
@@ -153,6 +168,8 @@ def record_row(row, what, m):
             ("complete", m["done"], "ms", done, {}),
             ("agent started", m["started"], "ms", started, {}),
             ("agent while it holds", m["held_mb"], "MB", held, {})):
+        if value is None:
+            continue
         figures.record("crash to gone", f"{row}: {what}, {name}", value, unit,
                        ("<=", bound) if bound else None, others)
 
@@ -160,9 +177,11 @@ def record_row(row, what, m):
 def print_row(row, what, m):
     record_row(row, what, m)
     none = m["others"]["no reporter"]
+    held_mb, free_mb = ("-" if m[name] is None else f"{m[name]:.1f}"
+                        for name in ("held_mb", "free_mb"))
     print(f"| {row}: {what} | {none:.2f} | {m['gone']:.2f} | "
           f"{m['gone'] / none:.1f} | {m['raw']:.2f} | {m['done']:.1f} | "
-          f"{m['report']:.0f} | {m['held_mb']:.1f} | {m['free_mb']:.1f} |", flush=True)
+          f"{m['report']:.0f} | {held_mb} | {free_mb} |", flush=True)
 
 
 def print_others(rows):
@@ -233,7 +252,8 @@ def main(build, runs):
             command = [target, str(threads), str(depth), str(heap)]
             command += many.libraries(made, libraries)
             large = heap >= LARGE_MB
-            rows.append((row, measure(build, folder, command, min(runs, 3) if large else runs,
+            rows.append((row, measure(build, folder, command, VARIABLES.get(row, {}),
+                                      min(runs, 3) if large else runs,
                                       {} if large else reporters, now)))
             print_row(row, what, rows[-1][1])
     print(f"\nmachine: {now.text()}")

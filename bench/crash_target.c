@@ -3,8 +3,9 @@
 // crash_target THREADS DEPTH HEAP_MB [LIBRARY...]: a process of a given size that
 // crashes. THREADS wait, each DEPTH calls deep; the main thread goes as deep, writes
 // the time to standard output and writes through a null pointer. If the variable
-// CRASH_TARGET_WAITS is set, it waits instead. DEPTH -N: the calls go through eight
-// functions in turn, whose frames have different sizes, instead of one recursive one.
+// CRASH_TARGET_WAITS is set, it waits instead; CRASH_TARGET_AFTER_MS: it waits so long
+// before. DEPTH -N: the calls go through eight functions in turn, whose frames have
+// different sizes, instead of one recursive one.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -21,6 +22,9 @@ static volatile long *volatile nowhere;
 static void crash(void)
 {
     struct timespec now;
+    const char *after_ms = getenv("CRASH_TARGET_AFTER_MS");
+    if (after_ms != NULL)
+        usleep((useconds_t)strtoul(after_ms, NULL, 10) * 1000);
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     if (write(STDOUT_FILENO, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))

@@ -41,7 +41,7 @@ def copies_of_a_library(folder, count):
 
 def one_crash(build, folder, command):
     """The agent's processor time in ms until the process may die."""
-    return crash.agent_used(build, folder, command, os.path.join(folder, "spool"), True)[1]
+    return crash.agent_used(build, folder, command, {}, True)[1]
 
 
 def crashes(build, folder, commands, runs):
