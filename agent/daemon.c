@@ -2,16 +2,20 @@
 #include "agent/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/daemon_keep.h"
 #include "agent/finish.h"
+#include "agent/warm.h"
+#include "handler/request_page.h"
 
 // DAEMON_NONE is receive_channel's answer where no process that could crash is left;
 // DAEMON_AGAIN: nothing has come.
@@ -50,14 +54,14 @@ static int receive_channel(int socket)
 
 // take_daemon_request moves the request's channel to the descriptor that the rest of
 // the agent expects.
-static void take_daemon_request(int socket, int channel, int wanted)
+static void take_daemon_request(int channel, int wanted)
 {
     sigset_t none;
     (void)signal(SIGCHLD, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (socket != wanted)
-        (void)close(socket);
+    if (channel == wanted)
+        return;
     (void)dup2(channel, wanted);
     (void)close(channel);
 }
@@ -73,16 +77,23 @@ static void sweep_spool(const struct settings *settings)
     _exit(EXIT_FAILURE);
 }
 
+static pid_t socket_maker(int socket)
+{
+    struct ucred maker = { 0 };
+    socklen_t size = sizeof(maker);
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0 ? maker.pid
+                                                                           : 0;
+}
+
 // await_maker waits until the process that made the socket is dead, which may have
 // closed its end before.
 static void await_maker(int socket)
 {
     enum { DEATH_MS = 5000 };
-    struct ucred maker = { 0 };
-    socklen_t size = sizeof(maker);
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0)
+    pid_t maker = socket_maker(socket);
+    if (maker == 0)
         return;
-    struct pollfd death = { .fd = (int)syscall(SYS_pidfd_open, maker.pid, 0),
+    struct pollfd death = { .fd = (int)syscall(SYS_pidfd_open, maker, 0),
                             .events = POLLIN };
     if (death.fd >= 0)
         (void)poll(&death, 1, DEATH_MS);
@@ -95,25 +106,49 @@ static bool serve_crash(struct daemon_keep *keep, int socket, int received, int 
     pid_t pid = fork();
     if (pid == 0) {
         daemon_keep_deinit(keep);
-        take_daemon_request(socket, received, channel);
+        (void)close(socket);
+        take_daemon_request(received, channel);
         return true;
     }
     (void)close(received); // after a failed fork, closing tells the handler so
     return false;
 }
 
+// may_serve_itself is whether this process may report crashes itself: others must not
+// have to wait for long, and a program must not be left without its keeper.
+static bool may_serve_itself(const struct settings *settings)
+{
+    return settings->kills == KILLS_NO &&
+           (settings->hold == HOLD_AUTO || settings->hold == HOLD_CAPTURE);
+}
+
 enum daemon_wants daemon_serve(int socket, int channel, const struct settings *settings,
-                               struct trace_report *out)
+                               struct trace_report *out, int *out_again)
 {
     static struct daemon_keep keep;
-    struct pollfd crashes = { .fd = socket, .events = POLLIN };
+    (void)setsid();                 // the handler leaves that to us
     (void)signal(SIGCHLD, SIG_IGN); // so that the kernel reaps the children
+    *out_again = -1;
+    int moved = socket == channel ? fcntl(socket, F_DUPFD_CLOEXEC, channel + 1) : -1;
+    if (moved >= 0) {
+        (void)close(socket);
+        socket = moved;
+    }
+    struct pollfd crashes = { .fd = socket, .events = POLLIN };
+    bool itself = socket != channel && may_serve_itself(settings);
     daemon_keep_begin(&keep, socket, settings);
+    if (itself)
+        warm_begin(socket_maker(socket));
     // The program may have been killed before it could be kept.
     bool missed = keep.pid == 0 && settings->kills != KILLS_NO;
     while (crashes.fd >= 0 || keep.pid != 0) {
         daemon_keep_wait(&keep, &crashes);
         int received = crashes.revents != 0 ? receive_channel(socket) : DAEMON_AGAIN;
+        if (received >= 0 && itself) {
+            take_daemon_request(received, channel);
+            *out_again = socket;
+            return DAEMON_CRASH;
+        }
         if (received >= 0 && serve_crash(&keep, socket, received, channel))
             return DAEMON_CRASH;
         if (received == DAEMON_NONE) {
@@ -136,4 +171,28 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
         sweep_spool(settings);
     }
     exit(0);
+}
+
+// raise_again takes back a limit that was for one report.
+static void raise_again(int resource)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(resource, &limit);
+}
+
+void daemon_again(int socket)
+{
+    sigset_t none;
+    raise_again(RLIMIT_AS);
+    raise_again(RLIMIT_CPU);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)dup2(socket, REQUEST_CHANNEL_FD);
+    execl("/proc/self/exe", "crashhook-agent", "--daemon", (char *)NULL);
+    // The next crash finds nobody at the socket, and starts an agent.
+    _exit(EXIT_FAILURE);
 }

@@ -27,6 +27,7 @@
 #include "agent/request.h"
 #include "agent/store.h"
 #include "agent/trace.h"
+#include "agent/warm.h"
 #include "base/bounded_write.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
@@ -240,56 +241,94 @@ static void run_tracer(struct agent *agent, const char *pid)
     take_traced(agent);
 }
 
-int main(int argc, char **argv)
+// set_up_agent prepares for the work on one process.
+static void set_up_agent(struct agent *agent)
 {
-    static struct agent agent; // all zero, so that it is in .bss and not in the file
-    struct finish finish = { .lock_fd = -1, .held_fd = -1 };
-
-    standard_files_hold();
-    settings_read(&agent.settings, get_agent_variable, NULL, NULL);
-    if (argc > 1 && strcmp(argv[1], "--daemon") == 0 &&
-        daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD, &agent.settings,
-                     &traced) == DAEMON_KILL)
-        take_traced(&agent);
-    if (argc > 2 && strcmp(argv[1], "--trace") == 0)
-        run_tracer(&agent, argv[2]);
-    agent.capture.same_root = argc == 1;
-    agent.log_fd = open_agent_log(&agent.settings);
-    arm_deadline(agent.settings.timeout_ms);
-    limit_resources(agent.settings.timeout_ms);
+    agent->log_fd = open_agent_log(&agent->settings);
+    arm_deadline(agent->settings.timeout_ms);
+    limit_resources(agent->settings.timeout_ms);
     // Writing past a file size limit that we could not lift is to fail, not to kill us.
     (void)signal(SIGXFSZ, SIG_IGN);
     // Only its owner may read the report, whatever umask was inherited.
     umask(077);
+}
 
+// is_to_finish is whether this process becomes the free phase. One that waits for
+// further crashes, at the socket again, leaves that to a child, where again is -1; the
+// report comes first where no process may be made.
+static bool is_to_finish(int *again)
+{
+    if (*again < 0)
+        return true;
+    (void)signal(SIGCHLD, SIG_IGN); // so that the kernel reaps it
+    if (fork() > 0)
+        return false;
+    (void)signal(SIGCHLD, SIG_DFL);
+    *again = -1;
+    return true;
+}
+
+// report_process reports the process, lets it die, and becomes the free phase. It
+// returns the exit status where it does not become that.
+static int report_process(struct agent *agent, int *again)
+{
+    struct finish finish = { .lock_fd = -1, .held_fd = -1 };
     enum ch_status status =
-        agent.traced ? CH_OK : request_receive(REQUEST_CHANNEL_FD, &agent.request);
+        agent->traced ? CH_OK : request_receive(REQUEST_CHANNEL_FD, &agent->request);
     if (status != CH_OK) {
-        log_agent_line(&agent, "cannot take the request: %s", ch_status_name(status));
+        log_agent_line(agent, "cannot take the request: %s", ch_status_name(status));
         return 1;
     }
-    bool reported = take_capture(&agent) && make_agent_report(&agent, &finish);
-    if (agent.traced && !reported)
-        trace_unreported(&traced, agent.store.why_not[0] != 0
-                                      ? agent.store.why_not
+    bool reported = take_capture(agent) && make_agent_report(agent, &finish);
+    if (agent->traced && !reported)
+        trace_unreported(&traced, agent->store.why_not[0] != 0
+                                      ? agent->store.why_not
                                       : "the process cannot be read\n");
     if (reported)
-        finish_keep_images(&finish, &agent.capture.images, agent.request.pid);
-    finish.keep_stderr = agent.request.keep_stderr;
-    bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;
-    if (held && !agent.traced)
+        finish_keep_images(&finish, &agent->capture.images, agent->request.pid);
+    finish.keep_stderr = agent->request.keep_stderr;
+    bool held = reported && effective_hold(agent) != HOLD_CAPTURE;
+    if (held && !agent->traced)
         request_written(REQUEST_CHANNEL_FD);
     if (held) {
-        finish_keep(&finish, &agent.held);
+        finish_keep(&finish, &agent->held);
         finish_run(&finish);
     }
-    let_die(&agent, &finish, reported && !held);
+    let_die(agent, &finish, reported && !held);
     if (!reported)
         return 1;
-    if (held)
+    if (held || !is_to_finish(again))
         return 0;
     finish_exec(&finish);
-    log_agent_line(&agent, "cannot run crashhook finish: %s; report %s stays raw",
+    log_agent_line(agent, "cannot run crashhook finish: %s; report %s stays raw",
                    strerror(errno), finish.id);
     return 1;
+}
+
+// serve_daemon waits for a crash.
+static void serve_daemon(struct agent *agent, int *out_again)
+{
+    warm_bytes(&agent->capture, sizeof(agent->capture));
+    if (daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD, &agent->settings, &traced,
+                     out_again) == DAEMON_KILL)
+        take_traced(agent);
+}
+
+int main(int argc, char **argv)
+{
+    static struct agent agent; // all zero, so that it is in .bss and not in the file
+    int again = -1;
+
+    standard_files_hold();
+    settings_read(&agent.settings, get_agent_variable, NULL, NULL);
+    if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
+        serve_daemon(&agent, &again);
+    if (argc > 2 && strcmp(argv[1], "--trace") == 0)
+        run_tracer(&agent, argv[2]);
+    agent.capture.same_root = argc == 1;
+    set_up_agent(&agent);
+    int status = report_process(&agent, &again);
+    if (again >= 0)
+        daemon_again(again);
+    return status;
 }

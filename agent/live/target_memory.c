@@ -27,6 +27,27 @@ static size_t arena_bytes(void)
            TARGET_WINDOW_BYTES + (size_t)TARGET_ENDS * TARGET_END_BYTES;
 }
 
+static uint8_t *warm_arena; // for the next target_memory_init; NULL: none
+
+void target_memory_warm(void)
+{
+    enum { BLOCK_PAGES = 32, FILL_PAGES = 4, PAGE_BYTES = 4096 };
+    uint8_t *arena = map_anonymous(arena_bytes());
+    if (arena == NULL)
+        return;
+    const uint8_t *fill = arena + (size_t)TARGET_CACHE_BLOCKS * TARGET_BLOCK_BYTES;
+    volatile uint8_t *end =
+        arena + arena_bytes() -
+        TARGET_CACHE_BLOCKS * (sizeof(struct target_block) + sizeof(uint16_t));
+    for (size_t i = 0; i < BLOCK_PAGES; i++)
+        ((volatile uint8_t *)arena)[i * PAGE_BYTES] = 0;
+    for (size_t i = 0; i < FILL_PAGES; i++)
+        ((volatile uint8_t *)arena)[(size_t)(fill - arena) + i * PAGE_BYTES] = 0;
+    *end = 0;
+    arena[arena_bytes() - 1] = 0;
+    warm_arena = arena;
+}
+
 void target_memory_init_uncached(struct target_memory *memory, pid_t pid)
 {
     *memory = (struct target_memory){ .pid = pid, .mem_fd = -1 };
@@ -35,7 +56,8 @@ void target_memory_init_uncached(struct target_memory *memory, pid_t pid)
 
 enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
 {
-    uint8_t *arena = map_anonymous(arena_bytes());
+    uint8_t *arena = warm_arena != NULL ? warm_arena : map_anonymous(arena_bytes());
+    warm_arena = NULL;
     if (arena == NULL)
         return CH_ERR_NO_MEMORY;
 

@@ -82,6 +82,10 @@ CH_CHECKED enum ch_status target_memory_init(struct target_memory *memory, pid_t
 void target_memory_init_uncached(struct target_memory *memory, pid_t pid);
 void target_memory_deinit(struct target_memory *memory);
 
+// target_memory_warm prepares the memory of the next target_memory_init: what a small
+// process needs of it has been touched.
+void target_memory_warm(void);
+
 // target_memory_set_thread sets a stopped thread to peek at, in case nothing else is
 // allowed.
 void target_memory_set_thread(struct target_memory *memory, pid_t tid);

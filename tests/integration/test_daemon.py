@@ -117,6 +117,22 @@ class Daemon(unittest.TestCase):
         ended = self.reported("forks", count=9)
         self.assertEqual(ended.stdout, "8 crashed\n")
 
+    def test_the_one_that_has_reported_a_child_waits_again(self):
+        with Scene() as scene:
+            process = scene.start([program("confined"), "outlives"], CRASHHOOK_MODE="daemon")
+            child = int(process.stdout.readline())
+            agent, = wait_for(lambda: daemons(scene))
+            os.kill(child, signal.SIGUSR1)
+            wait_for(scene.report_paths)
+            self.assertEqual(len(scene.reports()), 1)  # which is complete
+            wait_for(lambda: daemons(scene) == [agent])
+            process.send_signal(signal.SIGSEGV)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -signal.SIGSEGV)
+            wait_for(lambda: not daemons(scene))
+            tiers = [report["agent"]["tier"] for report in scene.reports()]
+            self.assertEqual(tiers, ["ptrace", "ptrace"])
+
     def test_a_program_that_closes_every_descriptor_is_reported_all_the_same(self):
         self.reported("closes")
 
