@@ -245,6 +245,18 @@ struct sql_value store_list_end(const struct sql *sql, struct text *list)
     return sql_text(list->bytes);
 }
 
+static void take_lost_facet(void *context, const struct sql_row *row)
+{
+    if (sql_column_number(row, "count") <= 0)
+        store_list_append(context, sql_column_number(row, "number"));
+}
+
+void store_lose_facets(struct sql *sql, const struct sql_value *reports,
+                       struct text *lost)
+{
+    sql_queue(sql, STORE_LOSE_FACETS, reports, 1, take_lost_facet, lost);
+}
+
 void store_remove_empty(struct sql *sql, const struct sql_value *groups)
 {
     sql_queue(sql, STORE_REMOVE_EMPTY_GROUPS, groups, 1, NULL, NULL);

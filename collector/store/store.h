@@ -34,6 +34,7 @@ enum {
     STORE_TRIM_STEP = 256,     // most reports removed in one step of retention
     STORE_BUILD_STEP = 512,    // most reports queued at once when names came
     STORE_MOVE_STEP = 128,     // most reports examined in one step of a merge or split
+    STORE_FACETS_STEP = 512,   // most values that a step removes or merges
 };
 
 enum store_outcome {

@@ -55,6 +55,7 @@ struct batch {
     struct found_group *groups;
     struct text replaced;   // numbers of the reports that are replaced
     struct text old_groups; // and of the groups they were in
+    struct text lost;       // facets that only they had
     struct store_tally tally;
 };
 
@@ -65,6 +66,7 @@ static void batch_deinit(struct batch *batch)
     free(batch->groups);
     text_deinit(&batch->replaced);
     text_deinit(&batch->old_groups);
+    text_deinit(&batch->lost);
     store_tally_deinit(&batch->tally);
 }
 
@@ -152,13 +154,14 @@ static size_t keep_newer(struct batch *batch, size_t count)
 static void take_out(struct sql *sql, struct batch *batch)
 {
     static const enum store_statement statements[] = {
-        STORE_LOSE_GROUPS,     STORE_LOSE_DAYS,    STORE_LOSE_FACETS,
-        STORE_REMOVE_TAGS,     STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,
-        STORE_REMOVE_NAMELESS,
+        STORE_LOSE_DAYS,     STORE_REMOVE_TAGS,     STORE_REMOVE_MARKS,
+        STORE_REMOVE_BODIES, STORE_REMOVE_NAMELESS,
     };
     if (batch->replaced.size == 0)
         return;
     struct sql_value list = store_list_end(sql, &batch->replaced);
+    sql_queue(sql, STORE_LOSE_GROUPS, &list, 1, NULL, NULL);
+    store_lose_facets(sql, &list, &batch->lost); // while their marks and tags are there
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sql_queue(sql, statements[i], &list, 1, NULL, NULL);
 }
@@ -444,7 +447,8 @@ static enum ch_status count_in_batch(struct sql *sql, struct batch *batch)
         return status;
     struct sql_value old = store_list_end(sql, &batch->old_groups);
     sql_queue(sql, STORE_SEE_AGAIN, &old, 1, NULL, NULL);
-    sql_queue(sql, STORE_DROP_FACETS, &old, 1, NULL, NULL);
+    struct sql_value lost = store_list_end(sql, &batch->lost);
+    sql_queue(sql, STORE_DROP_FACETS, &lost, 1, NULL, NULL);
     store_remove_empty(sql, &old);
     return CH_OK;
 }
@@ -453,6 +457,7 @@ static void clear_lists(struct batch *batch)
 {
     text_clear(&batch->replaced);
     text_clear(&batch->old_groups);
+    text_clear(&batch->lost);
     store_tally_clear(&batch->tally);
 }
 

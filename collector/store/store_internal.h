@@ -73,8 +73,9 @@ enum store_statement {
     STORE_SPLIT_FORGET,
     STORE_MOVE_FIND,
     STORE_MOVE_NEXT,
+    STORE_MOVE_LOCK,
+    STORE_MOVE_LOCK_GROUPS,
     STORE_MOVE_OWN,
-    STORE_MOVE_DROP_FACETS,
     STORE_MOVE_REPORTS,
     STORE_MOVE_FIGURES,
     STORE_MOVE_BEGIN,
@@ -224,6 +225,12 @@ bool store_is_regression(const char *release, int64_t time_ms,
 // report gave rise to; detail is a release or empty.
 void store_queue_alert(struct sql *sql, const char *kind, const char *group_id,
                        int64_t report, const struct entry *entry, const char *detail);
+
+// store_lose_facets queues taking the values of listed reports off the counts of their
+// groups. It appends the facets that nobody has any more to lost, of which those that
+// are still so are deleted by STORE_DROP_FACETS.
+void store_lose_facets(struct sql *sql, const struct sql_value *reports,
+                       struct text *lost);
 
 // store_remove_empty queues the removal of those groups in a list that are empty.
 void store_remove_empty(struct sql *sql, const struct sql_value *groups);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports change groups in steps, so that uploads never wait for a million of them.
-// What is left to do is a row of `moves`: after a collector was killed, it or another
-// one resumes the move. Counts move with each report, so the figures of both groups are
-// right after every step; at the end the counts of reports that retention removed
-// follow.
+// Reports change groups in steps. What is left to do is a row of `moves`: after a
+// collector was killed, it or another one resumes the move. Counts move with each
+// report, so the figures of both groups are right after every step; at the end the
+// counts of reports that retention removed follow.
+//
+// Only the beginning of a move excludes other writers, for two short statements: from
+// then on no report enters a group that is merged. A step locks the reports and the
+// groups that it changes, like an upload, and others store reports beside it.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -32,13 +35,17 @@ struct step {
     int64_t first;    // number of one of them
     int64_t first_ms; // the earliest crash of them
     int64_t last_ms;
-    struct text numbers;
-    struct text left; // the group that may be empty at the end
+    struct text examined; // numbers of reports
+    struct text numbers;  // and of those that move
+    struct text lost;     // facets that only these had
+    struct text left;     // the group that may be empty at the end
 };
 
 static void step_deinit(struct step *step)
 {
+    text_deinit(&step->examined);
     text_deinit(&step->numbers);
+    text_deinit(&step->lost);
     text_deinit(&step->left);
 }
 
@@ -54,30 +61,47 @@ static void read_move_row(void *context, const struct sql_row *row)
     move->last = sql_column_number(row, "last");
 }
 
+static void take_examined_report(void *context, const struct sql_row *row)
+{
+    struct step *step = context;
+    step->seen++;
+    step->move.last = sql_column_number(row, "number");
+    step->move.time_ms = sql_column_number(row, "time");
+    store_list_append(&step->examined, step->move.last);
+}
+
 static void take_moved_report(void *context, const struct sql_row *row)
 {
     struct step *step = context;
-    struct move *move = &step->move;
-    step->seen++;
-    move->last = sql_column_number(row, "number");
-    move->time_ms = sql_column_number(row, "time");
-    if (move->fingerprint[0] != 0 &&
-        strcmp(move->fingerprint, sql_column_text(row, "fingerprint")) != 0)
+    int64_t number = sql_column_number(row, "number");
+    if (step->move.fingerprint[0] != 0 &&
+        strcmp(step->move.fingerprint, sql_column_text(row, "fingerprint")) != 0)
         return;
-    store_list_append(&step->numbers, move->last);
+    store_list_append(&step->numbers, number);
+    step->last_ms = sql_column_number(row, "time");
     if (step->moved++ == 0) {
-        step->first = move->last;
-        step->first_ms = move->time_ms; // they arrive in the order of their time
+        step->first = number;
+        step->first_ms = step->last_ms; // they arrive in the order of their time
     }
-    step->last_ms = move->time_ms;
+}
+
+// lock_moved locks the reports of a step and then both groups, as uploads do, and says
+// which reports move.
+static enum ch_status lock_moved(struct sql *sql, struct step *step)
+{
+    const struct move *move = &step->move;
+    struct sql_value reports[] = { store_list_end(sql, &step->examined),
+                                   sql_number(move->source) };
+    struct sql_value groups[] = { sql_number(move->source), sql_number(move->target),
+                                  sql_text(move->fingerprint) };
+    sql_queue(sql, STORE_MOVE_LOCK, reports, 2, take_moved_report, step);
+    sql_queue(sql, STORE_MOVE_LOCK_GROUPS, groups, 3, NULL, NULL);
+    return sql_flush(sql);
 }
 
 // move_reports gives the reports of a step their new group, and moves their counts.
 static enum ch_status move_reports(struct sql *sql, struct step *step)
 {
-    static const enum store_statement before[] = { STORE_LOSE_GROUPS, STORE_LOSE_DAYS,
-                                                   STORE_LOSE_FACETS,
-                                                   STORE_MOVE_DROP_FACETS };
     if (step->move.fingerprint[0] != 0) {
         struct sql_value first = sql_number(step->first);
         sql_queue(sql, STORE_MOVE_OWN, &first, 1, sql_take_number, &step->move.target);
@@ -91,27 +115,58 @@ static enum ch_status move_reports(struct sql *sql, struct step *step)
                                    sql_number((int64_t)step->moved),
                                    sql_number(step->first_ms),
                                    sql_number(step->last_ms) };
-    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
-        sql_queue(sql, before[i], moved, 1, NULL, NULL);
+    sql_queue(sql, STORE_LOSE_GROUPS, moved, 1, NULL, NULL);
+    sql_queue(sql, STORE_LOSE_DAYS, moved, 1, NULL, NULL);
+    store_lose_facets(sql, moved, &step->lost);
     sql_queue(sql, STORE_MOVE_REPORTS, moved, 2, NULL, NULL);
     sql_queue(sql, STORE_MOVE_FIGURES, figures, 4, NULL, NULL);
     sql_queue(sql, STORE_GAIN_DAYS, moved, 1, NULL, NULL);
     sql_queue(sql, STORE_GAIN_FACETS, moved, 1, NULL, NULL);
-    return sql_flush(sql);
+    enum ch_status status = sql_flush(sql);
+    struct sql_value lost = store_list_end(sql, &step->lost);
+    sql_queue(sql, STORE_DROP_FACETS, &lost, 1, NULL, NULL);
+    return status;
 }
 
-static void end_merge(struct sql *sql, const struct move *move)
+static void count_facet(void *context, const struct sql_row *row)
 {
-    static const enum store_statement statements[] = {
-        STORE_MERGE_FIGURES,  STORE_MERGE_DAYS,       STORE_MERGE_FACETS,
-        STORE_MERGE_END_DAYS, STORE_MERGE_END_FACETS, STORE_MERGE_END,
-    };
-    enum {
-        OF_BOTH = 3
-    }; // statements whose parameters are both groups: the first of them
-    struct sql_value numbers[] = { sql_number(move->source), sql_number(move->target) };
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
-        sql_queue(sql, statements[i], numbers, i < OF_BOTH ? 2 : 1, NULL, NULL);
+    (void)row;
+    ++*(int64_t *)context;
+}
+
+// merge_facets moves the counts of at most that many facets, and returns of how many.
+static int64_t merge_facets(struct sql *sql, int64_t source, int64_t target,
+                            int64_t most)
+{
+    int64_t count = 0;
+    struct sql_value merged[] = { sql_number(source), sql_number(target),
+                                  sql_number(most) };
+    struct sql_value ended[] = { sql_number(source), sql_number(most) };
+    sql_queue(sql, STORE_MERGE_FACETS, merged, 3, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_END_FACETS, ended, 2, count_facet, &count);
+    return sql_flush(sql) == CH_OK ? count : 0;
+}
+
+void store_move_end(struct sql *sql, int64_t source, int64_t target)
+{
+    struct sql_value numbers[] = { sql_number(source), sql_number(target) };
+    (void)merge_facets(sql, source, target, INT64_MAX);
+    sql_queue(sql, STORE_MERGE_FIGURES, numbers, 2, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_DAYS, numbers, 2, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_END_DAYS, numbers, 1, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_END, numbers, 1, NULL, NULL);
+}
+
+// is_moved says whether the last reports of a move have changed groups in this step,
+// and, of a merge, whether the last counts have.
+static bool is_moved(struct sql *sql, const struct step *step)
+{
+    const struct move *move = &step->move;
+    if (step->seen == STORE_MOVE_STEP)
+        return false;
+    return move->fingerprint[0] != 0 ||
+           merge_facets(sql, move->source, move->target, STORE_FACETS_STEP) !=
+               STORE_FACETS_STEP;
 }
 
 static void end_store_move(struct sql *sql, struct step *step)
@@ -120,7 +175,7 @@ static void end_store_move(struct sql *sql, struct step *step)
     sql_queue(sql, STORE_MOVE_END, &number, 1, NULL, NULL);
     bool merge = step->move.fingerprint[0] == 0;
     if (merge)
-        end_merge(sql, &step->move);
+        store_move_end(sql, step->move.source, step->move.target);
     store_list_append(&step->left, merge ? step->move.target : step->move.source);
     struct sql_value left = store_list_end(sql, &step->left);
     if (!merge)
@@ -128,8 +183,8 @@ static void end_store_move(struct sql *sql, struct step *step)
     store_remove_empty(sql, &left);
 }
 
-// store_move_step takes one step in the current transaction, which must be exclusive.
-// out_more is false when nothing was left to do.
+// store_move_step takes one step in the current transaction. out_more is false when
+// nothing was left to do.
 static enum ch_status store_move_step(struct sql *sql, bool *out_more)
 {
     CH_CLEANUP(step_deinit) struct step step = { 0 };
@@ -141,25 +196,26 @@ static enum ch_status store_move_step(struct sql *sql, bool *out_more)
         return status;
     struct sql_value next[] = { sql_number(move->source), sql_number(move->time_ms),
                                 sql_number(move->last), sql_number(STORE_MOVE_STEP) };
-    sql_queue(sql, STORE_MOVE_NEXT, next, 4, take_moved_report, &step);
+    sql_queue(sql, STORE_MOVE_NEXT, next, 4, take_examined_report, &step);
     status = sql_flush(sql);
+    if (status == CH_OK)
+        status = lock_moved(sql, &step);
     if (status == CH_OK && step.moved != 0)
         status = move_reports(sql, &step);
     if (status != CH_OK)
         return status;
     struct sql_value on[] = { sql_number(move->number), sql_number(move->time_ms),
                               sql_number(move->last) };
-    if (step.seen == STORE_MOVE_STEP)
-        sql_queue(sql, STORE_MOVE_ON, on, 3, NULL, NULL);
-    else
+    if (is_moved(sql, &step))
         end_store_move(sql, &step);
+    else
+        sql_queue(sql, STORE_MOVE_ON, on, 3, NULL, NULL);
     return sql_flush(sql);
 }
 
 enum ch_status store_move_begin(struct sql *sql, int64_t source, int64_t target,
                                 const char *fingerprint)
 {
-    bool more = false;
     struct move other = { 0 };
     sql_queue(sql, STORE_MOVE_FIND, NULL, 0, read_move_row, &other);
     enum ch_status status = sql_flush(sql);
@@ -168,7 +224,7 @@ enum ch_status store_move_begin(struct sql *sql, int64_t source, int64_t target,
     struct sql_value values[] = { sql_number(source), sql_number(target),
                                   sql_text(fingerprint) };
     sql_queue(sql, STORE_MOVE_BEGIN, values, 3, NULL, NULL);
-    return store_move_step(sql, &more);
+    return sql_flush(sql);
 }
 
 static enum ch_status move_next_step(struct sql *sql, void *context)
@@ -190,7 +246,6 @@ enum ch_status store_move(struct store *store, bool *out_more,
                           char error[STORE_ERROR_SIZE])
 {
     struct store_job job = { .what = "move reports",
-                             .alone = true,
                              .work = move_next_step,
                              .context = out_more };
     *out_more = false;

@@ -5,9 +5,12 @@
 #pragma once
 #include "collector/store/store_internal.h"
 
-// store_move_begin begins a move and takes its first step, which completes a small one.
-// With an empty fingerprint all reports of source go to target, and source ends.
-// Otherwise the reports of the fingerprint go to their own group. No other move may be
-// in progress.
+// store_move_begin begins a move, in a transaction that excludes other writers. With an
+// empty fingerprint all reports of source go to target, and source ends. Otherwise the
+// reports of the fingerprint go to their own group. No other move may be in progress.
 CH_CHECKED enum ch_status store_move_begin(struct sql *sql, int64_t source,
                                            int64_t target, const char *fingerprint);
+
+// store_move_end queues the end of a group without reports: what it counts of reports
+// that were removed goes to target.
+void store_move_end(struct sql *sql, int64_t source, int64_t target);

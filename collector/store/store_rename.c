@@ -9,6 +9,7 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
+#include "collector/store/store_move.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_tally.h"
 
@@ -51,6 +52,7 @@ struct renaming {
     struct store_tally tally;
     struct text numbers;
     struct text left; // groups that lost reports
+    struct text lost; // facets that only they had
 };
 
 static void take_renamed(void *context, const struct sql_row *row)
@@ -154,12 +156,11 @@ static enum ch_status choose_moving(struct sql *sql, struct renaming *renaming)
 
 static void leave_groups(struct sql *sql, struct renaming *renaming)
 {
-    static const enum store_statement statements[] = {
-        STORE_LOSE_GROUPS, STORE_LOSE_DAYS, STORE_LOSE_FACETS, STORE_REMOVE_MARKS
-    };
     struct sql_value list = store_list_end(sql, &renaming->numbers);
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
-        sql_queue(sql, statements[i], &list, 1, NULL, NULL);
+    sql_queue(sql, STORE_LOSE_GROUPS, &list, 1, NULL, NULL);
+    sql_queue(sql, STORE_LOSE_DAYS, &list, 1, NULL, NULL);
+    store_lose_facets(sql, &list, &renaming->lost); // while their marks are there
+    sql_queue(sql, STORE_REMOVE_MARKS, &list, 1, NULL, NULL);
 }
 
 // run_end is the index after the reports that move from one group to another one.
@@ -416,16 +417,8 @@ static enum ch_status end_group(struct sql *sql, const struct decision *left)
         status = sql_flush(sql);
     if (status != CH_OK || target.number == 0 || target.number == left->number)
         return status;
-    static const enum store_statement figures[] = {
-        STORE_MERGE_FIGURES,  STORE_MERGE_DAYS,       STORE_MERGE_FACETS,
-        STORE_MERGE_END_DAYS, STORE_MERGE_END_FACETS, STORE_MERGE_END,
-    };
-    enum { OF_BOTH = 3 };
-    struct sql_value numbers[] = { sql_number(left->number),
-                                   sql_number(target.number) };
     struct sql_value ids[] = { id, to };
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-        sql_queue(sql, figures[i], numbers, i < OF_BOTH ? 2 : 1, NULL, NULL);
+    store_move_end(sql, left->number, target.number);
     sql_queue(sql, STORE_MERGE_FORWARD, ids, 2, NULL, NULL);
     sql_queue(sql, STORE_KEY_FORWARD, ids, 2, NULL, NULL);
     sql_queue(sql, STORE_HISTORY_FORWARD, ids, 2, NULL, NULL);
@@ -486,8 +479,9 @@ static enum ch_status move_renamed(struct sql *sql, struct renaming *renaming)
     if (status != CH_OK)
         return status;
     struct sql_value left = store_list_end(sql, &renaming->left);
+    struct sql_value lost = store_list_end(sql, &renaming->lost);
     sql_queue(sql, STORE_RENAME_SEEN, &left, 1, NULL, NULL);
-    sql_queue(sql, STORE_DROP_FACETS, &left, 1, NULL, NULL);
+    sql_queue(sql, STORE_DROP_FACETS, &lost, 1, NULL, NULL);
     status = end_groups(sql, renaming);
     store_remove_empty(sql, &left);
     return status;
@@ -499,6 +493,7 @@ static enum ch_status rename_all(struct sql *sql, void *context)
     renaming->moving = 0;
     text_clear(&renaming->numbers);
     text_clear(&renaming->left);
+    text_clear(&renaming->lost);
     store_tally_clear(&renaming->tally);
     for (size_t i = 0; i < renaming->count; i++)
         renaming->all[i] = (struct renamed){ .named = renaming->all[i].named,
@@ -535,5 +530,6 @@ enum ch_status store_rename(struct store *store, const struct store_named *named
     store_tally_deinit(&renaming.tally);
     text_deinit(&renaming.numbers);
     text_deinit(&renaming.left);
+    text_deinit(&renaming.lost);
     return status;
 }

@@ -226,13 +226,22 @@ static enum ch_status merge_groups(struct sql *sql, void *context)
     return store_move_begin(sql, from.number, into.number, "");
 }
 
-// begin_triage_move runs a job that moves reports, once no other move is in progress.
+// begin_triage_move runs a job that begins a move, once no other one is in progress,
+// and takes the first step, which completes a small one. What is left, even of a step
+// that failed, is moved in the background.
 static enum ch_status begin_triage_move(struct store *store,
                                         const struct store_job *job,
                                         char error[STORE_ERROR_SIZE])
 {
+    char ignored[STORE_ERROR_SIZE];
+    bool more = false;
     enum ch_status status = store_move_for(store, MOVING_MS, error);
-    return status == CH_OK ? store_transact(store, job, error) : status;
+    if (status == CH_OK)
+        status = store_transact(store, job, error);
+    enum ch_status stepped =
+        status == CH_OK ? store_move(store, &more, ignored) : CH_OK;
+    (void)stepped;
+    return status;
 }
 
 enum ch_status store_merge(struct store *store, const char *from, const char *into,

@@ -91,18 +91,29 @@ static void take_stale(void *context, const struct sql_row *row)
                             sql_column_number(row, "oldest") };
 }
 
-// sweep_facets deletes the values that only removed reports had.
+static void count_swept(void *context, const struct sql_row *row)
+{
+    (void)row;
+    --*(int64_t *)context;
+}
+
+// sweep_facets deletes values that only removed reports had. A group with more of them
+// than a step deletes has its turn again when more of its reports are removed.
 static enum ch_status sweep_facets(struct sql *sql, struct trimming *trimming,
                                    const struct sql_value *groups)
 {
     trimming->stale_count = 0;
     sql_queue(sql, STORE_TRIM_STALE, groups, 1, take_stale, trimming);
     enum ch_status status = sql_flush(sql);
-    for (size_t i = 0; i < trimming->stale_count && status == CH_OK; i++) {
+    int64_t left = STORE_FACETS_STEP;
+    for (size_t i = 0; i < trimming->stale_count && status == CH_OK && left > 0; i++) {
         struct sql_value values[] = { sql_number(trimming->stale[i].group),
-                                      sql_number(trimming->stale[i].oldest_ms) };
-        sql_queue(sql, STORE_TRIM_FACETS, values, 2, NULL, NULL);
-        sql_queue(sql, STORE_TRIM_SWEPT, values, 2, NULL, NULL);
+                                      sql_number(trimming->stale[i].oldest_ms),
+                                      sql_number(left) };
+        sql_queue(sql, STORE_TRIM_FACETS, values, 3, count_swept, &left);
+        status = sql_flush(sql);
+        if (left > 0)
+            sql_queue(sql, STORE_TRIM_SWEPT, values, 2, NULL, NULL);
     }
     return status;
 }

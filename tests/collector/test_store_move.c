@@ -262,6 +262,60 @@ static void another_group_waits_until_a_large_one_is_moved(void **state)
     assert_int_equal(wrong_figures(fixture), 0);
 }
 
+static void counts_of_removed_reports_are_merged_in_steps(void **state)
+{
+    static const char sum[] = "SELECT sum(count) FROM facets";
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct store_retention one = { .per_group = 1 };
+    size_t removed = 1;
+    // Each has a summary of its own. The values of the first are swept at once, those
+    // of the others a day later.
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned first = i == 0 ? 1 : BATCH + 1;
+        unsigned count = i == 0 ? BATCH : STORE_FACETS_STEP + BATCH;
+        assert_true(add_many(fixture, "aaaaaaaa", first, count));
+        for (removed = 1; removed != 0;)
+            assert_int_equal(store_trim(fixture->store, &one, &removed, error), CH_OK);
+    }
+    assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
+    int64_t counted = ask(fixture, sum);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM moves"), 1);
+    for (bool more = true; more;)
+        assert_true(move(fixture, &more));
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM groups"), 1);
+    assert_int_equal(ask(fixture, "SELECT count(DISTINCT group_number) FROM facets"),
+                     1);
+    assert_int_equal(ask(fixture, sum), counted);
+    assert_int_equal(find_group(fixture, "bbbbbbbb").group.count,
+                     STORE_FACETS_STEP + 2 * BATCH + 1);
+}
+
+static void reports_are_stored_beside_a_step_of_a_move(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[SQL_ERROR_SIZE];
+    bool more = false;
+    struct sql *other = NULL;
+    struct sql_options options = { .name = fixture->name };
+    if (strncmp(fixture->name, "sqlite:", 7) == 0)
+        return; // a file has one writer
+    assert_true(add_many(fixture, "aaaaaaaa", 1, MANY));
+    assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    assert_int_equal(sql_open(&options, error, &other), CH_OK);
+    // What another collector holds while it stores reports.
+    enum ch_status held =
+        sql_script(other, "BEGIN; SELECT pg_advisory_xact_lock_shared(7157312092)");
+    bool moved = move(fixture, &more);
+    sql_close(other);
+    assert_int_equal(held, CH_OK);
+    assert_true(moved && more);
+    assert_true(move(fixture, &more) && !more);
+    assert_int_equal(wrong_figures(fixture), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +326,8 @@ int main(void)
         STORE_TEST(groups_that_retention_empties_meanwhile_are_gone_in_the_end),
         STORE_TEST(one_move_is_under_way_at_a_time),
         STORE_TEST(another_group_waits_until_a_large_one_is_moved),
+        STORE_TEST(counts_of_removed_reports_are_merged_in_steps),
+        STORE_TEST(reports_are_stored_beside_a_step_of_a_move),
     };
     return cmocka_run_group_tests_name("collector/store_move", tests, NULL, NULL);
 }

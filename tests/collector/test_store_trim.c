@@ -155,6 +155,55 @@ static void values_of_removed_reports_are_swept_once_a_day(void **state)
     assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, "five")).ids, "a");
 }
 
+// count_values gives how many values groups have, or -1.
+static int64_t count_values(struct fixture *fixture)
+{
+    char error[SQL_ERROR_SIZE];
+    int64_t count = -1;
+    struct sql *sql = NULL;
+    struct sql_options options = { .name = fixture->name, .reading = true };
+    if (sql_open(&options, error, &sql) != CH_OK)
+        return -1;
+    if (sql_query(sql, "SELECT count(*) FROM facets", NULL, 0, sql_take_number,
+                  &count) != CH_OK)
+        count = -1;
+    sql_close(sql);
+    return count;
+}
+
+// add_with_values adds a crash with three values that no other one has.
+static enum store_outcome add_with_values(struct fixture *fixture, unsigned number)
+{
+    struct entry entry = make_entry(fixture, number, "aaaaaaaa", 100 * 60);
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "machine%u", number);
+    entry.tag_count = 2;
+    for (size_t i = 0; i < entry.tag_count; i++) {
+        (void)snprintf(entry.tags[i].key, sizeof(entry.tags[i].key), "tag%zu", i);
+        (void)snprintf(entry.tags[i].value, sizeof(entry.tags[i].value), "%u", number);
+    }
+    return add(fixture, &entry, "body");
+}
+
+static void values_of_many_removed_reports_are_swept_in_steps(void **state)
+{
+    enum { MANY = STORE_TRIM_STEP };
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    size_t removed = 0;
+    const struct store_retention one = { .per_group = 1 };
+    assert_int_equal(add_of_host(fixture, MANY, "last", 40), STORE_ADDED);
+    int64_t of_last = count_values(fixture);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(add_with_values(fixture, i), STORE_ADDED);
+    int64_t of_all = count_values(fixture);
+    assert_int_equal(store_trim(fixture->store, &one, &removed, error), CH_OK);
+    assert_int_equal(removed, MANY);
+    assert_int_equal(count_values(fixture), of_all - STORE_FACETS_STEP);
+    assert_int_equal(add_of_host(fixture, MANY + 1, "next", 39), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, one), 1);
+    assert_int_equal(count_values(fixture), of_last);
+}
+
 static void retention_of_nothing_removes_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -171,6 +220,7 @@ int main(void)
         STORE_TEST(retention_by_size_removes_the_oldest_until_the_rest_fits),
         STORE_TEST(retention_of_a_project_is_what_is_set_of_it),
         STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
+        STORE_TEST(values_of_many_removed_reports_are_swept_in_steps),
         STORE_TEST(retention_of_nothing_removes_nothing),
     };
     return cmocka_run_group_tests_name("collector/store_trim", tests, NULL, NULL);

@@ -46,10 +46,11 @@ WHERE group_number = ?1 AND count > 0
 ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded.count
 
 -- name: STORE_MERGE_FACETS
+-- The first ?3 of them: a group may have one a machine.
 INSERT INTO facets(group_number, kind, value, count, last_seen)
 SELECT CAST(?2 AS bigint), kind, value, count, last_seen
-FROM facets
-WHERE group_number = ?1 AND count > 0
+FROM (SELECT * FROM facets WHERE group_number = ?1 ORDER BY kind, value LIMIT ?3) part
+WHERE count > 0
 ON CONFLICT(group_number, kind, value) DO UPDATE SET
     count = facets.count + excluded.count,
     last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_seen
@@ -69,7 +70,10 @@ DELETE FROM groups WHERE number = ?1
 DELETE FROM group_days WHERE group_number = ?1
 
 -- name: STORE_MERGE_END_FACETS
-DELETE FROM facets WHERE group_number = ?1
+DELETE FROM facets
+WHERE number IN (SELECT number FROM facets WHERE group_number = ?1
+    ORDER BY kind, value LIMIT ?2)
+RETURNING 1
 
 -- name: STORE_SPLIT_FORGET
 DELETE FROM merged WHERE fingerprint = ?1 RETURNING 1
@@ -78,12 +82,37 @@ DELETE FROM merged WHERE fingerprint = ?1 RETURNING 1
 SELECT number, source, target, fingerprint, time, last
 FROM moves
 ORDER BY number LIMIT 1
+-- postgres:
+SELECT number, source, target, fingerprint, time, last
+FROM moves
+ORDER BY number LIMIT 1 FOR UPDATE
 
 -- name: STORE_MOVE_NEXT
-SELECT number, time, fingerprint
+SELECT number, time
 FROM reports
 WHERE group_number = ?1 AND (time, number) > (CAST(?2 AS bigint), CAST(?3 AS bigint))
 ORDER BY time, number LIMIT ?4
+
+-- name: STORE_MOVE_LOCK
+-- Those reports of group ?2 in the list ?1 that nobody has moved or removed meanwhile.
+SELECT number, time, fingerprint
+FROM reports
+WHERE number {LISTED} AND group_number = ?2
+ORDER BY time, number
+-- postgres:
+SELECT number, time, fingerprint
+FROM reports
+WHERE number {LISTED} AND group_number = ?2
+ORDER BY time, number FOR UPDATE
+
+-- name: STORE_MOVE_LOCK_GROUPS
+-- Groups are locked in the order in which uploads lock them.
+SELECT 1
+-- postgres:
+SELECT number
+FROM groups
+WHERE number IN (CAST(?1 AS bigint), CAST(?2 AS bigint)) OR fingerprint = CAST(?3 AS text)
+ORDER BY fingerprint FOR UPDATE
 
 -- name: STORE_MOVE_OWN
 INSERT INTO groups(fingerprint,
@@ -94,17 +123,6 @@ FROM reports
 WHERE number = ?1
 ON CONFLICT(fingerprint) DO UPDATE SET count = groups.count
 RETURNING number
-
--- name: STORE_MOVE_DROP_FACETS
-DELETE FROM facets
-WHERE count <= 0
-    AND (group_number, kind, value) IN
-    (SELECT group_number, kind, value FROM ({FACETS_OF_LISTED}) g)
--- postgres:
-DELETE FROM facets
-USING (SELECT DISTINCT group_number AS g,
-    kind AS k, value AS v FROM ({FACETS_OF_LISTED}) c) gone
-WHERE count <= 0 AND group_number = g AND kind = k AND value = v
 
 -- name: STORE_MOVE_REPORTS
 UPDATE reports SET group_number = ?2 WHERE number {LISTED}

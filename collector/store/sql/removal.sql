@@ -24,6 +24,7 @@ FROM (SELECT group_number, kind, value, count(*) AS n
     FROM ({FACETS_OF_LISTED}) lost GROUP BY group_number, kind, value) gone
 WHERE facets.group_number = gone.group_number AND facets.kind = gone.kind
     AND facets.value = gone.value
+RETURNING number, count
 
 -- name: STORE_REMOVE_TAGS
 DELETE FROM tags WHERE report {LISTED}
@@ -50,7 +51,8 @@ SET first_seen = coalesce((SELECT min(time) FROM reports
 WHERE number {LISTED}
 
 -- name: STORE_DROP_FACETS
-DELETE FROM facets WHERE count <= 0 AND group_number {LISTED}
+-- ?1 lists facets, not groups: one of them may have a facet a machine.
+DELETE FROM facets WHERE count <= 0 AND number {LISTED}
 
 -- name: STORE_WORDS_END
 SELECT coalesce(max(number), 0)
@@ -146,7 +148,10 @@ FROM (SELECT g.number AS number, g.swept AS swept,
 WHERE oldest - swept >= 86400000
 
 -- name: STORE_TRIM_FACETS
-DELETE FROM facets WHERE group_number = ?1 AND last_seen < ?2
+DELETE FROM facets
+WHERE number IN (SELECT number FROM facets WHERE group_number = ?1 AND last_seen < ?2
+    LIMIT ?3)
+RETURNING 1
 
 -- name: STORE_TRIM_SWEPT
 UPDATE groups SET swept = ?2 WHERE number = ?1
