@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "upload/http.h"
 
 enum {
     STALL_MS = 10000, // without any progress
+    // For a part of an object, which somebody waits for, in all: so long, and longer by
+    // its size at 1 MB/s.
+    PART_MS = 10000,
+    PART_BYTES_A_MS = 1000,
     LIST_BYTES = 4 << 20,
     HEADERS_SIZE = 4096,
     PAGES_MAX = 100000,
+    REST_MAX_S = 60, // however long the server asks for
 };
 
 // no_bytes is the SHA-256 of nothing.
@@ -28,6 +34,7 @@ struct s3_call {
     size_t size;
     FILE *to;
     size_t reply_max;
+    uint64_t limit_ms; // of the whole time; 0: no progress for STALL_MS ends it
 };
 
 static void write_call_headers(const struct s3 *s3, const struct s3_call *call,
@@ -48,6 +55,15 @@ static void describe_answer(const struct http_reply *reply, char why[S3_WHY_SIZE
     code = code != NULL ? code + strlen(begin) : "";
     (void)snprintf(why, S3_WHY_SIZE, "the object store answered with %d %.*s",
                    reply->status, (int)strcspn(code, "<\n") % 64, code);
+}
+
+// note_rest notes how long a server that refused asks to be left alone (Retry-After).
+static void note_rest(const struct s3 *s3, const struct http_reply *reply)
+{
+    int64_t rest_s =
+        reply->retry_after_s < REST_MAX_S ? reply->retry_after_s : REST_MAX_S;
+    if (s3->rest_until_ms != NULL && rest_s > 0)
+        *s3->rest_until_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC) + rest_s * 1000;
 }
 
 // send_s3 sends a request, and maps the answer to a status.
@@ -71,8 +87,10 @@ static enum ch_status send_s3(const struct s3 *s3, const struct s3_call *call,
                                           .reply_max_bytes = call->reply_max,
                                           .signature = &signature,
                                           .abandon = s3->abandon,
-                                          .timeout_ms = STALL_MS,
-                                          .stall_only = true };
+                                          .timeout_ms = call->limit_ms != 0
+                                                            ? call->limit_ms
+                                                            : STALL_MS,
+                                          .stall_only = call->limit_ms == 0 };
     if (http_send(&request, reply) != CH_OK) {
         (void)snprintf(why, S3_WHY_SIZE, "the object store was not reached: %.200s",
                        reply->error);
@@ -81,6 +99,7 @@ static enum ch_status send_s3(const struct s3 *s3, const struct s3_call *call,
     if (reply->status >= 200 && reply->status <= 299)
         return CH_OK;
     describe_answer(reply, why);
+    note_rest(s3, reply);
     return reply->status == 404 ? CH_ERR_NOT_FOUND : CH_ERR_IO;
 }
 
@@ -118,7 +137,8 @@ enum ch_status s3_get_part(const struct s3 *s3, const char *name, uint64_t offse
     const struct s3_call call = { .name = name,
                                   .sum = no_bytes,
                                   .range = range,
-                                  .reply_max = size > S3_WHY_SIZE ? size : 4096 };
+                                  .reply_max = size > S3_WHY_SIZE ? size : 4096,
+                                  .limit_ms = PART_MS + size / PART_BYTES_A_MS };
     enum ch_status status = send_s3(s3, &call, &reply, why);
     if (status == CH_OK && (reply.status != 206 || reply.body.size != size)) {
         (void)snprintf(why, S3_WHY_SIZE,

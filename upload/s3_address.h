@@ -7,6 +7,7 @@
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -20,6 +21,9 @@ struct s3 {
     char secret[256];
     char token[2048];           // of a session; empty: none
     const atomic_bool *abandon; // once it is true requests fail; NULL: never
+    // Until when, by CLOCK_MONOTONIC, the server asked not to be asked again; NULL:
+    // that is not noted.
+    _Atomic int64_t *rest_until_ms;
 };
 
 // s3_address_open parses an address, and reads the keys. On failure why says what is

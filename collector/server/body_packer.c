@@ -89,7 +89,9 @@ static int pack_once(struct body_packer *packer)
         metrics_count(&metrics->segment_failures);
         packer->options.complain(error);
     }
-    return background_retry_ms(&packer->trouble_ms, TROUBLE_MS, TROUBLE_MAX_MS);
+    int wait_ms = background_retry_ms(&packer->trouble_ms, TROUBLE_MS, TROUBLE_MAX_MS);
+    int rest_ms = object_store_rest_ms(packer->objects);
+    return wait_ms > rest_ms ? wait_ms : rest_ms;
 }
 
 static void *pack_main(void *context)

@@ -93,6 +93,7 @@ enum ch_status object_s3_open(const char *address, char *why, struct object_side
         return status;
     }
     bucket->s3.abandon = &bucket->side.given_up;
+    bucket->s3.rest_until_ms = &bucket->side.rest_until_ms;
     *out = &bucket->side;
     return CH_OK;
 }

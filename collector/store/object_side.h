@@ -27,7 +27,8 @@ struct object_driver {
 // object_side is what the sides have in common; each begins with it.
 struct object_side {
     const struct object_driver *driver;
-    atomic_bool given_up; // nothing waits any more
+    atomic_bool given_up;          // nothing waits any more
+    _Atomic int64_t rest_until_ms; // by CLOCK_MONOTONIC: it asked to be left alone
 };
 
 CH_CHECKED enum ch_status object_rows_open(struct store *store,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hex.h"
 #include "collector/store/moment.h"
 #include "collector/store/object_side.h"
@@ -53,6 +54,13 @@ void object_store_give_up(struct object_store *objects)
 {
     if (objects != NULL)
         objects->side->given_up = true;
+}
+
+int object_store_rest_ms(struct object_store *objects)
+{
+    int64_t now_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    int64_t until_ms = objects->side->rest_until_ms;
+    return until_ms > now_ms ? (int)(until_ms - now_ms) : 0;
 }
 
 enum ch_status object_store_put(struct object_store *objects, const char *name,

@@ -48,6 +48,10 @@ void object_store_close(struct object_store *objects);
 // allowed, here and above.
 void object_store_give_up(struct object_store *objects);
 
+// object_store_rest_ms is for how long the object store has asked not to be asked
+// again, at most a minute; 0: it has not.
+int object_store_rest_ms(struct object_store *objects);
+
 // object_store_put stores an object durably.
 CH_CHECKED enum ch_status object_store_put(struct object_store *objects,
                                            const char *name,

@@ -123,6 +123,7 @@ static enum ch_status open_store(const char *name, bool reading,
         pthread_mutex_init(&store->writing, NULL);
         pthread_mutex_init(&store->lock, NULL);
         pthread_cond_init(&store->returned, NULL);
+        fetch_gate_init(&store->fetches, FETCH_GATE_PATIENCE_MS);
         store->ready_week = -1;
         store->file_lock = -1;
         store->reading = reading;
@@ -164,6 +165,7 @@ void store_close(struct store *store)
     sql_close(store->writer);
     if (store->file_lock >= 0)
         close(store->file_lock);
+    fetch_gate_deinit(&store->fetches);
     pthread_cond_destroy(&store->returned);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->writing);

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/text.h"
+#include "collector/store/fetch_gate.h"
 #include "collector/store/sql.h"
 #include "collector/store/store.h"
 
@@ -170,6 +171,7 @@ struct store {
     struct sql *writer;
     int64_t ready_week;        // the partition of this week and the next exist
     _Atomic int64_t stored_ms; // when reports were stored last
+    struct fetch_gate fetches; // of bodies that are elsewhere
     pthread_mutex_t lock;      // guards idle and idle_count
     pthread_cond_t returned;
     struct sql *idle[STORE_READERS];

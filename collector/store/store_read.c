@@ -473,7 +473,12 @@ enum ch_status store_find_report(struct store *store, const char *id,
     enum ch_status status = query_body(store, id, &finding);
     // No connection is kept while a body is fetched from elsewhere.
     for (int i = 0; status == CH_OK && finding.body.away && i < STORE_BODY_LOOKS; i++) {
+        if (!fetch_gate_enter(&store->fetches)) {
+            status = CH_ERR_IO;
+            break;
+        }
         status = store_body_fetch(store, &finding.body);
+        fetch_gate_leave(&store->fetches);
         // Its segment may be gone because the report is.
         if (status == CH_OK || status == CH_ERR_NOT_FOUND)
             status = query_body(store, id, &finding);

@@ -28,7 +28,7 @@ BUCKET = "segments"
 
 
 def signed(method, host, path, query="", body=b"", secret=SECRET):
-    """The headers of a request, signed by AWS's description of version 4."""
+    """The headers of a request for that body, signed by AWS's description of version 4."""
     def mac(key, message):
         return hmac.new(key, message.encode(), hashlib.sha256).digest()
 
@@ -146,10 +146,11 @@ class Swift:
             self.proxy.refuse()
         shutil.rmtree(self.folder)
 
-    def request(self, method, name, body=b"", secret=SECRET, change=None):
-        """A request for an object, or for the bucket: the status."""
+    def request(self, method, name, body=b"", secret=SECRET, change=None, signed_body=None):
+        """A request for an object, or for the bucket: the status. signed_body: what its
+        hash and signature are of, where that is not what it carries."""
         host, path = f"127.0.0.1:{self.proxy.behind}", f"/{BUCKET}" + (name and "/" + name)
-        headers = signed(method, host, path, "", body, secret)
+        headers = signed(method, host, path, "", signed_body or body, secret)
         headers.update(change or {})
         connection = http.client.HTTPConnection(host, timeout=60)
         try:

@@ -5,7 +5,9 @@
 # fails in every way: what was acknowledged stays, once, and can be read again.
 
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,13 @@ import sample_reports
 from running import PATIENCE_S, Collector, wait_for
 
 BINARY = None
+VIEWS = 8  # at once, of a body that is slow to come
+
+
+def hung_up(connection):
+    """Whether whoever asked has closed the connection."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
 
 
 class Packing(Collector):
@@ -85,6 +94,9 @@ class BodyStore(unittest.TestCase):
         self.assertEqual(put("PUT", "b", b"content", secret="wrong"), 403)
         self.assertIn(b"SignatureDoesNotMatch", self.server.content)
         self.assertEqual(put("PUT", "b", b"content", change={"Content-MD5": "AAAA"}), 400)
+        # x-amz-content-sha256, and the signature, are of as many other bytes.
+        self.assertEqual(put("PUT", "b", b"content", signed_body=b"another"), 400)
+        self.assertIn(b"<Code>BadDigest", self.server.content)
         self.assertNotIn("b", self.server.names())
 
     def test_bodies_are_packed_and_read_from_there(self):
@@ -135,12 +147,13 @@ class BodyStore(unittest.TestCase):
         def slow_down(handler, _):
             if handler.command == "PUT":
                 times.append(time.monotonic())
-            handler.answer(503, b"<Error><Code>SlowDown</Code></Error>")
+            handler.answer(503, b"<Error><Code>SlowDown</Code></Error>",
+                           [("Retry-After", "2")])
             return True
 
         self.fail_for_a_while(slow_down, 2)
-        # It rests after each, at least a second.
-        self.assertGreaterEqual(times[1] - times[0], 0.9)
+        # It rests for as long as it is told to, and not for a second as otherwise.
+        self.assertGreaterEqual(times[1] - times[0], 1.9)
 
     def test_answers_that_break_off_are_no_answers(self):
         def break_off(handler, _):
@@ -198,6 +211,44 @@ class BodyStore(unittest.TestCase):
                 self.check_all(collector, reports)
         finally:
             released.set()
+
+    def test_a_store_that_is_slow_holds_up_no_pages(self):
+        released = threading.Event()
+        lock = threading.Lock()
+        waiting = most = 0
+
+        def drag_on(handler, _):
+            nonlocal waiting, most
+            with lock:
+                waiting += 1
+                most = max(most, waiting)
+            while not released.wait(0.02) and not hung_up(handler.connection):
+                pass
+            with lock:
+                waiting -= 1
+            return False
+
+        with Packing(self.server, self.prefix) as collector:
+            reports = self.post(collector, 1)
+            collector.wait_packed()
+            self.server.proxy.fault = drag_on
+            answers = []
+            asking = [threading.Thread(target=lambda: answers.append(
+                collector.sent(reports[0])[0])) for _ in range(VIEWS)]
+            try:
+                for thread in asking:
+                    thread.start()
+                wait_for(lambda: len(answers) >= VIEWS - 2, "views that are refused")
+                page = collector.request("GET", "/groups")
+            finally:
+                released.set()
+                for thread in asking:
+                    thread.join()
+            self.assertEqual(page[0], 200)
+            # Of four threads that show pages, and one for large reports, so many waited.
+            self.assertIn(most, (1, 2))
+            self.assertLessEqual(answers.count(200), 2)
+            self.assertEqual(answers.count(503), VIEWS - answers.count(200))
 
     def test_what_a_kill_leaves_between_segment_and_commit_is_packed_again(self):
         killed = threading.Event()

@@ -4,7 +4,7 @@
 # test_large COLLECTOR: what large reports and large debug files do to others: while they
 # are opened, viewed and read, small reports are stored and everybody else is answered, in
 # bounded memory; and who waits for the store holds up nobody else. A reduced number; CRASHHOOK_FULL=1: 16 first views of reports of a
-# 120 MB debug file, 12 views of a 34 MB report.
+# 120 MB debug file, 12 views of a 34 MiB report.
 
 import gzip
 import http.client
