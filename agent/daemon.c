@@ -189,6 +189,7 @@ void daemon_again(int socket)
     raise_again(RLIMIT_AS);
     raise_again(RLIMIT_CPU);
     (void)signal(SIGXFSZ, SIG_DFL);
+    (void)signal(SIGTTOU, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)dup2(socket, REQUEST_CHANNEL_FD);

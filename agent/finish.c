@@ -99,6 +99,7 @@ void finish_exec(const struct finish *finish)
     if (!find_finish_command(path))
         return;
     setsid();
+    (void)signal(SIGTTOU, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     fcntl(finish->lock_fd, F_SETFD, 0);

@@ -249,6 +249,8 @@ static void set_up_agent(struct agent *agent)
     limit_resources(agent->settings.timeout_ms);
     // Writing past a file size limit that we could not lift is to fail, not to kill us.
     (void)signal(SIGXFSZ, SIG_IGN);
+    // Nor is a line to stop us where a terminal lets only its own group write.
+    (void)signal(SIGTTOU, SIG_IGN);
     // Only its owner may read the report, whatever umask was inherited.
     umask(077);
 }

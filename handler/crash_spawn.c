@@ -77,7 +77,6 @@ static int become_agent(void *argument)
 {
     (void)argument;
     reset_signals();
-    sys_setsid();
     lift_limits();
     sys_exec(crash_plan->agent, crash_state.helper.argv, crash_plan->envp);
     crash_state.exec_fails = 1;
@@ -90,6 +89,10 @@ int crash_helper_run(void *argument)
     sys_sigmask(SYS_ALL_BUT_SIGSYS);
     dump_nothing();
     if (crash_state.helper.argv != NULL) {
+        // Signals for the program's group, which terminals and shells send, are not for
+        // the agent. A session of its own has to wait until the program is gone: with
+        // one the kernel makes a scheduling group, which takes it 30 microseconds.
+        sys_own_group();
         keep_channel(crash_state.helper.channel);
         machine_clone(CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID,
                       crash_plan->second_stack_end, &crash_plan->page->agent_pid,

@@ -15,7 +15,7 @@
 // terminated text of at most REQUEST_WHY_MAX bytes. A closed channel means that the
 // other side is gone.
 //
-// The agent starts in a session of its own, with an empty signal mask, default signal
+// The agent starts in another process group, with an empty signal mask, default signal
 // actions, the channel as descriptor 3, /dev/null as 0 and 1, and as 2 unless
 // keep_stderr; no other descriptor is open.
 #pragma once

@@ -31,9 +31,10 @@ static inline uint32_t sys_geteuid(void)
     return (uint32_t)machine_call0(SYS_geteuid);
 }
 
-static inline void sys_setsid(void)
+// sys_own_group puts this process into a process group of its own.
+static inline void sys_own_group(void)
 {
-    machine_call0(SYS_setsid);
+    machine_call2(SYS_setpgid, 0, 0);
 }
 
 // Calls made from many places are functions in syscalls.c.

@@ -87,9 +87,10 @@ static void write_record(const struct request_message *message)
     fprintf(to, " read=%d pid=%d tid=%d signal=%d code=%d address=%p sender=%d", got,
             message->pid, message->tid, info.si_signo, info.si_code, info.si_addr,
             info.si_pid);
-    fprintf(to, " dies=%u agent=%d same_tid=%d stack=%d session=%d", page.dies,
+    fprintf(to, " dies=%u agent=%d same_tid=%d stack=%d group=%d", page.dies,
             page.agent_pid == getpid(), page.crashed_tid == message->tid,
-            page.alternate_stack_bytes >= 65536, getsid(0) == getpid());
+            page.alternate_stack_bytes >= 65536,
+            getpgid(0) != getpgid(message->pid) && getpgid(0) != getpid());
     fprintf(to, " stderr=%u", page.keep_stderr);
     print_descriptors(to);
     print_signals(to);

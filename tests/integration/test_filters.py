@@ -35,7 +35,7 @@ def chosen():
 class Filters(unittest.TestCase):
     def test_the_list_of_calls_is_what_a_crash_is_seen_to_make(self):
         # Some of the handler's, of its children's and of the agent's.
-        for call in ("timer_create", "rt_sigreturn", "close_range", "setsid",
+        for call in ("timer_create", "rt_sigreturn", "close_range", "setpgid",
                      "process_vm_readv", "ptrace", "sendmsg", "execve"):
             self.assertIn(call, filters.calls())
 
