@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "report/spool_prune.h"
+#include "symbolizer/naming_memo.h"
 #include "upload/http.h"
 #include "upload/otlp_headers.h"
 #include "upload/token.h"
@@ -46,8 +47,14 @@ static void tell_delivery_progress(void *context, const struct queue_step *step)
 
 static void prepare_delivery(void *context, json_t *report)
 {
-    const struct delivery *delivery = context;
-    session_symbolize(delivery->session, report);
+    // One report without caches is no reason to write them.
+    enum { CACHED_FROM = 2 };
+    const struct session *session = ((const struct delivery *)context)->session;
+    size_t before = session->memo != NULL ? session->memo->file_readers : 0;
+    session_symbolize(session, report);
+    if (session->memo != NULL && session->memo->file_readers > before &&
+        session->memo->file_readers >= CACHED_FROM)
+        session_cache_symbols(session, report);
 }
 
 static bool has_log_intake(const struct target_list *list)

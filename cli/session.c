@@ -149,6 +149,7 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .exe = session->exe,
         .held_images = session->held_images,
         .held_image_count = session->held_image_count,
+        .memo = session->memo,
         .debug_dirs = &session->debug_dir,
         .debug_dir_count = session->debug_dir != NULL,
         .cache_folder =

@@ -21,6 +21,7 @@ struct session {
     const char *debug_dir; // searched before the usual places; NULL: none
     const struct symbolizer_held_image *held_images; // as in symbolizer_options
     size_t held_image_count;
+    struct naming_memo *memo; // as in symbolizer_options
 };
 
 // session_options_understood says whether the options that stand for variables have

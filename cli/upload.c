@@ -17,6 +17,7 @@
 #include "cli/delivery.h"
 #include "cli/progress.h"
 #include "cli/session_spool.h"
+#include "symbolizer/naming_memo.h"
 #include "upload/retry.h"
 #include "upload/starts.h"
 
@@ -60,7 +61,10 @@ static int run_upload_pass(struct delivery *delivery, struct queue_totals *total
 {
     crash_records_take(delivery->session);
     collect_take(delivery->session);
+    struct naming_memo CH_CLEANUP(naming_memo_deinit) memo = { 0 };
+    delivery->session->memo = &memo;
     enum ch_status status = queue_run(&delivery->queue, totals);
+    delivery->session->memo = NULL;
     if (status != CH_OK)
         return command_fail("cannot work on spool '%s': %s",
                             delivery->session->spool_path, spool_why(status));

@@ -93,7 +93,8 @@ static void write_next_value(struct walk *walk)
 
 enum ch_status json_tree_write(const json_t *value, struct text *out)
 {
-    struct walk walk = { .levels = calloc(JSON_TREE_DEPTH_MAX, sizeof(*walk.levels)) };
+    // Of this much memory only the levels that a value has are touched.
+    struct walk walk = { .levels = malloc(JSON_TREE_DEPTH_MAX * sizeof(*walk.levels)) };
     if (walk.levels == NULL)
         return CH_ERR_NO_MEMORY;
     json_writer_init(&walk.writer, -1);

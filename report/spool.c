@@ -327,8 +327,9 @@ static enum ch_status replace_spool_file(const struct spool *spool,
     return CH_OK;
 }
 
-enum ch_status spool_replace(const struct spool *spool, const char *id,
-                             const void *bytes, size_t size, int *lock_fd)
+static enum ch_status replace_report(const struct spool *spool, const char *id,
+                                     const struct iovec *content, bool sync,
+                                     int *lock_fd)
 {
     char temporary[NAME_SIZE];
     char name[NAME_SIZE];
@@ -337,14 +338,26 @@ enum ch_status spool_replace(const struct spool *spool, const char *id,
     if (status == CH_OK)
         status = report_name(name, id, NAME_REPORT);
     if (status == CH_OK)
-        status = replace_spool_file(spool, temporary, name,
-                                    &(struct iovec){ (void *)(uintptr_t)bytes, size },
-                                    true, &fd);
+        status = replace_spool_file(spool, temporary, name, content, sync, &fd);
     if (status != CH_OK)
         return status;
     file_close(lock_fd);
     *lock_fd = fd;
     return CH_OK;
+}
+
+enum ch_status spool_replace(const struct spool *spool, const char *id,
+                             const void *bytes, size_t size, int *lock_fd)
+{
+    const struct iovec content = { (void *)(uintptr_t)bytes, size };
+    return replace_report(spool, id, &content, true, lock_fd);
+}
+
+enum ch_status spool_replace_sent(const struct spool *spool, const char *id,
+                                  const void *bytes, size_t size, int *lock_fd)
+{
+    const struct iovec content = { (void *)(uintptr_t)bytes, size };
+    return replace_report(spool, id, &content, false, lock_fd);
 }
 
 enum ch_status spool_write_file(const struct spool *spool, const char *name,

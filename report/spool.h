@@ -91,6 +91,13 @@ CH_CHECKED enum ch_status spool_read(const struct spool *spool, const char *id,
 CH_CHECKED enum ch_status spool_replace(const struct spool *spool, const char *id,
                                         const void *bytes, size_t size, int *lock_fd);
 
+// spool_replace_sent does the same and does not wait for the disk: were the machine to
+// crash now, the report might be lost. That is for a report that has arrived where it
+// was to go.
+CH_CHECKED enum ch_status spool_replace_sent(const struct spool *spool, const char *id,
+                                             const void *bytes, size_t size,
+                                             int *lock_fd);
+
 // spool_write_file replaces the file name in the folder by size bytes, through a
 // temporary name: for the small files beside reports. It is not synced: were the
 // machine to lose one, a report would be sent again, under the id that it had.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,9 @@
 #include "base/own_user.h"
 #include "report/json_tree.h"
 
-enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 48 };
+// IN_PLACE_BYTES is what the kernel writes whole even for a process that is killed: a
+// page.
+enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 48, IN_PLACE_BYTES = 4096 };
 
 // book_file writes the name of one of a book's files. In a drop folder each user has
 // its own books.
@@ -109,5 +112,40 @@ enum ch_status spool_book_write(const struct spool_book *book)
     if (status != CH_OK)
         return status;
     book_file(book->spool, book->name, "json", name);
+    return spool_write_file(book->spool, name, bytes.bytes, bytes.size);
+}
+
+// overwrite_book writes the bytes over a book's file. False: it is not one that can
+// take them, and is unchanged.
+static bool overwrite_book(const struct spool *spool, const char *name,
+                           const struct text *bytes)
+{
+    struct stat file;
+    int CH_CLEANUP(file_close) fd =
+        openat(spool->folder_fd, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+           file.st_nlink == 1 && file.st_uid == own_user() &&
+           file.st_size == (off_t)bytes->size &&
+           pwrite(fd, bytes->bytes, bytes->size, 0) == (ssize_t)bytes->size;
+}
+
+enum ch_status spool_book_update(const struct spool_book *book)
+{
+    char blanks[IN_PLACE_BYTES];
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    char name[NAME_SIZE];
+    enum ch_status status = json_tree_print(book->content, &bytes);
+    if (status != CH_OK)
+        return status;
+    if (bytes.size < IN_PLACE_BYTES) {
+        size_t rest = IN_PLACE_BYTES - bytes.size;
+        memset(blanks, '\n', rest);
+        text_append(&bytes, blanks, rest);
+    }
+    if (!text_ok(&bytes))
+        return CH_ERR_NO_MEMORY;
+    book_file(book->spool, book->name, "json", name);
+    if (bytes.size == IN_PLACE_BYTES && overwrite_book(book->spool, name, &bytes))
+        return CH_OK;
     return spool_write_file(book->spool, name, bytes.bytes, bytes.size);
 }

@@ -29,3 +29,9 @@ void spool_book_close(struct spool_book *book);
 
 // spool_book_write stores the current content.
 CH_CHECKED enum ch_status spool_book_write(const struct spool_book *book);
+
+// spool_book_update does the same for a book that is written for each report, and read
+// under its lock alone: while it is small its file is overwritten, not replaced. Files
+// that come and go cost a file system without a journal more than all else in an
+// upload.
+CH_CHECKED enum ch_status spool_book_update(const struct spool_book *book);

@@ -148,7 +148,7 @@ enum ch_status spool_counts_admit(const struct spool *spool,
         return CH_ERR_NO_MEMORY;
     status = count_crash(program, crash, rate, &admitted);
     if (status == CH_OK)
-        status = spool_book_write(&book);
+        status = spool_book_update(&book);
     if (status == CH_OK)
         *out_admitted = admitted;
     return status;

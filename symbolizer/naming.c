@@ -14,6 +14,7 @@
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/names/image_package.h"
 #include "symbolizer/names/symbol_image.h"
+#include "symbolizer/naming_memo.h"
 #include "symbolizer/report_frames.h"
 
 void naming_deinit(struct naming *naming)
@@ -271,6 +272,70 @@ enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *
     return CH_OK;
 }
 
+// place_key has room for a number in base 16 and what frame it is.
+struct place_key {
+    char text[24];
+};
+
+static struct place_key key_of_place(const struct naming_lookup *lookup)
+{
+    struct place_key key;
+    (void)snprintf(key.text, sizeof(key.text), "%llx%s",
+                   (unsigned long long)lookup->place.offset,
+                   lookup->after_call ? "r" : "");
+    return key;
+}
+
+static json_t *remembered_image(const struct naming *naming, uint32_t index)
+{
+    return naming_memo_image(naming->options->memo, index < naming->images.count
+                                                        ? &naming->images.items[index]
+                                                        : NULL);
+}
+
+// recall_image names all of count places of one image, or none.
+static bool recall_image(const struct naming *naming, struct naming_lookup *lookups,
+                         size_t count)
+{
+    const json_t *places =
+        json_object_get(remembered_image(naming, lookups->place.image), "places");
+    for (size_t i = 0; i < count; i++)
+        if (json_object_get(places, key_of_place(&lookups[i]).text) == NULL)
+            return false;
+    for (size_t i = 0; i < count; i++)
+        lookups[i].names =
+            json_incref(json_object_get(places, key_of_place(&lookups[i]).text));
+    return true;
+}
+
+bool naming_recall(struct naming *naming)
+{
+    size_t begin = 0;
+    bool all = true;
+    for (size_t i = 1; i <= naming->lookup_count; i++) {
+        struct naming_lookup *first = &naming->lookups[begin];
+        if (i < naming->lookup_count &&
+            naming->lookups[i].place.image == first->place.image)
+            continue;
+        all = recall_image(naming, first, i - begin) && all;
+        begin = i;
+    }
+    return all;
+}
+
+void naming_keep(const struct naming *naming)
+{
+    for (size_t i = 0; i < naming->lookup_count; i++) {
+        const struct naming_lookup *lookup = &naming->lookups[i];
+        json_t *places =
+            json_object_get(remembered_image(naming, lookup->place.image), "places");
+        if (places != NULL && lookup->names != NULL)
+            (void)json_object_set(places, key_of_place(lookup).text, lookup->names);
+    }
+    if (naming->options->memo != NULL)
+        naming_memo_count(naming->options->memo, naming->lookup_count);
+}
+
 void naming_write_caches(struct naming *naming)
 {
     struct debug_search search = symbolizer_options_search(naming->options);
@@ -372,6 +437,27 @@ static enum ch_status write_place_names(const struct naming *naming,
                                                                     : CH_ERR_NO_MEMORY;
 }
 
+static json_t *read_package(const struct naming *naming, uint32_t index)
+{
+    char buffers[2][PATH_MAX];
+    const struct report_image *image = &naming->images.items[index];
+    return image_package_read(
+        symbolizer_options_path(naming->options, image->path, buffers), &image->id);
+}
+
+// package_of gives the package of an image, which the caller owns, or NULL.
+static json_t *package_of(const struct naming *naming, uint32_t index)
+{
+    json_t *image = remembered_image(naming, index);
+    json_t *package = json_object_get(image, "package");
+    if (package != NULL)
+        return json_is_object(package) ? json_incref(package) : NULL;
+    package = read_package(naming, index);
+    (void)json_object_set_new(image, "package",
+                              package != NULL ? json_incref(package) : json_null());
+    return package;
+}
+
 // write_packages adds the packages of the images that have frames.
 static void write_packages(const struct naming *naming, json_t *report)
 {
@@ -382,10 +468,7 @@ static void write_packages(const struct naming *naming, json_t *report)
         json_t *image = json_array_get(images, index);
         if (index >= naming->images.count || index == before || image == NULL)
             continue;
-        char buffers[2][PATH_MAX];
-        const struct report_image *from = &naming->images.items[index];
-        json_t *package = image_package_read(
-            symbolizer_options_path(naming->options, from->path, buffers), &from->id);
+        json_t *package = package_of(naming, index);
         if (package != NULL)
             (void)json_object_set_new(image, "package", package);
         before = index;

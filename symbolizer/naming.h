@@ -70,6 +70,14 @@ CH_CHECKED enum ch_status naming_init(struct naming *naming, json_t *report,
 // naming_deinit frees what naming holds.
 void naming_deinit(struct naming *naming);
 
+// naming_recall names the places of each image of which the memo of the options has
+// all. True if it has every image. The options may have no memo, for this and
+// naming_keep.
+bool naming_recall(struct naming *naming);
+
+// naming_keep adds the names of all places to the memo.
+void naming_keep(const struct naming *naming);
+
 // naming_look_up looks up all places that have no names yet. watch may be NULL.
 CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
                                          const struct naming_watch *watch);

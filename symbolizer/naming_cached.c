@@ -8,10 +8,15 @@
 #include "symbolizer/names/symbol_cache_folder.h"
 
 static sigjmp_buf page_fault;
+static _Thread_local volatile sig_atomic_t looking_up;
 
-static void leave_page(int signal)
+// leave_page leaves the lookups; the fault of a thread that makes none ends the
+// process.
+static void leave_page(int number)
 {
-    siglongjmp(page_fault, signal);
+    if (looking_up)
+        siglongjmp(page_fault, number);
+    (void)signal(number, SIG_DFL);
 }
 
 static enum ch_status name_cached_place(struct symbol_cache *cache,
@@ -77,7 +82,7 @@ static void look_up_cached(struct naming *naming)
             continue;
         if (index >= naming->images.count)
             name_outside(first, i - begin);
-        else if (naming->images.items[index].id.size != 0)
+        else if (naming->images.items[index].id.size != 0 && first->names == NULL)
             name_cached_image(naming, first, i - begin);
         begin = i;
     }
@@ -91,10 +96,12 @@ bool naming_look_up_cached(struct naming *naming)
         naming->options->level != SYMBOLIZE_FULL ||
         sigaction(SIGBUS, &ours, &before) != 0)
         return false;
+    looking_up = 1;
     if (sigsetjmp(page_fault, 1) == 0)
         look_up_cached(naming);
     else
         symbol_cache_deinit(&naming->cache); // it was left open
+    looking_up = 0;
     (void)sigaction(SIGBUS, &before, NULL);
     bool all = true;
     for (size_t i = 0; i < naming->lookup_count; i++)

@@ -12,6 +12,6 @@
 #include "symbolizer/naming.h"
 
 // naming_look_up_cached looks up the places of images that have a cache, and gives
-// whether that were all places. It changes what SIGBUS does while it runs, so the
-// process must have no other thread (symbolizer_options.single).
+// whether that were all places. It changes what SIGBUS does while it runs, so no other
+// thread of the process may do the same (symbolizer_options.single).
 bool naming_look_up_cached(struct naming *naming);

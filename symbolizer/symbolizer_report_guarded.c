@@ -10,6 +10,7 @@
 #include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/naming_cached.h"
+#include "symbolizer/naming_memo.h"
 #include "symbolizer/plain_ahead.h"
 #include "symbolizer/wait_names.h"
 
@@ -23,6 +24,7 @@ struct guard {
     struct naming naming;
     volatile uint32_t *image_at_work; // shared with the child
     bool *refused;
+    bool blamed;         // an image was refused
     int64_t deadline_ms; // of all attempts
 };
 
@@ -118,6 +120,7 @@ static enum ch_status run_retrying(struct guard *guard)
         if (!blamed || image >= guard->naming.images.count || guard->refused[image])
             break;
         guard->refused[image] = true;
+        guard->blamed = true;
         add_guarded_problem(guard, status, image);
     }
     if (status != CH_OK)
@@ -141,6 +144,27 @@ static enum ch_status guard_names(struct guard *guard)
     return status;
 }
 
+// find_names finds the names that no memo has, from caches alone if they have all.
+static enum ch_status find_names(struct guard *guard)
+{
+    const struct symbolizer_options *options = guard->naming.options;
+    struct guarded_child ahead;
+    enum ch_status status = CH_OK;
+    bool begun = plain_ahead_begin(&guard->naming, guard->deadline_ms, &ahead);
+    if (!options->single || !naming_look_up_cached(&guard->naming)) {
+        status = guard_names(guard);
+        if (options->memo != NULL)
+            options->memo->file_readers++;
+    }
+    if (begun)
+        plain_ahead_end(&ahead, guard->deadline_ms);
+    // Each report says which images could not be read, so their places are looked up
+    // for each.
+    if (status == CH_OK && !guard->blamed)
+        naming_keep(&guard->naming);
+    return status;
+}
+
 enum ch_status symbolizer_report_guarded(json_t *report,
                                          const struct symbolizer_options *options)
 {
@@ -150,16 +174,9 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
     struct guard guard = { .report = report,
                            .deadline_ms = guarded_child_now_ms() + timeout_ms };
-    struct guarded_child ahead;
     enum ch_status status = naming_init(&guard.naming, report, options);
-    bool begun =
-        status == CH_OK && plain_ahead_begin(&guard.naming, guard.deadline_ms, &ahead);
-    bool all =
-        status == CH_OK && options->single && naming_look_up_cached(&guard.naming);
-    if (status == CH_OK && !all)
-        status = guard_names(&guard);
-    if (begun)
-        plain_ahead_end(&ahead, guard.deadline_ms);
+    if (status == CH_OK && !naming_recall(&guard.naming))
+        status = find_names(&guard);
     if (status == CH_OK)
         status = naming_write(&guard.naming, report);
     if (status == CH_OK)

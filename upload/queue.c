@@ -15,22 +15,29 @@
 #include "report/report.h"
 #include "report/spool_state.h"
 #include "upload/protocol.h"
+#include "upload/queue_order.h"
 #include "upload/retry.h"
 
 enum { TROUBLE_S = 60 };
 
-// parcel is one report on its way.
+// parcel is one report; while it is under way, its lane has it.
 struct parcel {
-    const char *id;
+    char id[REPORT_ID_SIZE];
     int *lock_fd;
+    int own_fd; // the lock, and report is the parcel's too; -1: they are the caller's
     json_t *report;
-    struct text json; // empty until it is first needed
+    struct text json; // the report as a file; empty until it is first needed
+    bool unsaved;     // the spool has not got json yet
     struct spool_state state;
+    size_t noted; // the number of targets in the state's file
+    size_t at;    // which target is next
+    enum ch_status status;
+    const struct target *to;
+    struct shipment shipment;
+    struct verdict verdict;
 };
 
-static void say_queue_line(const struct queue *queue, const char *format, ...)
-    CH_PRINTF(2, 3);
-
+CH_PRINTF(2, 3)
 static void say_queue_line(const struct queue *queue, const char *format, ...)
 {
     char line[1024];
@@ -103,17 +110,27 @@ static void tell_bytes(void *context, uint64_t sent, uint64_t size)
     queue->progress(queue->context, &queue->step);
 }
 
-// send_to sends the report to one target and records the answer.
-static enum ch_status send_to(struct queue *queue, struct target *target,
-                              struct parcel *parcel, struct spool_target *waiting)
+// send_leg is a lane_work_fn: it sends a parcel to the target that it is for.
+static void send_leg(void *context)
 {
-    struct verdict verdict;
+    struct parcel *parcel = context;
+    protocol_of(parcel->to->kind)
+        ->send(parcel->to, &parcel->shipment, &parcel->verdict);
+}
+
+// begin_leg sends the report to a target, in a lane of its own.
+static enum ch_status begin_leg(struct queue *queue, struct parcel *parcel,
+                                const struct target *target)
+{
     if (parcel->json.size == 0) {
         enum ch_status status = report_print(parcel->report, &parcel->json);
         if (status != CH_OK)
             return status;
     }
-    const struct shipment shipment = {
+    // How far a transfer is can be shown of one at a time.
+    bool shown = queue->progress != NULL && lanes_open(&queue->lanes) == 1;
+    parcel->to = target;
+    parcel->shipment = (struct shipment){
         .id = parcel->id,
         .report = parcel->report,
         .json = parcel->json.bytes,
@@ -123,11 +140,29 @@ static enum ch_status send_to(struct queue *queue, struct target *target,
         .expand = !spool_wait_over(&target->tables_rest, time(NULL)),
         .attach = spool_wait_over(&target->attachments_rest, time(NULL)),
         .timeout_ms = time_left_ms(queue),
-        .progress = queue->progress != NULL ? tell_bytes : NULL,
+        .progress = shown ? tell_bytes : NULL,
         .context = queue,
     };
-    protocol_of(target->kind)->send(target, &shipment, &verdict);
-    return apply_verdict(queue, target, parcel, waiting, &verdict);
+    lanes_begin(&queue->lanes, send_leg, parcel);
+    return CH_OK;
+}
+
+// save_parcel replaces the report in the spool by the one with names. One that has
+// arrived everywhere need not be on the disk before the next one is sent.
+static void save_parcel(struct queue *queue, struct parcel *parcel, bool arrived)
+{
+    const struct text *json = &parcel->json;
+    if (!parcel->unsaved)
+        return;
+    enum ch_status status =
+        arrived ? spool_replace_sent(queue->spool, parcel->id, json->bytes, json->size,
+                                     parcel->lock_fd)
+                : spool_replace(queue->spool, parcel->id, json->bytes, json->size,
+                                parcel->lock_fd);
+    parcel->unsaved = false;
+    if (status != CH_OK)
+        say_queue_line(queue, "cannot rewrite report %s: %s", parcel->id,
+                       spool_why(status));
 }
 
 static const char *executable_of(const json_t *report)
@@ -164,19 +199,22 @@ static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
 }
 
 // take_counts adds to a report the counts of its program's crashes that were not sent,
-// and stores the result.
-static enum ch_status take_counts(struct queue *queue, const char *id, int *lock_fd,
-                                  json_t *report)
+// and stores the result at once: the spool has them no more.
+static enum ch_status take_counts(struct queue *queue, struct parcel *parcel)
 {
-    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    struct text json = { 0 };
     bool changed = false;
-    enum ch_status status =
-        spool_counts_take(queue->spool, executable_of(report), report, &changed);
+    enum ch_status status = spool_counts_take(
+        queue->spool, executable_of(parcel->report), parcel->report, &changed);
     if (status != CH_OK || !changed)
         return status;
-    status = report_print(report, &json);
+    status = report_print(parcel->report, &json);
     if (status == CH_OK)
-        status = spool_replace(queue->spool, id, json.bytes, json.size, lock_fd);
+        status = spool_replace(queue->spool, parcel->id, json.bytes, json.size,
+                               parcel->lock_fd);
+    text_deinit(&parcel->json);
+    parcel->json = json;
+    parcel->unsaved = false;
     return status;
 }
 
@@ -198,35 +236,7 @@ static enum ch_status admit_report(struct queue *queue, struct parcel *parcel,
         return status;
     if (!*out_send)
         return hold_back(queue, parcel);
-    return take_counts(queue, parcel->id, parcel->lock_fd, parcel->report);
-}
-
-static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
-                                  struct queue_totals *totals)
-{
-    size_t noted = parcel->state.count;
-    enum ch_status status = CH_OK;
-    for (size_t i = 0; i < queue->targets.count && status == CH_OK; i++) {
-        struct target *target = &queue->targets.targets[i];
-        struct spool_target *waiting =
-            spool_state_target(&parcel->state, target->shown);
-        if (waiting == NULL)
-            return CH_ERR_NO_MEMORY;
-        if (retry_is_due(target, waiting, queue->waits_over)) {
-            status = send_to(queue, target, parcel, waiting);
-            if (status == CH_OK)
-                status = spool_state_write(queue->spool, parcel->id, &parcel->state);
-            noted = parcel->state.count;
-            totals->sent += waiting->state == TARGET_SENT;
-            totals->failed += waiting->state == TARGET_FAILED;
-        }
-        if (waiting->state == TARGET_PENDING)
-            note_waiting(target, waiting, totals);
-    }
-    // Targets that were not due are recorded too, as what the report still waits for.
-    if (status == CH_OK && noted != parcel->state.count)
-        status = spool_state_write(queue->spool, parcel->id, &parcel->state);
-    return status;
+    return take_counts(queue, parcel);
 }
 
 // read_delivery_state reads what became of the report; a damaged file counts as
@@ -244,39 +254,91 @@ static enum ch_status read_delivery_state(const struct queue *queue, const char 
     return status;
 }
 
-static enum ch_status send_parcel(struct queue *queue, struct parcel *parcel,
-                                  struct queue_totals *totals)
+// continue_parcel sends the report to the next target that is due, or to none if there
+// is no more. True: it is under way.
+static bool continue_parcel(struct queue *queue, struct parcel *parcel,
+                            struct queue_totals *totals)
 {
-    bool send = true;
-    enum ch_status status = read_delivery_state(queue, parcel->id, &parcel->state);
-    if (status == CH_OK && parcel->state.count == 0 && queue->targets.count != 0)
-        status = admit_report(queue, parcel, &send);
-    if (status == CH_OK && send)
-        status = send_to_all(queue, parcel, totals);
-    totals->skipped += !send;
-    return status;
+    for (; parcel->status == CH_OK && parcel->at < queue->targets.count; parcel->at++) {
+        struct target *target = &queue->targets.targets[parcel->at];
+        struct spool_target *waiting =
+            spool_state_target(&parcel->state, target->shown);
+        if (waiting == NULL) {
+            parcel->status = CH_ERR_NO_MEMORY;
+        } else if (retry_is_due(target, waiting, queue->waits_over)) {
+            parcel->status = begin_leg(queue, parcel, target);
+            return parcel->status == CH_OK;
+        } else if (waiting->state == TARGET_PENDING) {
+            note_waiting(target, waiting, totals);
+        }
+    }
+    return false;
 }
 
-static enum ch_status send_report(struct queue *queue, const char *id, int *lock_fd,
-                                  json_t *report, struct queue_totals *totals)
+// note_arrival records what the target that the parcel was sent to answered.
+static void note_arrival(struct queue *queue, struct parcel *parcel,
+                         struct queue_totals *totals)
 {
-    struct parcel parcel = { .id = id, .lock_fd = lock_fd, .report = report };
-    enum ch_status status = send_parcel(queue, &parcel, totals);
-    int saved = errno;
-    text_deinit(&parcel.json);
-    spool_state_deinit(&parcel.state);
-    errno = saved;
-    if (status != CH_OK)
-        say_queue_line(queue, "cannot keep the upload state of report %s: %s", id,
-                       spool_why(status));
-    return status;
+    struct target *target = &queue->targets.targets[parcel->at++];
+    struct spool_target *waiting = spool_state_target(&parcel->state, target->shown);
+    if (waiting == NULL) {
+        parcel->status = CH_ERR_NO_MEMORY;
+        return;
+    }
+    lanes_judge(&queue->lanes, parcel->verdict.state == TARGET_SENT);
+    parcel->status = apply_verdict(queue, target, parcel, waiting, &parcel->verdict);
+    if (parcel->status == CH_OK)
+        parcel->status = spool_state_write(queue->spool, parcel->id, &parcel->state);
+    parcel->noted = parcel->state.count;
+    totals->sent += waiting->state == TARGET_SENT;
+    totals->failed += waiting->state == TARGET_FAILED;
+    if (waiting->state == TARGET_PENDING)
+        note_waiting(target, waiting, totals);
+}
+
+// begin_parcel begins to send a report to the targets that want it. True: it is under
+// way.
+static bool begin_parcel(struct queue *queue, struct parcel *parcel,
+                         struct queue_totals *totals)
+{
+    bool send = true;
+    parcel->status = read_delivery_state(queue, parcel->id, &parcel->state);
+    parcel->noted = parcel->state.count;
+    if (parcel->status == CH_OK && parcel->noted == 0 && queue->targets.count != 0)
+        parcel->status = admit_report(queue, parcel, &send);
+    totals->skipped += !send;
+    if (!send)
+        save_parcel(queue, parcel, false);
+    return send && continue_parcel(queue, parcel, totals);
+}
+
+// end_parcel saves what has become of a report, and says what failed.
+static void end_parcel(struct queue *queue, struct parcel *parcel)
+{
+    save_parcel(queue, parcel, spool_state_settled(&parcel->state));
+    // Targets that were not due are recorded too, as what the report still waits for.
+    if (parcel->status == CH_OK && parcel->noted != parcel->state.count)
+        parcel->status = spool_state_write(queue->spool, parcel->id, &parcel->state);
+    if (parcel->status != CH_OK)
+        say_queue_line(queue, "cannot keep the upload state of report %s: %s",
+                       parcel->id, spool_why(parcel->status));
 }
 
 enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
                           json_t *report, struct queue_totals *totals)
 {
+    struct parcel parcel = { .lock_fd = lock_fd, .own_fd = -1, .report = report };
+    (void)snprintf(parcel.id, sizeof(parcel.id), "%s", id);
     read_waits(queue);
-    return send_report(queue, id, lock_fd, report, totals);
+    bool under_way = begin_parcel(queue, &parcel, totals);
+    while (under_way && lanes_end(&queue->lanes) != NULL) {
+        note_arrival(queue, &parcel, totals);
+        under_way = continue_parcel(queue, &parcel, totals);
+    }
+    end_parcel(queue, &parcel);
+    text_deinit(&parcel.json);
+    spool_state_deinit(&parcel.state);
+    return parcel.status;
 }
 
 // any_target_wants says whether any target may get this report now; if none may, the
@@ -320,38 +382,36 @@ static enum ch_status read_queued_report(int fd, const char *id, json_t **out,
     return CH_OK;
 }
 
-// prepare_raw adds names to a raw report and stores the result.
-static enum ch_status prepare_raw(struct queue *queue, const char *id, int *lock_fd,
-                                  json_t *report)
+// prepare_raw adds names to a raw report, which the spool gets when it was sent.
+static enum ch_status prepare_raw(struct queue *queue, struct parcel *parcel)
 {
-    struct text CH_CLEANUP(text_deinit) json = { 0 };
-    if (report_integer(report, "revision", 0) != 0 || queue->prepare == NULL)
+    if (report_integer(parcel->report, "revision", 0) != 0 || queue->prepare == NULL)
         return CH_OK;
-    queue->prepare(queue->context, report);
-    if (report_integer(report, "revision", 0) == 0)
+    queue->prepare(queue->context, parcel->report);
+    if (report_integer(parcel->report, "revision", 0) == 0)
         return CH_OK;
-    enum ch_status status = report_print_kept(report, &json);
-    if (status == CH_OK)
-        status = spool_replace(queue->spool, id, json.bytes, json.size, lock_fd);
+    enum ch_status status = report_print_kept(parcel->report, &parcel->json);
+    parcel->unsaved = status == CH_OK;
     return status;
 }
 
 // prepare_report calls prepare_raw and reports a failure: a report without names is
 // better than none. If names make the report too large, it is read again without them.
-static enum ch_status prepare_report(struct queue *queue, const char *id, int *lock_fd,
-                                     json_t **report, struct report_error *error)
+static enum ch_status prepare_report(struct queue *queue, struct parcel *parcel,
+                                     struct report_error *error)
 {
-    enum ch_status status = prepare_raw(queue, id, lock_fd, *report);
+    enum ch_status status = prepare_raw(queue, parcel);
     if (status == CH_OK)
         return CH_OK;
-    say_queue_line(queue, "cannot rewrite report %s: %s", id,
+    text_deinit(&parcel->json);
+    say_queue_line(queue, "cannot rewrite report %s: %s", parcel->id,
                    status == CH_ERR_LIMIT ? "with names it is too large"
                                           : spool_why(status));
-    if (status != CH_ERR_LIMIT || lseek(*lock_fd, 0, SEEK_SET) != 0)
+    if (status != CH_ERR_LIMIT || lseek(*parcel->lock_fd, 0, SEEK_SET) != 0)
         return CH_OK;
-    json_decref(*report);
-    *report = NULL;
-    return read_queued_report(*lock_fd, id, report, error);
+    json_decref(parcel->report);
+    parcel->report = NULL;
+    return read_queued_report(*parcel->lock_fd, parcel->id, &parcel->report, error);
 }
 
 // tell_once reports that a report cannot be read, once for all passes.
@@ -380,50 +440,88 @@ static void give_up_delivery(struct queue *queue, const char *id, enum ch_status
         say_queue_line(queue, "cannot keep the upload state of report %s", id);
 }
 
-// open_queued_report locks a report, reads it and adds its names.
-static enum ch_status open_queued_report(struct queue *queue, const char *id,
-                                         int *out_fd, json_t **out,
-                                         struct report_error *error)
+// open_parcel locks a report, reads it and adds its names.
+static enum ch_status open_parcel(struct queue *queue, struct parcel *parcel,
+                                  struct report_error *error)
 {
-    enum ch_status status = spool_lock(queue->spool, id, out_fd);
+    enum ch_status status = spool_lock(queue->spool, parcel->id, &parcel->own_fd);
     if (status != CH_OK) {
         int saved = errno;
         (void)snprintf(error->text, sizeof(error->text), "%s", spool_why(status));
         errno = saved;
         return status;
     }
-    status = read_queued_report(*out_fd, id, out, error);
+    status = read_queued_report(parcel->own_fd, parcel->id, &parcel->report, error);
     if (status == CH_OK)
-        status = prepare_report(queue, id, out_fd, out, error);
-    // CH_ERR_IO and CH_ERR_NOT_FOUND from here must not be taken for results of the
-    // lock.
+        status = prepare_report(queue, parcel, error);
+    // These two must not be taken for results of the lock.
     return status == CH_ERR_IO || status == CH_ERR_NOT_FOUND ? CH_ERR_MALFORMED
                                                              : status;
 }
 
-// run_delivery sends one report of the spool, unless another process does.
-static void run_delivery(struct queue *queue, const char *id,
-                         struct queue_totals *totals)
+// init_parcel makes the parcel of a report that is to be locked and read.
+static void init_parcel(struct parcel *parcel, const char *id)
+{
+    *parcel = (struct parcel){ .lock_fd = &parcel->own_fd, .own_fd = -1 };
+    (void)snprintf(parcel->id, sizeof(parcel->id), "%s", id);
+}
+
+static void deinit_parcel(struct parcel *parcel)
+{
+    text_deinit(&parcel->json);
+    spool_state_deinit(&parcel->state);
+    json_decref(parcel->report);
+    file_close(&parcel->own_fd);
+}
+
+// finish_delivery ends a parcel of the spool.
+static void finish_delivery(struct queue *queue, struct parcel *parcel,
+                            struct queue_totals *totals)
+{
+    end_parcel(queue, parcel);
+    totals->pending += parcel->status != CH_OK;
+    if (parcel->status != CH_OK && totals->next_time == 0)
+        totals->next_time = time(NULL) + TROUBLE_S;
+    deinit_parcel(parcel);
+    free(parcel);
+}
+
+// await_delivery waits for the parcel that is under way for longest. False: none is.
+static bool await_delivery(struct queue *queue, struct queue_totals *totals)
+{
+    struct parcel *parcel = lanes_end(&queue->lanes);
+    if (parcel == NULL)
+        return false;
+    note_arrival(queue, parcel, totals);
+    if (!continue_parcel(queue, parcel, totals))
+        finish_delivery(queue, parcel, totals);
+    return true;
+}
+
+// start_delivery begins to send one report of the spool, unless another process does.
+static void start_delivery(struct queue *queue, const char *id,
+                           struct queue_totals *totals)
 {
     struct report_error error = { "" };
-    json_auto_t *report = NULL;
-    int CH_CLEANUP(file_close) fd = -1;
-    enum ch_status status = open_queued_report(queue, id, &fd, &report, &error);
-    if (status == CH_ERR_NOT_FOUND)
-        return; // another process pruned it
-    if (status == CH_ERR_IO && errno == EWOULDBLOCK) {
+    struct parcel *parcel = malloc(sizeof(*parcel));
+    if (parcel == NULL) {
+        give_up_delivery(queue, id, CH_ERR_NO_MEMORY, "out of memory", totals);
+        return;
+    }
+    init_parcel(parcel, id);
+    enum ch_status status = open_parcel(queue, parcel, &error);
+    if (status == CH_OK) {
+        if (!begin_parcel(queue, parcel, totals))
+            finish_delivery(queue, parcel, totals);
+        return;
+    }
+    // If it is not there any more, another process pruned it.
+    if (status == CH_ERR_IO && errno == EWOULDBLOCK)
         totals->busy++;
-        return;
-    }
-    if (status != CH_OK) {
+    else if (status != CH_ERR_NOT_FOUND)
         give_up_delivery(queue, id, status, error.text, totals);
-        return;
-    }
-    if (send_report(queue, id, &fd, report, totals) == CH_OK)
-        return;
-    totals->pending++;
-    if (totals->next_time == 0)
-        totals->next_time = time(NULL) + TROUBLE_S;
+    deinit_parcel(parcel);
+    free(parcel);
 }
 
 // let_go_of_report puts a report that was held back back into the queue, with the
@@ -431,24 +529,29 @@ static void run_delivery(struct queue *queue, const char *id,
 static enum ch_status let_go_of_report(struct queue *queue, const char *id)
 {
     struct report_error error = { "" };
-    struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
-    json_auto_t *report = NULL;
-    int CH_CLEANUP(file_close) fd = -1;
-    enum ch_status status = spool_lock(queue->spool, id, &fd);
+    struct parcel parcel;
+    struct spool_state *state = &parcel.state;
+    init_parcel(&parcel, id);
+    enum ch_status status = spool_lock(queue->spool, id, &parcel.own_fd);
     if (status == CH_OK)
-        status = read_queued_report(fd, id, &report, &error);
+        status = read_queued_report(parcel.own_fd, id, &parcel.report, &error);
     if (status == CH_OK)
-        status = read_delivery_state(queue, id, &state);
+        status = read_delivery_state(queue, id, state);
     if (status == CH_OK)
-        status = take_counts(queue, id, &fd, report);
-    for (size_t i = 0; i < state.count; i++) {
-        if (state.targets[i].state == TARGET_SKIPPED)
-            spool_target_fail(&state.targets[i], TARGET_PENDING, NULL);
+        status = take_counts(queue, &parcel);
+    for (size_t i = 0; i < state->count; i++) {
+        if (state->targets[i].state == TARGET_SKIPPED)
+            spool_target_fail(&state->targets[i], TARGET_PENDING, NULL);
     }
-    return status == CH_OK ? spool_state_write(queue->spool, id, &state) : status;
+    if (status == CH_OK)
+        status = spool_state_write(queue->spool, id, state);
+    int saved = errno;
+    deinit_parcel(&parcel);
+    errno = saved;
+    return status;
 }
 
-// let_all_go does that for all reports that may go, and returns when the next one may.
+// let_all_go does that for all that may go, and returns when the next one may.
 static int64_t let_all_go(struct queue *queue)
 {
     struct spool_release release = { .id = "" };
@@ -465,62 +568,31 @@ static int64_t let_all_go(struct queue *queue)
     return (release.next_ms + 999) / 1000;
 }
 
-// has_failed is true if a target was sent the report before and did not take it.
-static bool has_failed(const struct queue *queue, const char *id)
-{
-    struct spool_state state;
-    bool failed = false;
-    if (spool_state_read(queue->spool, id, &state) != CH_OK)
-        return false;
-    for (size_t i = 0; i < state.count && !failed; i++)
-        failed = state.targets[i].state == TARGET_PENDING && state.targets[i].attempts;
-    spool_state_deinit(&state);
-    return failed;
-}
-
-// put_failed_last moves reports that failed before after the others: a report that
-// makes a server fail must not keep it from all other reports.
-static enum ch_status put_failed_last(const struct queue *queue,
-                                      struct spool_listing *listing)
-{
-    struct spool_entry *failed = calloc(listing->count + 1, sizeof(*failed));
-    size_t failed_count = 0;
-    size_t kept = 0;
-    if (failed == NULL)
-        return CH_ERR_NO_MEMORY;
-    for (size_t i = 0; i < listing->count; i++) {
-        if (has_failed(queue, listing->entries[i].id))
-            failed[failed_count++] = listing->entries[i];
-        else
-            listing->entries[kept++] = listing->entries[i];
-    }
-    if (failed_count != 0)
-        memcpy(&listing->entries[kept], failed, failed_count * sizeof(*failed));
-    free(failed);
-    return CH_OK;
-}
-
 enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     struct queue_totals totals = { 0 };
-    // Without a record of what was sent, reports would be sent again and again.
+    // Without a record, reports would be sent again and again.
     if (faccessat(queue->spool->folder_fd, ".", W_OK, AT_EACCESS) != 0)
         return CH_ERR_IO;
     int64_t next_time = queue->targets.count != 0 ? let_all_go(queue) : 0;
     enum ch_status status = spool_list(queue->spool, &listing);
     if (status == CH_OK)
-        status = put_failed_last(queue, &listing);
+        status = queue_order_apply(queue->spool, &listing);
     if (status != CH_OK)
         return status;
     read_waits(queue);
     for (size_t i = 0; i < listing.count; i++) {
+        while (!lanes_free(&queue->lanes) && await_delivery(queue, &totals))
+            continue;
         queue->step = (struct queue_step){ .index = i, .count = listing.count };
         if (queue->progress != NULL)
             queue->progress(queue->context, &queue->step);
         if (any_target_wants(queue, listing.entries[i].id, &totals))
-            run_delivery(queue, listing.entries[i].id, &totals);
+            start_delivery(queue, listing.entries[i].id, &totals);
     }
+    while (await_delivery(queue, &totals))
+        continue;
     if (next_time != 0 && (totals.next_time == 0 || next_time < totals.next_time))
         totals.next_time = next_time;
     *out = totals;

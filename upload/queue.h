@@ -2,6 +2,7 @@
 //
 // The spool's way to the targets: every report is sent to every configured target once.
 //
+// Reports go one at a time until some have arrived, and then several at once (lanes.h).
 // A report's state file says what became of it; only the holder of the report's lock
 // writes it, so several uploaders can share a spool, and one that dies blocks nobody. A
 // target that does not answer is not tried again in the same pass, and later after a
@@ -19,6 +20,7 @@
 #include "report/report_id.h"
 #include "report/spool.h"
 #include "report/spool_counts.h"
+#include "upload/lanes.h"
 #include "upload/target_list.h"
 
 // queue_say_fn gets one line about something that failed or was done.
@@ -55,6 +57,7 @@ struct queue {
     queue_say_fn *say;
     queue_progress_fn *progress; // NULL: not reported
     void *context;
+    struct lanes lanes;                        // of what is under way
     struct queue_step step;                    // of the current pass
     char told[QUEUE_TOLD_MAX][REPORT_ID_SIZE]; // unreadable reports that were reported
     size_t told_count;

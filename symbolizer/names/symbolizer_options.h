@@ -18,6 +18,8 @@ struct symbolizer_held_image {
     char place[32];
 };
 
+struct naming_memo;
+
 struct symbolizer_options {
     enum setting_symbolize level;
     const char *const *debug_dirs; // searched before the usual locations
@@ -30,9 +32,10 @@ struct symbolizer_options {
     size_t held_image_count;
     bool sanitize;            // source files under home are written with `~`
     bool arguments;           // look for the arguments of frames
-    bool single;              // this process has one thread (naming_cached.h)
+    bool single;              // one thread alone looks up names (naming_cached.h)
     const char *cache_folder; // of symbol caches; NULL: none is used or written
     uint32_t timeout_ms;      // of a guarded run; 0: SYMBOLIZER_TIMEOUT_MS
+    struct naming_memo *memo; // names of earlier reports (naming_memo.h); NULL: none
 };
 
 // symbolizer_options_path gives the path of an image's file on this machine: the home

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/spool_counts.h"
 
+#include <limits.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -227,6 +229,49 @@ static void counts_start_anew_where_the_file_is_damaged(void **state)
     spool_close(&spool);
 }
 
+static void counts_are_whole_when_their_file_is_written_over(void **state)
+{
+    const struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    char path[PATH_MAX];
+    struct stat first;
+    struct stat then;
+    (void)snprintf(path, sizeof(path), "%s/counts.json", folder->path);
+    assert_true(admit(&spool, "/bin/a-long-name", 5000));
+    assert_int_equal(stat(path, &first), 0);
+    assert_true(admit(&spool, "/bin/a-long-name", 5000));
+    assert_false(admit(&spool, "/bin/a-long-name", 5000));
+    assert_int_equal(stat(path, &then), 0);
+    assert_int_equal(taken(&spool, "/bin/a-long-name", "held_back"), 1);
+    // What is written now is shorter.
+    assert_true(admit(&spool, "/bin/a-long-name", 9000));
+    assert_true(admit(&spool, "/bin/a-long-name", 9000));
+    assert_false(admit(&spool, "/bin/a-long-name", 9000));
+    assert_true(first.st_ino == then.st_ino);
+    spool_close(&spool);
+}
+
+// Another name of the file would have to keep what it has.
+static void counts_leave_a_file_with_two_names_alone(void **state)
+{
+    const struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    char path[PATH_MAX];
+    char copy[PATH_MAX];
+    struct stat before;
+    struct stat after;
+    (void)snprintf(path, sizeof(path), "%s/counts.json", folder->path);
+    (void)snprintf(copy, sizeof(copy), "%s/copy", folder->path);
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_int_equal(link(path, copy), 0);
+    assert_int_equal(stat(copy, &before), 0);
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(before.st_ino != after.st_ino);
+    assert_false(admit(&spool, "/bin/a", 5000));
+    spool_close(&spool);
+}
+
 // Eight processes that crash at once are counted as eight.
 static void counts_are_right_when_many_processes_count_at_once(void **state)
 {
@@ -271,6 +316,8 @@ int main(void)
         TEST(counts_of_programs_that_were_forgotten_are_still_told),
         TEST(counts_travel_with_the_next_report_once),
         TEST(counts_start_anew_where_the_file_is_damaged),
+        TEST(counts_are_whole_when_their_file_is_written_over),
+        TEST(counts_leave_a_file_with_two_names_alone),
         TEST(counts_are_right_when_many_processes_count_at_once),
     };
     return cmocka_run_group_tests_name("report/spool_counts", tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "symbolizer/names/guarded_child.h"
 #include "symbolizer/names/symbol_cache.h"
 #include "symbolizer/naming.h"
+#include "symbolizer/naming_memo.h"
 #include "symbolizer/own_report.h"
 
 // How reading debug information goes wrong: in the library, as with damaged files that
@@ -203,6 +204,52 @@ static void names_that_caches_have_need_no_child(void **state)
     assert_int_equal(forks_with, 0);
 }
 
+static void places_of_an_earlier_report_need_no_file(void **state)
+{
+    struct naming_memo memo = { 0 };
+    const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
+                                                .memo = &memo };
+    (void)state;
+    char *from_files = named(&options);
+    int forks_first = forks;
+    reading = READ_CRASHES;
+    char *from_memo = named(&options);
+    int forks_then = forks;
+    reading = READ_WELL;
+    bool same =
+        from_files != NULL && from_memo != NULL && strcmp(from_files, from_memo) == 0;
+    size_t readers = memo.file_readers;
+    naming_memo_deinit(&memo);
+    free(from_files);
+    free(from_memo);
+    assert_true(same);
+    assert_int_equal(forks_first, 1);
+    assert_int_equal(forks_then, 0);
+    assert_int_equal(readers, 1);
+}
+
+// Each of the reports has to say that an image could not be read.
+static void places_of_an_image_that_cannot_be_read_are_not_remembered(void **state)
+{
+    struct naming_memo memo = { 0 };
+    const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
+                                                .memo = &memo,
+                                                .timeout_ms = 20000 };
+    size_t problems[2] = { 0 };
+    (void)state;
+    reading = READ_CRASHES;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *report = two_image_report();
+        (void)!symbolizer_report_guarded(report, &options);
+        problems[i] = json_array_size(json_object_get(report, "problems"));
+        json_decref(report);
+    }
+    reading = READ_WELL;
+    naming_memo_deinit(&memo);
+    assert_int_not_equal(problems[0], 0);
+    assert_int_equal(problems[0], problems[1]);
+}
+
 static void a_page_of_a_cache_that_cannot_be_read_is_left_to_the_child(void **state)
 {
     const struct folder *folder = *state;
@@ -270,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_page_of_a_cache_that_cannot_be_read_is_left_to_the_child, folder_setup,
             folder_teardown),
+        cmocka_unit_test(places_of_an_earlier_report_need_no_file),
+        cmocka_unit_test(places_of_an_image_that_cannot_be_read_are_not_remembered),
         cmocka_unit_test(a_file_that_crashes_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_hangs_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_eats_memory_costs_its_own_names_alone),

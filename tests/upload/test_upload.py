@@ -74,6 +74,40 @@ class Delivery(unittest.TestCase):
             self.assertEqual(server.requests[0].report()["revision"], 1)
             self.assertEqual(spool.report(spool.ids[0])["revision"], 1)
 
+    def test_raw_reports_of_the_same_places_get_the_same_names(self):
+        with Spool(3, "raw.json") as spool, FaultServer() as server:
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="20s")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            sent = [spool.expanded(request.report()) for request in server.requests]
+            self.assertEqual([report["revision"] for report in sent], [1, 1, 1])
+            self.assertEqual(sent[1]["threads"], sent[0]["threads"])
+            self.assertEqual(sent[2]["threads"], sent[0]["threads"])
+            self.assertEqual([spool.report(id_)["revision"] for id_ in spool.ids], [1, 1, 1])
+
+    def test_many_reports_are_sent_several_at_a_time_and_once_each(self):
+        def take_with_the_next(connection, request):
+            server.await_requests(10)  # this is the ninth
+            take(connection, request)
+
+        with Spool(30) as spool, FaultServer(*[take] * 8, take_with_the_next,
+                                             take) as server:
+            done = spool.upload("--url", server.url)
+            self.assertEqual((done.returncode, done.stderr_text), (0, "crashhook: sent 30\n"))
+            self.assertEqual(server.ids()[:8], spool.ids[:8])
+            self.assertEqual(sorted(server.ids()), spool.ids)
+            self.assertEqual({spool.state(id_)[0]["state"] for id_ in spool.ids}, {"sent"})
+
+    def test_a_server_that_stops_taking_reports_is_not_sent_the_others(self):
+        busy = answer(503, b"", ["Retry-After: 600"])
+        with Spool(20) as spool, FaultServer(*[take] * 8, busy) as server:
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1)
+            # Two were under way when the first of them was refused.
+            self.assertLessEqual(len(server.requests), 10)
+            self.assertIn("12 could not be sent", done.stderr_text)
+            self.assertEqual(done.stderr_text.count("cannot upload report"), 1,
+                             done.stderr_text)
+
     def test_a_token_is_sent_from_its_file(self):
         with Spool() as spool, FaultServer() as server:
             path = os.path.join(spool.folder, "token")
