@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/hex.h"
+#include "cli/collector_client.h"
 #include "cli/command.h"
 #include "cli/delivery.h"
 #include "cli/pen.h"
@@ -24,8 +25,9 @@ enum {
 struct symbols_upload {
     struct delivery delivery;
     struct progress progress;
-    bool sources;     // send them too
-    const char *path; // of the file that is being sent
+    bool sources;        // send them too
+    const char *release; // that they are of, as in a URL; NULL: none
+    const char *path;    // of the file that is being sent
     struct symbols_sending sending;
 };
 
@@ -214,6 +216,7 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
     upload->sending = (struct symbols_sending){
         .target = target,
         .token = upload->delivery.queue.token,
+        .release = upload->release,
         .timeout_ms = upload->delivery.queue.timeout_ms,
         .progress = show_symbols_progress,
         .context = upload,
@@ -233,12 +236,18 @@ static int run_symbols_upload(const struct options *options)
     struct session CH_CLEANUP(session_deinit) session;
     struct symbols_upload upload = { .path = "",
                                      .sources = options_given(options, "sources") };
+    struct text CH_CLEANUP(text_deinit) release = { 0 };
     int result = COMMAND_DONE;
     size_t collectors = 0;
     session_init(&session, options);
     progress_init(&upload.progress);
     if (session.settings.url == NULL)
         return command_misused("symbols upload: --url says which collector to send to");
+    if (session.settings.release != NULL)
+        collector_encode(&release, session.settings.release);
+    if (!text_ok(&release))
+        return command_fail("cannot send debug files: out of memory");
+    upload.release = release.bytes;
     if (delivery_init(&upload.delivery, &session, say_symbols_line, &upload) != CH_OK)
         result = COMMAND_FAILED;
     const struct target_list *targets = &upload.delivery.queue.targets;
@@ -257,6 +266,7 @@ static int run_symbols_upload(const struct options *options)
 
 static const struct option symbols_upload_options[] = {
     { "url", "URL", "the collector (as CRASHHOOK_URL)", 0 },
+    { "release", "NAME", "the release that they are of (as CRASHHOOK_RELEASE)", 0 },
     { "sources", NULL, "send the source files that are on this machine too", 0 },
     { "token-file", "FILE", "file with the collector's token", 0 },
     { 0 },

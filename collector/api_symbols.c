@@ -11,6 +11,7 @@
 #include "collector/server/symbol_store.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_naming.h"
+#include "collector/store/store_symbols.h"
 
 static void release_upload(void *state)
 {
@@ -84,11 +85,31 @@ static struct owner find_file_owner(struct http_request *request, enum symbol_ki
     return owner;
 }
 
+static void compare_release(void *context, const struct store_symbol_file *file)
+{
+    const char **release = context;
+    if (strcmp(file->release, *release) == 0)
+        *release = NULL;
+}
+
+// is_of_release says whether a file was sent with the release that is asked for, where
+// one is: senders ask so whether to send it.
+static bool is_of_release(struct http_request *request, enum symbol_kind kind)
+{
+    const char *release = http_parameter_value(request, "release");
+    char key[SYMBOL_STORE_KEY_SIZE];
+    symbol_store_key(kind, request->id, key);
+    return release == NULL || (store_symbol_find(collector_of(request)->store, key,
+                                                 compare_release, &release) == CH_OK &&
+                               release == NULL);
+}
+
 static void get_file(struct http_request *request, enum symbol_kind kind)
 {
     struct http_answer *answer = &request->answer;
     struct stat file;
-    int fd = find_file_owner(request, kind, request->id).shown
+    int fd = find_file_owner(request, kind, request->id).shown &&
+                     is_of_release(request, kind)
                  ? symbol_store_open(collector_of(request)->symbols, kind, request->id)
                  : -1;
     if (fd < 0 || fstat(fd, &file) != 0) {

@@ -56,6 +56,8 @@ enum symbols_outcome symbols_send(const struct symbols_sending *sending,
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     text_appendf(&url, "%s/api/v1/%s/%s", sending->target->url,
                  file->sources ? "sources" : "symbols", file->build_id);
+    if (sending->release != NULL && sending->release[0] != 0)
+        text_appendf(&url, "?release=%s", sending->release);
     if (!text_ok(&url)) {
         (void)snprintf(why, why_size, "out of memory");
         return SYMBOLS_DOWN;

@@ -4,8 +4,9 @@
 // bundle of its sources, PUT BASE/api/v1/sources/BUILD_ID.
 //
 // The collector is first asked what it has of that build: a file of the same size is
-// taken to be the same file. If the collector does not say, the file is sent; it keeps
-// one file per build. Users: `crashhook symbols upload`.
+// taken to be the same file. If the collector does not say, or has it of another
+// release, the file is sent; it keeps one file per build. Users: `crashhook symbols
+// upload`.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ enum symbols_outcome {
 struct symbols_sending {
     const struct target *target;
     const char *token;          // "" or NULL: none
+    const char *release;        // they are of, percent-encoded; "" or NULL: none
     uint64_t timeout_ms;        // that may pass without any progress
     http_progress_fn *progress; // NULL: not reported
     void *context;

@@ -183,6 +183,22 @@ class SymbolStore(test_symbols.Symbols):
             self.assertEqual(collector.request("GET", self.address)[0], 404)
             self.assertEqual(collector.json("DELETE", "/api/v1/symbols")[0], 400)
 
+    def test_files_are_of_the_release_that_was_uploaded_last(self):
+        with Collector(BINARY) as collector:
+            def upload(release):
+                return subprocess.run(
+                    [CRASHHOOK, "symbols", "upload", "--url", collector.url, "--release",
+                     release, self.debug], check=True, text=True, stdout=subprocess.PIPE).stdout
+
+            def remove(release):
+                return collector.json("DELETE", "/api/v1/symbols?release=" + release)[1]["removed"]
+
+            self.assertIn(": sent, ", upload("1.4"))
+            self.assertIn(" has build ID ", upload("1.4"))
+            self.assertIn(": sent, ", upload("1.5"))
+            self.assertEqual(remove("1.4"), 0)
+            self.assertEqual(remove("1.5"), 1)
+
     def test_a_project_keeps_no_more_than_its_quota(self):
         size = os.path.getsize(self.debug)
         tokens = ["root", "shop scopes=symbols project=shop", "bank scopes=symbols project=bank",

@@ -82,6 +82,17 @@ class Sending(Folder):
             done = self.upload(server.url, file)
             self.assertEqual(done.stdout, f"{file}: sent, build ID aa01\n")
 
+    def test_the_release_is_sent_as_it_stands_in_a_url(self):
+        file = self.build("one", "aa01")
+        for options, variables in ((("--release", "1.4 & x=ü"), {}),
+                                   ((), {"CRASHHOOK_RELEASE": "1.4 & x=ü"})):
+            with FaultServer(answer(404), answer(201, STORED)) as server:
+                done = self.upload(server.url, file, options=options, **variables)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                address = "/api/v1/symbols/aa01?release=1.4%20%26%20x%3D%C3%BC HTTP/1.1"
+                self.assertEqual([r.line for r in server.requests],
+                                 ["HEAD " + address, "PUT " + address])
+
     def test_a_target_that_is_no_url_is_one_line_and_the_others_are_sent_to(self):
         file = self.build("one", "aa01")
         with FaultServer(answer(404), answer(201, STORED)) as server:
