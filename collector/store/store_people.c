@@ -165,6 +165,7 @@ struct erasing {
     size_t removed;
     struct text reports;
     struct text groups;
+    struct text lost; // facets that nobody has any more
 };
 
 static void take_erased(void *context, const struct sql_row *row)
@@ -178,10 +179,9 @@ static void take_erased(void *context, const struct sql_row *row)
 static enum ch_status erase_reports(struct sql *sql, void *context)
 {
     static const enum store_statement by_report[] = {
-        STORE_LOSE_GROUPS,    STORE_LOSE_DAYS,    STORE_LOSE_FACETS,
-        STORE_REMOVE_TAGS,    STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,
-        STORE_REMOVE_JOBS,    STORE_PLACES_TRIM,  STORE_REMOVE_NAMELESS,
-        STORE_REMOVE_REPORTS,
+        STORE_LOSE_GROUPS,  STORE_LOSE_DAYS,       STORE_REMOVE_TAGS,
+        STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,   STORE_REMOVE_JOBS,
+        STORE_PLACES_TRIM,  STORE_REMOVE_NAMELESS, STORE_REMOVE_REPORTS,
     };
     struct erasing *erasing = context;
     CH_CLEANUP(store_query_deinit)
@@ -189,6 +189,7 @@ static enum ch_status erase_reports(struct sql *sql, void *context)
     erasing->removed = 0;
     text_clear(&erasing->reports);
     text_clear(&erasing->groups);
+    text_clear(&erasing->lost);
     store_query_add(&query, "SELECT r.number, r.group_number FROM reports r JOIN groups"
                             " g ON g.number = r.group_number WHERE 1 = 1");
     store_query_narrow_reports(&query, erasing->filter, false);
@@ -200,12 +201,15 @@ static enum ch_status erase_reports(struct sql *sql, void *context)
         return status;
     struct sql_value reports = store_list_end(sql, &erasing->reports);
     struct sql_value groups = store_list_end(sql, &erasing->groups);
+    store_lose_facets(sql, &reports, &erasing->lost); // while marks and tags are there
     for (size_t i = 0; i < sizeof(by_report) / sizeof(by_report[0]); i++)
         sql_queue(sql, by_report[i], &reports, 1, NULL, NULL);
     sql_queue(sql, STORE_SEE_AGAIN, &groups, 1, NULL, NULL);
-    sql_queue(sql, STORE_DROP_FACETS, &groups, 1, NULL, NULL);
+    status = sql_flush(sql);
+    struct sql_value lost = store_list_end(sql, &erasing->lost);
+    sql_queue(sql, STORE_DROP_FACETS, &lost, 1, NULL, NULL);
     store_remove_empty(sql, &groups);
-    return sql_flush(sql);
+    return status == CH_OK ? sql_flush(sql) : status;
 }
 
 enum ch_status store_erase(struct store *store, const struct store_filter *filter,
@@ -219,6 +223,7 @@ enum ch_status store_erase(struct store *store, const struct store_filter *filte
     enum ch_status status = store_transact(store, &job, error);
     text_deinit(&erasing.reports);
     text_deinit(&erasing.groups);
+    text_deinit(&erasing.lost);
     *out_removed = status == CH_OK ? erasing.removed : 0;
     return status;
 }
