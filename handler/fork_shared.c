@@ -3,6 +3,12 @@
 #include <stddef.h>
 
 #include "handler/life.h"
+#include "handler/next_call.h"
+
+void life_ready_for_forks(void)
+{
+    next_call_find();
+}
 
 #if defined(__GLIBC__)
 

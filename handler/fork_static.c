@@ -4,6 +4,10 @@
 
 #include "handler/life.h"
 
+void life_ready_for_forks(void)
+{
+}
+
 bool life_hear_forks(void (*in_child)(void))
 {
     return pthread_atfork(NULL, NULL, in_child) == 0;

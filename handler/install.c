@@ -301,5 +301,6 @@ static char *const *environment_at_start(void)
 __attribute__((constructor(101))) static void install_at_start(void)
 {
     sanitizer_start();
+    life_ready_for_forks();
     (void)install_once(environment_at_start(), NULL);
 }

@@ -18,6 +18,10 @@
 // kept: the parent is the program's keeper.
 void life_begin(struct context_page *context, bool kept);
 
+// life_ready_for_forks looks up libc's _exit: each child of a fork that ends by it
+// would do so for itself, in pages that a child does not have mapped.
+void life_ready_for_forks(void);
+
 // life_hear_forks has in_child called in each child that the program forks. False: it
 // cannot (fork_shared.c, fork_static.c).
 bool life_hear_forks(void (*in_child)(void));

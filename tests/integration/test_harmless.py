@@ -6,7 +6,7 @@
 # needs any more fails as well. Prints its seed; CRASHHOOK_SEED repeats a run.
 #
 # The preloaded library makes no system call and no mapping that harmless_calls.txt does not
-# list, and none of them more often.
+# list, and none of them more often, and a forked child ends without looking libc up again.
 
 import collections
 import os
@@ -165,6 +165,19 @@ class Calls(unittest.TestCase):
                                   for key, times in sorted(added.items()) if times),
               file=sys.stderr)
         self.assertEqual(more, {})
+
+
+class Forks(unittest.TestCase):
+    def test_a_child_of_a_fork_looks_up_nothing_that_its_parent_could(self):
+        with Scene() as scene, subprocess.Popen(
+                [harness.program("quiet")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                env={"HOME": scene.folder, "LD_PRELOAD": harness.HANDLER,
+                     "LD_DEBUG": "symbols"}, text=True) as quiet:
+            said = quiet.stderr.read()
+        # The library looks this one up and no other does.
+        looked = re.findall(r"^\s*(\d+):\s+symbol=sigaction;", said, re.MULTILINE)
+        self.assertEqual(quiet.returncode, 0)
+        self.assertEqual(set(looked), {str(quiet.pid)})
 
 
 if __name__ == "__main__":
