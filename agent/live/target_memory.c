@@ -292,7 +292,23 @@ static size_t cached_block(struct target_memory *memory, uint64_t address,
     return block;
 }
 
-// read_outside_window reads what the window does not hold yet, or never will.
+// read_block reads from the one block of the cache that address is in.
+static size_t read_block(struct target_memory *memory, uint64_t address, void *to,
+                         size_t length)
+{
+    uint64_t start = address & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
+    bool found;
+    size_t block = cached_block(memory, start, &found);
+    uint8_t *bytes = memory->block_bytes + block * TARGET_BLOCK_BYTES;
+    if (!found)
+        memory->blocks[block].size =
+            (uint32_t)target_memory_copy(memory, start, bytes, TARGET_BLOCK_BYTES);
+    const struct memory_window piece = { bytes, start, memory->blocks[block].size };
+    return copy_from(&piece, address, to, length);
+}
+
+// read_outside_window reads what the window does not hold yet, or never will. A page is
+// read as a whole, because no hole begins inside it.
 static __attribute__((noinline)) size_t
 read_outside_window(struct target_memory *memory, uint64_t address, void *to,
                     size_t length)
@@ -303,15 +319,13 @@ read_outside_window(struct target_memory *memory, uint64_t address, void *to,
         return copy_from(&memory->window, address, to, length);
     }
 
-    uint64_t start = address & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
-    bool found;
-    size_t block = cached_block(memory, start, &found);
-    uint8_t *bytes = memory->block_bytes + block * TARGET_BLOCK_BYTES;
-    if (!found)
-        memory->blocks[block].size =
-            (uint32_t)target_memory_copy(memory, start, bytes, TARGET_BLOCK_BYTES);
-    const struct memory_window piece = { bytes, start, memory->blocks[block].size };
-    return copy_from(&piece, address, to, length);
+    size_t done = 0;
+    size_t count;
+    do {
+        count = read_block(memory, address + done, (uint8_t *)to + done, length - done);
+        done += count;
+    } while (count != 0 && done < length && (address + done) % TARGET_PAGE_BYTES != 0);
+    return done;
 }
 
 // read_stopped_target is a memory_read_fn. Nearly all reads are of words of the stack

@@ -23,7 +23,8 @@
 #include "unwind/libunwind_peek.h"
 
 enum {
-    TARGET_BLOCK_BYTES = 1024,
+    TARGET_PAGE_BYTES = 4096,
+    TARGET_BLOCK_BYTES = 1024, // divides a page
     TARGET_CACHE_BLOCKS = 2048,
     TARGET_WINDOW_BYTES = 256 * 1024,
     TARGET_ENDS = 8, // inner ends of stacks read at once
