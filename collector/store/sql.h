@@ -137,6 +137,15 @@ CH_CHECKED enum ch_status sql_flush(struct sql *sql);
 // if the connection was lost. It returns whether there is a connection.
 bool sql_rollback(struct sql *sql);
 
+// sql_statement_text is the text of a statement of the table, for a query that is
+// planned anew for its values.
+static inline const char *sql_statement_text(const struct sql *sql, unsigned statement)
+{
+    const struct sql_statement *texts = &sql->statements[statement];
+    return sql->dialect == SQL_POSTGRES && texts->postgres != NULL ? texts->postgres
+                                                                   : texts->sqlite;
+}
+
 // sql_query runs one statement with `?1` and so on bound to values, and visits its
 // rows. CH_ERR_LIMIT: it took longer than allowed.
 CH_CHECKED enum ch_status sql_query(struct sql *sql, const char *text,

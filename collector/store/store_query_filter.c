@@ -88,7 +88,7 @@ static const char *query_pattern(struct store_query *query, const char *searched
 static void add_words(struct store_query *query, const char *kinds,
                       const char *searched)
 {
-    store_query_add(query, "f.kind >= 3 AND f.kind ");
+    text_appendf(&query->sql, "f.kind >= %d AND f.kind ", FACET_EXECUTABLE);
     store_query_add(query, kinds);
     store_query_add(query, " AND (f.kind, f.value) IN (SELECT w.kind, w.value FROM"
                            " words w WHERE w.kind ");
@@ -101,6 +101,15 @@ static void add_words(struct store_query *query, const char *kinds,
                          query_pattern(query, searched));
 }
 
+// add_any_words requires the same for one of all kinds of words.
+static void add_any_words(struct store_query *query, const char *searched)
+{
+    char kinds[48];
+    (void)snprintf(kinds, sizeof(kinds), "BETWEEN %d AND %d", FACET_FRAME,
+                   FACET_MESSAGE);
+    add_words(query, kinds, searched);
+}
+
 // add_word_search keeps the groups with a report that contains the searched string;
 // column is the number of a group.
 static void add_word_search(struct store_query *query, const char *column,
@@ -108,17 +117,18 @@ static void add_word_search(struct store_query *query, const char *column,
 {
     store_query_add(query, " AND (");
     store_query_add(query, column);
+    text_appendf(&query->sql,
+                 " IN (SELECT f.group_number FROM facets f WHERE f.kind <= %d AND ",
+                 FACET_RELEASE);
     store_query_add_text(query,
                          query->dialect == SQL_POSTGRES
-                             ? " IN (SELECT f.group_number FROM facets f WHERE"
-                               " f.kind <= 5 AND f.value ILIKE ?) OR "
-                             : " IN (SELECT f.group_number FROM facets f WHERE"
-                               " f.kind <= 5 AND f.number IN (SELECT rowid FROM"
-                               " facet_search WHERE facet_search MATCH ?)) OR ",
+                             ? "f.value ILIKE ?) OR "
+                             : "f.number IN (SELECT rowid FROM facet_search WHERE"
+                               " facet_search MATCH ?)) OR ",
                          query_pattern(query, searched));
     store_query_add(query, column);
     store_query_add(query, " IN (SELECT f.group_number FROM facets f WHERE ");
-    add_words(query, "BETWEEN 11 AND 14", searched);
+    add_any_words(query, searched);
     store_query_add(query, "))");
 }
 
@@ -145,7 +155,7 @@ static void add_facet_condition(struct store_query *query,
         add_words(query, kind, term->value);
         return;
     }
-    store_query_add(query, "f.kind >= 3 AND f.kind ");
+    text_appendf(&query->sql, "f.kind >= %d AND f.kind ", FACET_EXECUTABLE);
     store_query_add(query, kind);
     store_query_add(query, " AND ");
     if (term->key == STORE_KEY_PROGRAM) {
@@ -231,7 +241,7 @@ static void add_report_condition(struct store_query *query,
         if (is_indexed(term->value)) {
             store_query_add(query, " OR (r.group_number IN (SELECT f.group_number FROM"
                                    " facets f WHERE ");
-            add_words(query, "BETWEEN 11 AND 14", term->value);
+            add_any_words(query, term->value);
             store_query_add(query, ") AND ");
             add_mark_condition(query, term);
             store_query_add(query, ")");

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- What a list shows of each of its groups.
+-- What pages and lists show of groups: the values that their reports carry, and how many
+-- have each.
 
 -- name: STORE_READ_FACETS
 SELECT kind, value, count
@@ -24,3 +25,62 @@ WHERE fingerprint = ?1
 
 -- name: STORE_READ_DAYS
 SELECT day, count FROM group_days WHERE group_number = ?1 AND day > ?2
+
+-- name: STORE_LIST_VALUES
+SELECT value, count, 0 AS elsewhere, last_seen
+FROM facets
+WHERE group_number = {GROUP_OF_1} AND kind = ?2
+ORDER BY count DESC, value LIMIT ?3
+
+-- name: STORE_LIST_VALUES_OF
+-- elsewhere: in other groups of project ?5. The sum includes this group, whose count is
+-- taken off.
+SELECT f.value, f.count,
+    (SELECT CAST(sum(o.count) AS bigint) FROM facets o
+        JOIN groups og ON og.number = o.group_number AND og.project = ?5
+        WHERE o.kind >= {FACET_EXECUTABLE} AND o.kind = f.kind AND o.value = f.value)
+        - f.count AS elsewhere,
+    f.last_seen
+FROM ({VALUES_OF_GROUP}) f
+ORDER BY f.count DESC, f.value
+
+-- name: STORE_LIST_VALUES_OF_ALL
+SELECT f.value, f.count,
+    (SELECT CAST(sum(o.count) AS bigint) FROM facets o
+        WHERE o.kind >= {FACET_EXECUTABLE} AND o.kind = f.kind AND o.value = f.value)
+        - f.count AS elsewhere,
+    f.last_seen
+FROM ({VALUES_OF_GROUP}) f
+ORDER BY f.count DESC, f.value
+
+-- name: STORE_LIST_RELEASES
+SELECT value, CAST(sum(count) AS bigint) AS count, 0 AS elsewhere,
+    max(last_seen) AS last_seen
+FROM facets
+WHERE kind = {FACET_RELEASE}
+GROUP BY value
+ORDER BY 4 DESC, 1 DESC LIMIT ?1
+
+-- name: STORE_LIST_RELEASES_OF
+SELECT f.value, CAST(sum(f.count) AS bigint) AS count, 0 AS elsewhere,
+    max(f.last_seen) AS last_seen
+FROM groups g
+JOIN facets f ON f.group_number = g.number AND f.kind = {FACET_RELEASE}
+WHERE g.project = ?2
+GROUP BY f.value
+ORDER BY 4 DESC, 1 DESC LIMIT ?1
+
+-- name: STORE_LIST_LONE_HOSTS
+-- count: groups; elsewhere: reports. From groups to facets: few groups are of one
+-- machine.
+SELECT f.value, count(*) AS count, CAST(sum(f.count) AS bigint) AS elsewhere,
+    max(f.last_seen) AS last_seen
+FROM groups g
+CROSS JOIN facets f
+WHERE f.group_number = g.number AND f.kind = {FACET_HOSTNAME} AND g.machines = 1
+    AND g.status IN ('open', 'regressed') AND (?3 = '' OR g.project = ?3)
+    AND EXISTS(SELECT 1 FROM groups
+        WHERE machines > 1 AND (?3 = '' OR project = ?3))
+GROUP BY f.value
+HAVING count(*) >= ?1
+ORDER BY 2 DESC, 1 LIMIT ?2

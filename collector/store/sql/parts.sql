@@ -55,6 +55,18 @@ ON CONFLICT(group_number, kind, value) DO UPDATE SET
 (SELECT number FROM groups WHERE fingerprint
     = coalesce((SELECT target FROM merged WHERE fingerprint = ?3), ?3))
 
+-- part: GROUP_OF_1
+-- The number of the group that fingerprint ?1 leads to.
+(SELECT number FROM groups WHERE fingerprint
+    = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1))
+
+-- part: VALUES_OF_GROUP
+-- The values of kind ?2 that ?4 reports of the group of fingerprint ?1 have, or more.
+SELECT kind, value, count, last_seen
+FROM facets
+WHERE group_number = {GROUP_OF_1} AND kind = ?2 AND count >= ?4
+ORDER BY count DESC, value LIMIT ?3
+
 -- part: JOB_AGAIN
 -- The end of a statement that queues jobs some of which may be queued or under way: a
 -- new turn keeps the result of a job under way from ending it.
