@@ -121,7 +121,8 @@ const char *spool_why(enum ch_status status)
         return "there is no such report";
     case CH_ERR_IO:
         if (errno == ELOOP)
-            return "it is a symbolic link";
+            return "it is a symbolic link, which is not followed: name what it leads "
+                   "to";
         if (errno == EWOULDBLOCK)
             return "another process is working on it";
         return strerror(errno);

@@ -103,7 +103,9 @@ static void spool_refuses_a_link_in_place_of_its_folder(void **state)
     assert_int_equal(symlink("/tmp", folder_path(folder, "link")), 0);
     enum ch_status status =
         spool_open(folder_path(folder, "link"), SPOOL_CREATE, &spool);
-    assert_string_equal(spool_why(status), "it is a symbolic link");
+    assert_string_equal(
+        spool_why(status),
+        "it is a symbolic link, which is not followed: name what it leads to");
 }
 
 static void spool_says_why_a_folder_cannot_be_made(void **state)
@@ -339,7 +341,7 @@ static void spool_refuses_links_and_fifos_as_reports(void **state)
     assert_int_equal(mkfifo(folder_path(folder, "a/b/spool/" ID_LATER ".json"), 0600),
                      0);
     enum ch_status link = spool_read(&spool, ID, &fd);
-    assert_string_equal(spool_why(link), "it is a symbolic link");
+    assert_non_null(strstr(spool_why(link), "it is a symbolic link"));
     assert_int_equal(spool_lock(&spool, ID, &fd), CH_ERR_IO);
     assert_int_equal(spool_read(&spool, ID_LATER, &fd), CH_ERR_MALFORMED);
     spool_close(&spool);
