@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/deep_calls.h"
+
 static sem_t arrived;
 static volatile long *volatile nowhere;
 
@@ -41,50 +43,9 @@ static void wait_for_ever(void)
         pause();
 }
 
-// descend calls itself depth times and then at_bottom. Using the result prevents tail
-// calls, which would drop frames.
-__attribute__((noinline)) static long descend(long depth, void (*at_bottom)(void))
-{
-    if (depth <= 1) {
-        at_bottom();
-        return 0;
-    }
-    return descend(depth - 1, at_bottom) + 1;
-}
-
-typedef long call_fn(long depth, void (*at_bottom)(void));
-static call_fn *volatile next[8];
-
-// FUNCTION defines functions with different frame sizes and saved registers.
-#define FUNCTION(name, index, words)                                                   \
-    __attribute__((noinline)) static long name(long depth, void (*at_bottom)(void))    \
-    {                                                                                  \
-        volatile long kept[words];                                                     \
-        kept[0] = depth;                                                               \
-        long below = next[((index) + 1) % 8](depth - 1, at_bottom);                    \
-        return below * kept[0] + depth + (long)next[depth & 7];                        \
-    }
-FUNCTION(one, 0, 1)
-FUNCTION(two, 1, 3)
-FUNCTION(three, 2, 9)
-FUNCTION(four, 3, 2)
-FUNCTION(five, 4, 17)
-FUNCTION(six, 5, 5)
-FUNCTION(seven, 6, 40)
-
-static long eight(long depth, void (*at_bottom)(void))
-{
-    return depth <= 0 ? descend(1, at_bottom) : one(depth, at_bottom) + 1;
-}
-
-static long go_down(long depth, void (*at_bottom)(void))
-{
-    return depth < 0 ? eight(-depth - 2, at_bottom) : descend(depth, at_bottom);
-}
-
 static void *run_thread(void *depth)
 {
-    go_down(*(long *)depth, wait_for_ever);
+    deep_calls(*(long *)depth, wait_for_ever);
     return NULL;
 }
 
@@ -108,11 +69,7 @@ int main(int argc, char **argv)
 {
     if (argc < 4)
         return 2;
-    static call_fn *const functions[] = {
-        one, two, three, four, five, six, seven, eight
-    };
-    for (int i = 0; i < 8; i++)
-        next[i] = functions[i];
+    deep_calls_init();
     long threads = strtol(argv[1], NULL, 10);
     long depth = strtol(argv[2], NULL, 10);
     size_t heap = strtoul(argv[3], NULL, 10) << 20;
@@ -126,5 +83,5 @@ int main(int argc, char **argv)
     memset(bytes, 1, heap + 1);
     if (start_threads(threads - 1, &depth) != 0)
         return 5;
-    return (int)go_down(depth, crash) + bytes[heap];
+    return (int)deep_calls(depth, crash) + bytes[heap];
 }

@@ -79,7 +79,8 @@ def large_program(folder):
                          source, "-o", objects[-1]])
     compile_in_parallel(commands)
     subprocess.run(["gcc", "-O2", "-g", "-fno-optimize-sibling-calls",
-                    os.path.join(HERE, "crash_target.c"), *objects, "-o", target],
+                    "-I", os.path.dirname(HERE), os.path.join(HERE, "crash_target.c"),
+                    *objects, "-o", target],
                    check=True)
     for made in objects:
         os.remove(made)

@@ -156,6 +156,7 @@ def main():
                 program = os.path.join(folder, f"target{sframe}")
                 subprocess.run(["gcc", "-O2", "-fno-optimize-sibling-calls", "-pthread",
                                 *(["-Wa,--gsframe"] if sframe else []), "-o", program,
+                                "-I", os.path.dirname(HERE),
                                 os.path.join(HERE, "stack_target.c")], check=True)
                 process = start(program, row)
                 named, tools = commands(build, sframe)

@@ -19,13 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct code code = { bytes, size };
     struct argument_point before;
-    struct argument_point after;
-    uint64_t target;
     struct argument_scan *scan =
         argument_scan_create(0, size - size / 4, bytes_at, &code);
     for (size_t i = 0; scan != NULL && i < size; i++)
         (void)!(argument_scan_before(scan, i, &before) +
-                argument_scan_call(scan, i, &before, &after, &target));
+                (argument_scan_called(scan, i) != NULL));
     argument_scan_destroy(scan);
     return 0;
 }

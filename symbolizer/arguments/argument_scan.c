@@ -284,19 +284,6 @@ argument_scan_called(const struct argument_scan *scan, uint64_t vaddr)
     return call->found ? call : NULL;
 }
 
-bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
-                        struct argument_point *out_before,
-                        struct argument_point *out_after, uint64_t *out_target)
-{
-    const struct argument_scanned_call *call = argument_scan_called(scan, vaddr);
-    if (call == NULL)
-        return false;
-    *out_before = call->before;
-    *out_after = call->after;
-    *out_target = call->target;
-    return true;
-}
-
 static bool content_is_same(const struct argument_content *a,
                             const struct argument_content *b)
 {

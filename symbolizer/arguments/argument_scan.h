@@ -70,11 +70,6 @@ bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
 const struct argument_scanned_call *
 argument_scan_called(const struct argument_scan *scan, uint64_t vaddr);
 
-// argument_scan_call copies that.
-bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
-                        struct argument_point *out_before,
-                        struct argument_point *out_after, uint64_t *out_target);
-
 // An argument_holder is a register or slot that holds a value.
 struct argument_holder {
     bool is_slot;

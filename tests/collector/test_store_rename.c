@@ -189,17 +189,11 @@ static const char old_postgres[] =
 
 static int setup_old(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    void *folder = NULL;
     char error[SQL_ERROR_SIZE];
     struct sql *sql = NULL;
-    if (fixture == NULL || folder_setup(&folder) != 0)
+    if (setup_named(state) != 0)
         return -1;
-    fixture->folder = folder;
-    fixture->now_ms = moment_now();
-    *state = fixture;
-    if (!name_store(fixture))
-        return -1;
+    struct fixture *fixture = *state;
     struct sql_options options = { .name = fixture->name };
     if (sql_open(&options, error, &sql) != CH_OK)
         return -1;

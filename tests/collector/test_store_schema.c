@@ -30,18 +30,6 @@ static bool run_scripts(const char *name, const char *first, const char *second)
     return done;
 }
 
-static int setup_old(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    void *folder = NULL;
-    if (fixture == NULL || folder_setup(&folder) != 0)
-        return -1;
-    fixture->folder = folder;
-    fixture->now_ms = moment_now();
-    *state = fixture;
-    return name_store(fixture) ? 0 : -1;
-}
-
 static void an_old_database_is_opened_with_everything_in_it(void **state)
 {
     struct fixture *fixture = *state;
@@ -114,7 +102,7 @@ static void a_step_that_fails_leaves_the_old_database(void **state)
     assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 2);
 }
 
-#define OLD_TEST(test) cmocka_unit_test_setup_teardown(test, setup_old, teardown)
+#define OLD_TEST(test) cmocka_unit_test_setup_teardown(test, setup_named, teardown)
 
 int main(void)
 {

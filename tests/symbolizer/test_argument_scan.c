@@ -310,18 +310,18 @@ static void scan_says_what_a_call_passes(void **state)
                                     0xbe, 5,    0,    0,    0,    0xe8, 0xef,
                                     0xff, 0xff, 0xff, 0x5b, 0xc3 };
     struct argument_scan *scan = scan_of(code, sizeof(code), sizeof(code));
-    struct argument_point now;
-    struct argument_point after;
-    uint64_t target;
-    bool called = argument_scan_call(scan, ENTRY + 16, &now, &after, &target);
-    bool elsewhere = argument_scan_call(scan, ENTRY + 15, &now, &after, &target);
+    const struct argument_scanned_call *found = argument_scan_called(scan, ENTRY + 16);
+    bool called = found != NULL;
+    struct argument_scanned_call call =
+        called ? *found : (struct argument_scanned_call){ 0 };
+    bool elsewhere = argument_scan_called(scan, ENTRY + 15) != NULL;
     argument_scan_destroy(scan);
     assert_true(called);
     assert_false(elsewhere);
-    assert_int_equal(target, ENTRY);
-    assert_int_equal(now.state.places[RSI].kind, ARGUMENT_OF_CONSTANT);
-    assert_int_equal(now.state.places[RSI].number, 5);
-    assert_int_equal(place_of(&after, ALL, now.state.places[RDI]), RBX);
+    assert_int_equal(call.target, ENTRY);
+    assert_int_equal(call.before.state.places[RSI].kind, ARGUMENT_OF_CONSTANT);
+    assert_int_equal(call.before.state.places[RSI].number, 5);
+    assert_int_equal(place_of(&call.after, ALL, call.before.state.places[RDI]), RBX);
 }
 
 static void scan_proves_nothing_of_what_it_cannot_decode(void **state)
