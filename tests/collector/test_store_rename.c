@@ -3,6 +3,7 @@
 // Reports that got names move to the groups of their new keys, with all that people
 // decided; a store of the version before is brought over by the same steps.
 #include "collector/first_layout.h"
+#include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
 #include "collector/store_fixture.h"
 
@@ -514,6 +515,32 @@ static void titles_and_searches_follow(void **state)
 
 #define OLD_TEST(test) cmocka_unit_test_setup_teardown(test, setup_old, teardown)
 
+static void take_key_target(void *context, const struct sql_row *row)
+{
+    entry_copy(context, ENTRY_GROUP_SIZE, sql_column_text(row, "target"));
+}
+
+static void a_key_leads_to_the_group_that_its_target_was_merged_into(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sql_options options = { .name = fixture->name,
+                                   .statements = store_statements };
+    const struct sql_value key = sql_text("aaaaaaaa");
+    char error[SQL_ERROR_SIZE];
+    char target[ENTRY_GROUP_SIZE] = "";
+    struct sql *sql = NULL;
+    assert_int_equal(sql_open(&options, error, &sql), CH_OK);
+    bool done = sql_script(sql, "INSERT INTO keys(fingerprint, target, time)"
+                                " VALUES('aaaaaaaa', 'bbbbbbbb', 1);"
+                                "INSERT INTO merged(fingerprint, target)"
+                                " VALUES('bbbbbbbb', 'cccccccc')") == CH_OK;
+    sql_queue(sql, STORE_KEY_FIND, &key, 1, take_key_target, target);
+    done = sql_flush(sql) == CH_OK && done;
+    sql_close(sql);
+    assert_true(done);
+    assert_string_equal(target, "cccccccc");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +559,8 @@ int main(void)
         OLD_TEST(the_places_of_a_build_go_with_its_last_report),
         OLD_TEST(a_report_that_is_looked_at_is_queued_unless_it_was_given_up),
         OLD_TEST(titles_and_searches_follow),
+        cmocka_unit_test_setup_teardown(
+            a_key_leads_to_the_group_that_its_target_was_merged_into, setup, teardown),
     };
     return cmocka_run_group_tests_name("collector/store_rename", tests, NULL, NULL);
 }
