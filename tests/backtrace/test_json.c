@@ -71,19 +71,26 @@ static void a_symbolicated_backtrace_comes_back_the_same(void **state)
     assert_int_equal(same, 0);
 }
 
+// count_frames counts the frames of a backtrace, and gives the last one.
+static size_t count_frames(const char *json, struct crashhook_frame *out_last)
+{
+    struct crashhook_backtrace *read;
+    size_t count = 0;
+    assert_int_equal(crashhook_backtrace_from_json(json, strlen(json), &read), 0);
+    struct crashhook_frames frames = crashhook_backtrace_frames(read);
+    while (crashhook_frames_next(&frames, out_last))
+        count++;
+    crashhook_backtrace_destroy(read);
+    return count;
+}
+
 static void what_swift_writes_ends_without_a_false_truncation(void **state)
 {
     (void)state;
     // base64 without padding, first address relative, no end byte
     static const char json[] = "{\"architecture\":\"arm64\",\"backtrace\":\"AhBVIAE\"}";
-    struct crashhook_backtrace *read;
     struct crashhook_frame frame;
-    assert_int_equal(crashhook_backtrace_from_json(json, strlen(json), &read), 0);
-    struct crashhook_frames frames = crashhook_backtrace_frames(read);
-    size_t count = 0;
-    while (crashhook_frames_next(&frames, &frame))
-        count++;
-    crashhook_backtrace_destroy(read);
+    size_t count = count_frames(json, &frame);
     assert_int_equal(count, 2);
     assert_int_equal(frame.kind, CRASHHOOK_FRAME_RETURN_ADDRESS);
     assert_int_equal(frame.address.bits, 0x56);
@@ -140,14 +147,8 @@ static void a_promise_of_endless_frames_is_cut_off(void **state)
     // pc 0x55, repeated 2^56 - 1 times
     static const char json[] =
         "{\"architecture\":\"x\",\"backtrace\":\"AhBVjv////////8A\"}";
-    struct crashhook_backtrace *read;
     struct crashhook_frame frame;
-    assert_int_equal(crashhook_backtrace_from_json(json, strlen(json), &read), 0);
-    struct crashhook_frames frames = crashhook_backtrace_frames(read);
-    size_t count = 0;
-    while (crashhook_frames_next(&frames, &frame))
-        count++;
-    crashhook_backtrace_destroy(read);
+    size_t count = count_frames(json, &frame);
     assert_int_equal(count, CRASHHOOK_FRAMES_MAX + 1);
     assert_int_equal(frame.kind, CRASHHOOK_FRAME_TRUNCATED);
 }

@@ -2,22 +2,7 @@
 #include "symbolizer/arguments/argument_path.h"
 
 #include "support/test.h"
-
-static uint32_t add(struct type_table *table, const struct type *type)
-{
-    uint32_t index = 0;
-    assert_int_equal(type_table_add(table, type, &index), CH_OK);
-    return index;
-}
-
-static void add_part(struct type_table *table, const char *name, uint32_t type,
-                     uint64_t offset)
-{
-    const struct type_part part = { .name = name,
-                                    .type = type,
-                                    .offset_bits = offset * 8 };
-    assert_int_equal(type_table_add_part(table, &part), CH_OK);
-}
+#include "support/type_builder.h"
 
 static uint32_t number_type;
 
@@ -26,33 +11,33 @@ static uint32_t number_type;
 static uint32_t begin(struct type_table *table)
 {
     assert_int_equal(type_table_init(table), CH_OK);
-    number_type =
-        add(table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
-    add_part(table, "x", number_type, 0);
-    add_part(table, "y", number_type, 8);
-    uint32_t point = add(table, &(struct type){ .kind = TYPE_STRUCT,
-                                                .name = "point",
-                                                .size = 16,
-                                                .first_part = 0,
-                                                .part_count = 2 });
-    uint32_t points = add(
+    number_type = add_type(
+        table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
+    add_type_part(table, "x", number_type, 0);
+    add_type_part(table, "y", number_type, 8);
+    uint32_t point = add_type(table, &(struct type){ .kind = TYPE_STRUCT,
+                                                     .name = "point",
+                                                     .size = 16,
+                                                     .first_part = 0,
+                                                     .part_count = 2 });
+    uint32_t points = add_type(
         table,
         &(struct type){ .kind = TYPE_ARRAY, .name = "", .target = point, .count = 3 });
-    add_part(table, "a", number_type, 0);
-    add_part(table, "b", number_type, 0);
-    uint32_t either = add(table, &(struct type){ .kind = TYPE_UNION,
-                                                 .name = "either",
-                                                 .size = 8,
-                                                 .first_part = 2,
-                                                 .part_count = 2 });
-    add_part(table, "id", number_type, 0);
-    add_part(table, "at", points, 8);
-    add_part(table, "either", either, 56);
-    return add(table, &(struct type){ .kind = TYPE_STRUCT,
-                                      .name = "item",
-                                      .size = 64,
-                                      .first_part = 4,
-                                      .part_count = 3 });
+    add_type_part(table, "a", number_type, 0);
+    add_type_part(table, "b", number_type, 0);
+    uint32_t either = add_type(table, &(struct type){ .kind = TYPE_UNION,
+                                                      .name = "either",
+                                                      .size = 8,
+                                                      .first_part = 2,
+                                                      .part_count = 2 });
+    add_type_part(table, "id", number_type, 0);
+    add_type_part(table, "at", points, 8);
+    add_type_part(table, "either", either, 56);
+    return add_type(table, &(struct type){ .kind = TYPE_STRUCT,
+                                           .name = "item",
+                                           .size = 64,
+                                           .first_part = 4,
+                                           .part_count = 3 });
 }
 
 // is_path says whether the bytes have that path; NULL: they have none.

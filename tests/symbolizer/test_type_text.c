@@ -2,6 +2,7 @@
 #include "symbolizer/types/type_text.h"
 
 #include "support/test.h"
+#include "support/type_builder.h"
 #include "symbolizer/types/type_value.h"
 
 #define BASE 0x1000u
@@ -23,48 +24,32 @@ static size_t read_target(void *source, uint64_t address, void *to, size_t lengt
     return count;
 }
 
-static uint32_t add(struct type_table *table, const struct type *type)
-{
-    uint32_t index = 0;
-    assert_int_equal(type_table_add(table, type, &index), CH_OK);
-    return index;
-}
-
-static void add_part(struct type_table *table, const char *name, uint32_t type,
-                     uint64_t offset)
-{
-    const struct type_part part = { .name = name,
-                                    .type = type,
-                                    .offset_bits = offset * 8 };
-    assert_int_equal(type_table_add_part(table, &part), CH_OK);
-}
-
 // begin_string makes the type of std::string as DWARF has it; name is how it begins.
 static uint32_t begin_string(struct type_table *table, const char *name)
 {
     assert_int_equal(type_table_init(table), CH_OK);
-    uint32_t character = add(table, &(struct type){ .kind = TYPE_INTEGER,
-                                                    .name = "char",
-                                                    .size = 1,
-                                                    .encoding = TYPE_SIGNED });
-    uint32_t pointer = add(
+    uint32_t character = add_type(table, &(struct type){ .kind = TYPE_INTEGER,
+                                                         .name = "char",
+                                                         .size = 1,
+                                                         .encoding = TYPE_SIGNED });
+    uint32_t pointer = add_type(
         table, &(struct type){
                    .kind = TYPE_POINTER, .name = "", .size = 8, .target = character });
-    uint32_t number =
-        add(table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
-    add_part(table, "_M_p", pointer, 0);
-    uint32_t hider = add(table, &(struct type){ .kind = TYPE_STRUCT,
-                                                .name = "_Alloc_hider",
-                                                .size = 8,
-                                                .first_part = 0,
-                                                .part_count = 1 });
-    add_part(table, "_M_dataplus", hider, 0);
-    add_part(table, "_M_string_length", number, 8);
-    return add(table, &(struct type){ .kind = TYPE_STRUCT,
-                                      .name = name,
-                                      .size = 32,
-                                      .first_part = 1,
-                                      .part_count = 2 });
+    uint32_t number = add_type(
+        table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
+    add_type_part(table, "_M_p", pointer, 0);
+    uint32_t hider = add_type(table, &(struct type){ .kind = TYPE_STRUCT,
+                                                     .name = "_Alloc_hider",
+                                                     .size = 8,
+                                                     .first_part = 0,
+                                                     .part_count = 1 });
+    add_type_part(table, "_M_dataplus", hider, 0);
+    add_type_part(table, "_M_string_length", number, 8);
+    return add_type(table, &(struct type){ .kind = TYPE_STRUCT,
+                                           .name = name,
+                                           .size = 32,
+                                           .first_part = 1,
+                                           .part_count = 2 });
 }
 
 static void put(struct target *target, size_t at, uint64_t value)
