@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # fleet.py BUILD [COUNT [STORE...]]: a collector under the load of a fleet, over SQLite and
-# PostgreSQL: reports of 20 KB in 50,000 groups from 200,000 hosts, where the Nth group is as
+# PostgreSQL, and over SQLite with bodies in a store of the S3 protocol (Swift, where it is
+# installed): reports of 20 KB in 50,000 groups from 200,000 hosts, where the Nth group is as
 # frequent as 1/N, and where ten groups have 90 %. From 0 to COUNT stored (1,000,000 is the
-# fleet's; 6,000 by default): reports a second, processor time and bytes written a report;
-# and over that store the rate alone and during retention, a merge, a backup and a debug file
-# that comes late, which should be 80 % of it at least, with the pages' times beside it.
+# fleet's; 6,000 by default): reports a second, processor time and bytes written a report.
+# From 50,000 on most reports are copies, made by SQL, of those that were sent: other ids
+# and hosts, the same groups, no bodies.
+#
+# Then the rate alone and beside each kind of work, which should be 80 % of it at least, with
+# the pages' times beside it; and, at 60 % of the rate alone, what came of it.
 
 import contextlib
 import json
@@ -25,12 +29,17 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 import figures  # noqa: E402
 import postgres  # noqa: E402
+import s3  # noqa: E402
 import sample_reports  # noqa: E402
 from ingest import padded, processor_seconds  # noqa: E402
 from running import Collector  # noqa: E402
 
 GROUPS, HOSTS, CLIENTS = 50000, 200000, 64
 LEAST = 0.8  # of the rate alone
+OFFERED = 0.6  # of it, where reports come at a rate
+SENT_ALL, DOUBLED = 50000, 6  # how many are all sent; how often more are doubled
+MOST = 6000  # reports of one measurement
+STORES = ("SQLite", "PostgreSQL", "S3")
 PAGES = ("/", "/groups", "/groups?q=is:any&sort=count", "/healthz")
 
 
@@ -82,32 +91,80 @@ def written_bytes(pids):
     return sum_of_all
 
 
+# Doubles the reports of a store, none of which is beyond {last}.
+COPY = """
+INSERT INTO reports(number, id, revision, group_number, time, received, signal, signal_name,
+ title, summary, release, environment, executable, hostname, fingerprint, fingerprint1)
+{overriding}
+SELECT number + {last}, '00000000-0000-7000-9000-' ||
+ substr(CAST(1000000000000 + number + {last} AS text), 2), revision, group_number, time,
+ received, signal, signal_name, title, summary, release, environment, executable,
+ 'host_' || substr(CAST(100000000 + (number * 7919 + {last}) % {hosts} AS text), 2),
+ fingerprint, fingerprint1 FROM reports;
+INSERT INTO marks(report, list) SELECT report + {last}, list FROM marks;
+INSERT INTO tags(report, key, value) SELECT report + {last}, key, value FROM tags;
+UPDATE groups SET count = count * 2, kept = kept * 2;
+UPDATE group_days SET count = count * 2;
+UPDATE facets SET count = count * 2 WHERE kind <> 4;
+INSERT INTO facets(group_number, kind, value, count, last_seen)
+SELECT group_number, 4, hostname, count(*), max(time) FROM reports WHERE number > {last}
+ GROUP BY 1, 3 ON CONFLICT(group_number, kind, value) DO UPDATE SET count = facets.count +
+ excluded.count;
+"""
+# The trigger would write a row of groups again and again in one transaction.
+COPY_POSTGRES = """BEGIN; ALTER TABLE facets DISABLE TRIGGER USER;{copy}
+ALTER TABLE facets ENABLE TRIGGER USER;
+UPDATE groups SET machines = (SELECT count(*) FROM facets f WHERE f.group_number =
+ groups.number AND f.kind = 4);
+SELECT setval(pg_get_serial_sequence('reports', 'number'), 2 * {last});
+COMMIT; VACUUM ANALYZE;"""
+
+
 class Fleet:
     """A collector over one store, and what was sent to it."""
 
-    def __init__(self, build, folder, server=None):
+    def __init__(self, build, folder, server=None, bodies=None):
         self.build, self.folder, self.server = build, folder, server
         self.store = server.database() if server else "sqlite:" + folder + "/store.db"
-        self.sent = 0
+        self.bodies = ["--body-store", bodies] if bodies else []
+        self.sent = self.stored = 0
 
     def run(self, *options):
         return Collector(os.path.join(self.build, "bin", "crashhook-collector"),
-                         store=self.store,
-                         extra=["--symbols", self.folder + "/symbols", *options])
+                         store=self.store, extra=["--symbols", self.folder + "/symbols",
+                                                  *self.bodies, *options])
 
-    def send(self, collector, count, mix="zipf", path=None):
+    def send(self, collector, count, mix="zipf", path=None, rate=0):
         """Sends that many reports more; what ingest_load says of it, and what they cost."""
         pids = [collector.process.pid]
         began, before = written_bytes(pids), processor_seconds(pids[0])
         done = subprocess.run(
             [os.path.join(self.build, "bench", "ingest_load"), str(collector.port),
              str(CLIENTS), str(count), path or self.folder + "/body", str(self.sent), mix,
-             str(GROUPS), str(HOSTS)], check=True, stdout=subprocess.PIPE)
+             str(GROUPS), str(HOSTS), str(rate)], check=True, stdout=subprocess.PIPE)
         self.sent += count
+        self.stored += count
         result = json.loads(done.stdout)
         result["cpu_ms"] = (processor_seconds(pids[0]) - before) * 1000 / count
         result["written"] = (written_bytes(pids) - began) / count
         return result
+
+    def double(self):
+        """Copies all reports; no collector runs meanwhile."""
+        if self.server:
+            last = int(self.server.ask("SELECT max(number) FROM reports",
+                                       self.store.split("/")[3].split("?")[0]))
+            copy = COPY.format(last=last, hosts=HOSTS, overriding="OVERRIDING SYSTEM VALUE")
+            subprocess.run([self.server.programs + "/psql", "-q", "-o", "/dev/null", "-v",
+                            "ON_ERROR_STOP=1", self.store], check=True,
+                           input=COPY_POSTGRES.format(copy=copy, last=last).encode())
+        else:
+            database = sqlite3.connect(self.folder + "/store.db", isolation_level=None)
+            last = database.execute("SELECT max(number) FROM reports").fetchone()[0]
+            copy = COPY.format(last=last, hosts=HOSTS, overriding="")
+            database.executescript("BEGIN;" + copy + "COMMIT;")
+            database.close()
+        self.stored *= 2
 
 
 class Beside:
@@ -149,13 +206,21 @@ def show(name, what, run, alone=None):
 
 def fill(fleet, name, count):
     """From nothing to that many reports, in steps, the mixes in turn."""
-    with fleet.run() as collector:
-        for part in range(5):
+    doubled = DOUBLED if count > SENT_ALL else 0
+    parts = doubled or 5
+    each = count // (2 ** (doubled + 2) - 4) if doubled else count // 10
+    for part in range(parts):
+        with fleet.run() as collector:
             for mix in ("zipf", "hot10"):
-                run = fleet.send(collector, count // 10, mix)
-                show(name, f"{fleet.sent:,} stored, {mix}", run)
-                figures.record("fleet", f"{name}, {mix}, part {part + 1} of 5",
+                run = fleet.send(collector, each, mix)
+                show(name, f"{fleet.stored:,} stored, {mix}", run)
+                figures.record("fleet", f"{name}, {mix}, part {part + 1} of {parts}",
                                run["reports_per_second"], "reports/s")
+        if doubled:
+            began = time.monotonic()
+            fleet.double()
+            print(f"{name:11} {fleet.stored:,} stored, copied in"
+                  f" {time.monotonic() - began:.0f} s", flush=True)
 
 
 def kept(collector):
@@ -165,16 +230,18 @@ def kept(collector):
 
 def backup(fleet, stop):
     """Copies the store again and again, as docs/operations.md says."""
+    copy = fleet.folder + "/copy"
     while not stop.is_set():
-        if fleet.server is None:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(fleet.folder + "/copy.db")
-            source = sqlite3.connect(f"file:{fleet.folder}/store.db?mode=ro", uri=True)
-            source.execute("VACUUM INTO ?", (fleet.folder + "/copy.db",))
-            source.close()
-        else:
-            subprocess.run([fleet.server.programs + "/pg_dump", "-Fc", "-Z1", "-f",
-                            fleet.folder + "/copy.dump", fleet.store], check=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(copy)
+        command = (["sqlite3", fleet.folder + "/store.db", f"VACUUM INTO '{copy}'"]
+                   if fleet.server is None else
+                   [fleet.server.programs + "/pg_dump", "--format=custom", "--file=" + copy,
+                    fleet.store])
+        with subprocess.Popen(["nice", "-n", "19", *command]) as process:
+            while process.poll() is None and not stop.wait(0.05):
+                pass
+            process.terminate()
 
 
 def metric(collector, name):
@@ -196,22 +263,37 @@ def alone(fleet, name, collector, count):
     return run["reports_per_second"]
 
 
+class Work:
+    """Work that goes on until the block ends, or that is done before."""
+
+    def __init__(self, work):
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=work, args=(self.stop,)) if work else None
+
+    def __enter__(self):
+        if self.thread:
+            self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        if self.thread:
+            self.thread.join()
+
+
 def beside(fleet, name, collector, what, rate, count, work=None):
-    """The rate while something else goes on, which ends with it or is awaited."""
-    stop = threading.Event()
-    thread = threading.Thread(target=work, args=(stop,)) if work else None
-    if thread:
-        thread.start()
-    with Beside(collector) as pages:
-        run = fleet.send(collector, count)
-    stop.set()
-    if thread:
-        thread.join()
+    """The rate while something else goes on, and what comes of a part of the rate alone."""
+    with Work(work):
+        with Beside(collector) as pages:
+            run = fleet.send(collector, count)
+        offered = fleet.send(collector, int(count * OFFERED), rate=rate * OFFERED)
     show(name, what, run, rate)
     print(f"{'':11} pages, p50/p99 ms: {pages.words()}", flush=True)
+    show(name, f"{what}, offered {rate * OFFERED:,.0f}/s", offered)
     figures.record("fleet", f"{name}, {what}, of the rate alone",
                    run["reports_per_second"] / rate, "ratio", (">=", LEAST))
-    await_named(collector)
+    figures.record("fleet", f"{name}, {what}, of {OFFERED} of that rate",
+                   offered["reports_per_second"] / rate / OFFERED, "ratio", (">=", LEAST))
 
 
 def late_debug_file(collector, folder, build_id):
@@ -237,37 +319,75 @@ def beside_work(fleet, name, count):
         file.write(body((build_id, offset)))
     with fleet.run() as collector:
         fleet.send(collector, count, path=fleet.folder + "/late.body")
-        for what, work in (
-                ("during backups", lambda stop: backup(fleet, stop)),
-                ("with a debug file that came late",
-                 lambda _: late_debug_file(collector, fleet.folder, build_id)),
-                ("while groups are merged", lambda _: merge_largest(collector))):
-            beside(fleet, name, collector, what, alone(fleet, name, collector, count), count,
-                   work)
+        beside(fleet, name, collector, "during backups",
+               alone(fleet, name, collector, count), count,
+               lambda stop: backup(fleet, stop))
+        beside(fleet, name, collector, "with a debug file that came late",
+               alone(fleet, name, collector, count), count,
+               lambda _: late_debug_file(collector, fleet.folder, build_id))
+        await_named(collector)
         rate = alone(fleet, name, collector, count)
         before = kept(collector)
     with fleet.run("--keep-per-group", "1") as collector:
         beside(fleet, name, collector, "during retention", rate, count)
         print(f"{'':11} the largest group kept {before:,} reports, and now"
               f" {kept(collector):,}", flush=True)
+    with fleet.run() as collector:
+        beside(fleet, name, collector, "while groups are merged",
+               alone(fleet, name, collector, count), count,
+               lambda _: merge_largest(collector))
+        print(f"{'':11} {metric(collector, 'crashhook_moves'):.0f} merges go on", flush=True)
+
+
+def beside_packing(fleet, name, count):
+    """The rates alone and while bodies are packed; a minute's are packed once it is over."""
+    with fleet.run() as collector:
+        rate = alone(fleet, name, collector, count)
+    with fleet.run("--body-segments", "8M/0m") as collector:
+        before, cpu = fleet.sent, fleet.server_seconds()
+        beside(fleet, name, collector, "while bodies are packed", rate, count)
+        staged = metric(collector, "crashhook_bodies_staged")
+        print(f"{'':11} {staged:,.0f} bodies wait, of {fleet.sent:,}; {fleet.sent - before:,}"
+              f" came, and the object store took {fleet.server_seconds() - cpu:.1f} s of"
+              " processor time", flush=True)
+
+
+def run_store(build, name, count, stack):
+    """All of one store."""
+    folder = tempfile.mkdtemp(prefix="crashhook-fleet-", dir=os.environ.get("TMPDIR"))
+    stack.callback(shutil.rmtree, folder)
+    with open(folder + "/body", "wb") as file:
+        file.write(body())
+    one = max(min(count // 4, MOST), 1000)
+    if name == "S3":
+        os.environ.update(AWS_ACCESS_KEY_ID=s3.KEY, AWS_SECRET_ACCESS_KEY=s3.SECRET)
+        swift = stack.enter_context(s3.Swift())
+        where = f"endpoint=http://127.0.0.1:{swift.proxy.behind}&region={s3.REGION}"
+        fleet = Fleet(build, folder, bodies=f"s3://{s3.BUCKET}/fleet?{where}")
+        fleet.server_seconds = lambda: processor_seconds(swift.process.pid)
+        fill(fleet, name, min(count, 20000))
+        beside_packing(fleet, name, one)
+        return
+    server = None
+    if name == "PostgreSQL":
+        server = stack.enter_context(postgres.Postgres(durable=True))
+    fleet = Fleet(build, folder, server)
+    fill(fleet, name, count)
+    beside_work(fleet, name, one)
 
 
 def main():
     build = sys.argv[1]
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 6000
-    stores = sys.argv[3:] or ["SQLite"] + (["PostgreSQL"] if postgres.programs() else [])
-    for name in stores:
+    there = {"SQLite": True, "PostgreSQL": postgres.programs(), "S3": s3.installed()}
+    for name in sys.argv[3:] or STORES:
+        began = time.monotonic()
+        if not there[name]:
+            print(f"{name:11} not measured: it is not installed", flush=True)
+            continue
         with contextlib.ExitStack() as stack:
-            folder = tempfile.mkdtemp(prefix="crashhook-fleet-", dir=os.environ.get("TMPDIR"))
-            stack.callback(shutil.rmtree, folder)
-            server = None
-            if name == "PostgreSQL":
-                server = stack.enter_context(postgres.Postgres(durable=True))
-            with open(folder + "/body", "wb") as file:
-                file.write(body())
-            fleet = Fleet(build, folder, server)
-            fill(fleet, name, count)
-            beside_work(fleet, name, max(count // 4, 1000))
+            run_store(build, name, count, stack)
+        print(f"{name:11} took {time.monotonic() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

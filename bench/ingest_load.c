@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ingest_load PORT[,PORT] CLIENTS COUNT FILE [FIRST MIX GROUPS HOSTS]: sends COUNT
-// reports to the collectors on 127.0.0.1, over CLIENTS connections to each in turn,
-// which wait for each answer before the next report. Each report is FILE with an id of
-// its own. Prints reports per second, the median and the 99th percentile of the answer
-// times, and the CPU time used here.
+// ingest_load PORT[,PORT] CLIENTS COUNT FILE [FIRST MIX GROUPS HOSTS [RATE]]: sends
+// COUNT reports to the collectors on 127.0.0.1, over CLIENTS connections to each in
+// turn, which wait for each answer before the next report. Each report is FILE with an
+// id of its own. Prints reports per second, the median and the 99th percentile of the
+// answer times, and the CPU time used here.
 //
 // With a mix, ids are numbered from FIRST, and every `group_00000000` and
 // `host_00000000` in FILE gets a number: hosts are all as frequent, groups as MIX says:
 // `zipf`, where the Nth is as frequent as 1/N, or `hot10`, where ten have 90 %.
+//
+// With a RATE, that many reports a second are due, and an answer's time counts from
+// when its report was due.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
@@ -49,6 +52,8 @@ static struct {
     const char *mix; // NULL: none
     double groups;
     double hosts;
+    double rate; // 0: none
+    double began;
     struct hole holes[HOLES];
     size_t hole_count;
     atomic_long next;
@@ -170,6 +175,21 @@ static void read_answer(int fd)
     exit(1);
 }
 
+// wait_until_due returns when a report is due: at once where there is no rate.
+static double wait_until_due(long number)
+{
+    if (load.rate <= 0)
+        return now();
+    double due = load.began + (double)number / load.rate;
+    double left = due - now();
+    const struct timespec pause = { .tv_sec = (time_t)left,
+                                    .tv_nsec =
+                                        (long)((left - (double)(time_t)left) * 1e9) };
+    if (left > 0)
+        nanosleep(&pause, NULL);
+    return due;
+}
+
 static void *run_client(void *context)
 {
     (void)context;
@@ -191,7 +211,7 @@ static void *run_client(void *context)
                        (unsigned long)(load.first + number) + 1);
         memcpy(request + head_size + load.id_offset + 24, digits, 12);
         fill_holes(request + head_size, (uint64_t)(load.first + number));
-        double began = now();
+        double began = wait_until_due(number);
         send_all(fd, request, (size_t)head_size + load.size);
         read_answer(fd);
         load.seconds[number] = now() - began;
@@ -210,7 +230,7 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5 && argc != 9)
+    if (argc != 5 && argc != 9 && argc != 10)
         return 2;
     long clients = strtol(argv[2], NULL, 10);
     read_ports(argv[1]);
@@ -220,7 +240,7 @@ int main(int argc, char **argv)
     if (load.seconds == NULL || threads == NULL)
         die("allocate");
     read_body(argv[4]);
-    if (argc == 9) {
+    if (argc >= 9) {
         load.first = strtol(argv[5], NULL, 10);
         load.mix = argv[6];
         load.groups = strtod(argv[7], NULL);
@@ -228,14 +248,15 @@ int main(int argc, char **argv)
         find_holes(group_holder, false);
         find_holes(host_holder, true);
     }
-    double began = now();
+    load.rate = argc == 10 ? strtod(argv[9], NULL) : 0;
+    load.began = now();
     for (long i = 0; i < clients; i++) {
         if (pthread_create(&threads[i], NULL, run_client, NULL) != 0)
             die("start a client");
     }
     for (long i = 0; i < clients; i++)
         pthread_join(threads[i], NULL);
-    double took = now() - began;
+    double took = now() - load.began;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     qsort(load.seconds, (size_t)load.count, sizeof(double), compare);

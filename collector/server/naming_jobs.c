@@ -24,10 +24,11 @@ enum {
     LOOK_MS = 300,     // between two looks into an empty queue
     TROUBLE_MS = 5000, // after the store failed
     TRIES_MAX = 3,
-    BUILDS_FETCHED = 64, // of a batch
-    BUSY_TIMES = 2,      // as long as a batch took, to rest while reports come
-    RENAMED = 64,        // most reports of a transaction, for which uploads wait
-    RENAMED_REST = 2     // as long as one took, before the next while reports come
+    BUILDS_FETCHED = 64,   // of a batch
+    BUSY_TIMES = 4,        // as long as a batch took, to rest while reports come
+    RENAMED = 64,          // most reports of a transaction, for which uploads wait
+    RENAMED_REST = 9,      // as long as one took, before the next while reports come,
+    RENAMED_REST_MS = 1500 // and no longer: a claim ends
 };
 
 struct naming_jobs {
@@ -288,9 +289,11 @@ static enum ch_status rename_some(struct naming_jobs *jobs, struct store_named *
     enum ch_status status = store_rename(jobs->options.store, named, count, error);
     for (size_t i = 0; status == CH_OK && i < count; i++)
         metrics_count(&jobs->options.metrics->named);
+    int64_t rest_ms = (guarded_child_now_ms() - began_ms) * RENAMED_REST;
     if (status == CH_OK && store_is_busy(jobs->options.store))
-        (void)background_pause(&jobs->background,
-                               (int)(guarded_child_now_ms() - began_ms) * RENAMED_REST);
+        (void)background_pause(&jobs->background, rest_ms < RENAMED_REST_MS
+                                                      ? (int)rest_ms
+                                                      : RENAMED_REST_MS);
     return status;
 }
 
