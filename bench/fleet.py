@@ -38,7 +38,7 @@ GROUPS, HOSTS, CLIENTS = 50000, 200000, 64
 LEAST = 0.8  # of the rate alone
 OFFERED = 0.6  # of it, where reports come at a rate
 SENT_ALL, DOUBLED = 50000, 6  # how many are all sent; how often more are doubled
-MOST = 6000  # reports of one measurement
+MOST = 5000  # reports of one measurement
 STORES = ("SQLite", "PostgreSQL", "S3")
 PAGES = ("/", "/groups", "/groups?q=is:any&sort=count", "/healthz")
 
@@ -238,7 +238,8 @@ def backup(fleet, stop):
                    if fleet.server is None else
                    [fleet.server.programs + "/pg_dump", "--format=custom", "--file=" + copy,
                     fleet.store])
-        with subprocess.Popen(["nice", "-n", "19", *command]) as process:
+        with subprocess.Popen(["nice", "-n", "19", *command],
+                              stderr=subprocess.DEVNULL) as process:
             while process.poll() is None and not stop.wait(0.05):
                 pass
             process.terminate()

@@ -26,7 +26,7 @@ enum {
     TRIES_MAX = 3,
     BUILDS_FETCHED = 64,   // of a batch
     BUSY_TIMES = 4,        // as long as a batch took, to rest while reports come
-    RENAMED = 64,          // most reports of a transaction, for which uploads wait
+    RENAMED = 32,          // most reports of a transaction, for which uploads wait
     RENAMED_REST = 9,      // as long as one took, before the next while reports come,
     RENAMED_REST_MS = 1500 // and no longer: a claim ends
 };
