@@ -108,12 +108,33 @@ static pid_t living_thread(const struct capture *capture, pid_t pid)
     return tid != 0 ? tid : pid;
 }
 
+// fetch_image_headers has the memory reader read the beginnings of all images, of which
+// a process may have hundreds.
+static void fetch_image_headers(struct capture *capture)
+{
+    const struct target_images *images = &capture->images;
+    uint64_t starts[TARGET_FETCH_BLOCKS];
+    size_t count = 0;
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        if (!images_may_start(images, i))
+            continue;
+        starts[count++] = images->mappings[i].start;
+        if (count == TARGET_FETCH_BLOCKS) {
+            target_memory_fetch(&capture->memory, starts, count);
+            count = 0;
+        }
+    }
+    target_memory_fetch(&capture->memory, starts, count);
+}
+
 // read_images lists the images of the process of tid.
 static enum ch_status read_images(struct capture *capture, pid_t tid)
 {
     // A filter may answer the query with a signal. Reading a file is what it allows.
-    if (permitted_all() && map_query_read(&capture->images, tid) == CH_OK)
+    if (permitted_all() && map_query_read(&capture->images, tid) == CH_OK) {
+        fetch_image_headers(capture);
         return images_build(&capture->images, &capture->reader);
+    }
     return images_read(&capture->images, tid, &capture->reader);
 }
 

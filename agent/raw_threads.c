@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/raw_threads.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,8 @@ static void write_place_name(void *context, struct json_writer *w,
 enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
 {
     const struct settings *settings = capture->settings;
-    *t = (struct raw_threads){ .capture = capture };
+    memset(t, 0, offsetof(struct raw_threads, pointers));
+    t->capture = capture;
     held_pointers_init(&t->pointers, capture);
     backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
     enum ch_status status = unwind_space_create(
@@ -141,7 +143,7 @@ void raw_threads_deinit(struct raw_threads *t)
     raw_jitted_deinit(&t->jitted);
     free(t->images);
     free(t->image_number);
-    *t = (struct raw_threads){ 0 };
+    memset(t, 0, offsetof(struct raw_threads, pointers));
 }
 
 static bool keep_frame(void *context, const struct unwind_frame *frame,

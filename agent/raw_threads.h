@@ -36,7 +36,6 @@ struct raw_threads {
     size_t image_count;
     size_t *image_number; // each captured image's index in images, or SIZE_MAX
     struct fingerprint fingerprint; // the crashed thread's, once it is written
-    struct held_pointers pointers;
     struct raw_languages languages;
     struct raw_jitted jitted;
     struct go_switch change; // of the walked thread; its goroutine is 0: there is none
@@ -48,6 +47,7 @@ struct raw_threads {
     bool opened;             // goroutines was opened, with this status
     enum ch_status opened_status;
     struct goroutines goroutines;
+    struct held_pointers pointers; // last, as most of it is never touched
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.

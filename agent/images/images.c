@@ -15,6 +15,7 @@ enum {
     MAPS_LIMIT_BYTES = 64 << 20,
     SEGMENTS_MAX = 256,
     PAGE_BYTES = 4096,
+    HEAD_BYTES = 1024,
 };
 
 enum ch_status images_parse_maps(struct target_images *out)
@@ -55,12 +56,12 @@ static enum ch_status read_mappings(struct target_images *out, pid_t pid)
     return parsed != CH_OK ? parsed : status;
 }
 
-// A first_page is a copy of an image's first page, which for nearly every image has all
-// that is needed.
+// A first_page is a copy of the beginning of an image's first page, which for nearly
+// every image has all that is needed.
 struct first_page {
     const struct memory_reader *memory;
     uint64_t address;
-    uint8_t bytes[PAGE_BYTES];
+    uint8_t bytes[HEAD_BYTES];
     size_t size;
 };
 
@@ -227,10 +228,9 @@ static bool find_end_of_text(const struct target_images *all,
     return image->end_of_text != 0;
 }
 
-// image_may_start is whether mapping index may begin with an ELF header.
-static bool image_may_start(const struct target_images *all, size_t index)
+bool images_may_start(const struct target_images *images, size_t index)
 {
-    const struct target_mapping *mapping = &all->mappings[index];
+    const struct target_mapping *mapping = &images->mappings[index];
     bool vdso = is_vdso(mapping);
     if (!(mapping->permissions & MAPS_READ))
         return false;
@@ -268,7 +268,7 @@ static enum ch_status find_live_images(struct target_images *out,
     for (size_t i = 0; i < out->mapping_count; i++) {
         struct target_image image;
         const struct target_mapping *mapping = &out->mappings[i];
-        if (!image_may_start(out, i) || repeats_header(out, header, mapping) ||
+        if (!images_may_start(out, i) || repeats_header(out, header, mapping) ||
             !read_live_image(memory, mapping, &image) ||
             !find_end_of_text(out, mapping, &image))
             continue;

@@ -292,6 +292,82 @@ static size_t cached_block(struct target_memory *memory, uint64_t address,
     return block;
 }
 
+// NO_BLOCK is no block's address.
+#define NO_BLOCK UINT64_C(1)
+
+// fetch_blocks reads the blocks at the addresses, with one call.
+static void fetch_blocks(struct target_memory *memory, const uint64_t *addresses,
+                         size_t count)
+{
+    struct iovec local[TARGET_FETCH_BLOCKS];
+    struct iovec remote[TARGET_FETCH_BLOCKS];
+    size_t block[TARGET_FETCH_BLOCKS];
+    size_t wanted = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool found;
+        size_t number = cached_block(memory, addresses[i], &found);
+        if (found)
+            continue;
+        block[wanted] = number;
+        local[wanted] =
+            (struct iovec){ memory->block_bytes + number * TARGET_BLOCK_BYTES,
+                            TARGET_BLOCK_BYTES };
+        remote[wanted++] =
+            (struct iovec){ (void *)(uintptr_t)addresses[i], TARGET_BLOCK_BYTES };
+    }
+    ssize_t copied =
+        wanted != 0 ? process_vm_readv(memory->pid, local, wanted, remote, wanted, 0)
+                    : 0;
+    size_t left = copied > 0 ? (size_t)copied : 0;
+    for (size_t i = 0; i < wanted; i++) {
+        struct target_block *read = &memory->blocks[block[i]];
+        size_t size = left < TARGET_BLOCK_BYTES ? left : TARGET_BLOCK_BYTES;
+        left -= size;
+        // What two addresses share is the last one's.
+        if (read->address != (uint64_t)(uintptr_t)remote[i].iov_base)
+            continue;
+        read->size = TARGET_BLOCK_BYTES;
+        // A hole ends the call; what lies after it is read on its own.
+        if (size < TARGET_BLOCK_BYTES)
+            read->address = NO_BLOCK;
+    }
+}
+
+void target_memory_fetch(struct target_memory *memory, const uint64_t *addresses,
+                         size_t count)
+{
+    uint64_t starts[TARGET_FETCH_BLOCKS];
+    for (size_t at = 0; at < count && memory->way == TARGET_READV;) {
+        size_t number = 0;
+        while (number < TARGET_FETCH_BLOCKS && at < count)
+            starts[number++] = addresses[at++] & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
+        fetch_blocks(memory, starts, number);
+    }
+}
+
+// read_ahead reads a block that a read waits for and those after it, if several reads
+// before went the same way: lists are often laid out in the order in which they are
+// walked.
+static void read_ahead(struct target_memory *memory, uint64_t start)
+{
+    enum { SINGLE_READS = 3 };
+    const uint64_t close = (uint64_t)4 * TARGET_BLOCK_BYTES;
+    const uint64_t most = (uint64_t)TARGET_FETCH_BLOCKS * TARGET_BLOCK_BYTES;
+    uint64_t starts[TARGET_FETCH_BLOCKS];
+    size_t ahead = 1;
+    bool goes_on = start - memory->missed <= close;
+    memory->misses = goes_on ? memory->misses + 1 : 0;
+    for (size_t i = SINGLE_READS; i < memory->misses && ahead < TARGET_FETCH_BLOCKS;
+         i++)
+        ahead *= 2;
+    memory->missed = start + (ahead - 1) * TARGET_BLOCK_BYTES;
+    if (ahead == 1 || memory->way != TARGET_READV || start > UINT64_MAX - most)
+        return;
+    for (size_t i = 0; i < ahead; i++)
+        starts[i] = start + i * TARGET_BLOCK_BYTES;
+    fetch_blocks(memory, starts, ahead);
+}
+
 // read_block reads from the one block of the cache that address is in.
 static size_t read_block(struct target_memory *memory, uint64_t address, void *to,
                          size_t length)
@@ -299,12 +375,33 @@ static size_t read_block(struct target_memory *memory, uint64_t address, void *t
     uint64_t start = address & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
     bool found;
     size_t block = cached_block(memory, start, &found);
+    if (!found) {
+        memory->blocks[block].address = NO_BLOCK;
+        read_ahead(memory, start);
+        block = cached_block(memory, start, &found);
+    }
     uint8_t *bytes = memory->block_bytes + block * TARGET_BLOCK_BYTES;
     if (!found)
         memory->blocks[block].size =
             (uint32_t)target_memory_copy(memory, start, bytes, TARGET_BLOCK_BYTES);
     const struct memory_window piece = { bytes, start, memory->blocks[block].size };
     return copy_from(&piece, address, to, length);
+}
+
+// fetch_page reads what lies in the page of address, from there on, into the cache.
+static void fetch_page(struct target_memory *memory, uint64_t address, size_t length)
+{
+    enum { PAGE_BLOCKS = TARGET_PAGE_BYTES / TARGET_BLOCK_BYTES };
+    uint64_t page = address & ~(uint64_t)(TARGET_PAGE_BYTES - 1);
+    uint64_t starts[PAGE_BLOCKS];
+    size_t count = 0;
+    for (size_t i = 0; i < PAGE_BLOCKS; i++) {
+        uint64_t start = page + i * TARGET_BLOCK_BYTES;
+        if (start + TARGET_BLOCK_BYTES > address &&
+            (start <= address || start - address < length))
+            starts[count++] = start;
+    }
+    target_memory_fetch(memory, starts, count);
 }
 
 // read_outside_window reads what the window does not hold yet, or never will. A page is
@@ -319,6 +416,8 @@ read_outside_window(struct target_memory *memory, uint64_t address, void *to,
         return copy_from(&memory->window, address, to, length);
     }
 
+    if (length > TARGET_BLOCK_BYTES)
+        fetch_page(memory, address, length);
     size_t done = 0;
     size_t count;
     do {

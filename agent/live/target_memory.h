@@ -26,6 +26,7 @@ enum {
     TARGET_PAGE_BYTES = 4096,
     TARGET_BLOCK_BYTES = 1024, // divides a page
     TARGET_CACHE_BLOCKS = 2048,
+    TARGET_FETCH_BLOCKS = 32, // read by one call at most
     TARGET_WINDOW_BYTES = 256 * 1024,
     TARGET_ENDS = 8, // inner ends of stacks read at once
     TARGET_END_BYTES = 16 * 1024,
@@ -64,6 +65,8 @@ struct target_memory {
     struct target_block *blocks;
     uint8_t *block_bytes; // of each of blocks
     size_t block_count;
+    uint64_t missed;             // the last block that a read waited for
+    size_t misses;               // that followed one another closely
     uint8_t *fill;               // buffer that the window is read into
     uint8_t *end_bytes;          // buffers of ends
     struct memory_window window; // in fill, or one of ends
@@ -99,6 +102,11 @@ void target_memory_set_server(struct target_memory *memory, int channel);
 // may be skipped. stacks must outlive memory.
 void target_memory_expect(struct target_memory *memory,
                           const struct target_stack *stacks, size_t count);
+
+// target_memory_fetch reads the blocks at the addresses into the cache, many with one
+// call; those that cannot be read so are read when they are needed.
+void target_memory_fetch(struct target_memory *memory, const uint64_t *addresses,
+                         size_t count);
 
 // target_memory_set_stack sets the mapping that the next walk's stack is in.
 void target_memory_set_stack(struct target_memory *memory, uint64_t start,
