@@ -21,7 +21,10 @@ ROWS = (("counter", "reading the counter"), ("plain", "a call, not instrumented"
         ("kept", "-finstrument-functions, recording into the file of CRASHHOOK_KILLS"),
         ("sleds", "-fxray-instrument, not recording"),
         ("handler", "-fxray-instrument, recording"),
-        ("own", "-fxray-instrument, XRay's own recorder"))
+        ("own", "-fxray-instrument, XRay's own recorder"),
+        ("deep_ring", "20 calls deep: -finstrument-functions, recording"),
+        ("deep_handler", "20 calls deep: -fxray-instrument, recording"),
+        ("deep_own", "20 calls deep: -fxray-instrument, XRay's own recorder"))
 
 
 def compile_with(compiler, build):
@@ -64,11 +67,12 @@ def main():
         print(f"\n| {compiler}: an entry and exit | ns |\n|---|---|")
         for name, what in ROWS:
             print(f"| {what} | {cost[name]:.1f} |")
-        figures.record("flight recorder", f"an entry and exit, {compiler}", cost["ring"],
-                       "ns", ("<=", 2 * cost["counter"] + 5),
-                       {"XRay's own recorder": cost["own"]})
-        figures.record("flight recorder", f"cheaper than XRay's own recorder, {compiler}",
-                       cost["own"] / cost["ring"], "times", (">=", 4))
+        for where, what in (("", "an entry and exit"), ("deep_", "an entry and exit, recursive")):
+            ring, own = cost[where + "ring"], cost[where + "own"]
+            figures.record("flight recorder", f"{what}, {compiler}", ring, "ns",
+                           ("<=", 2 * cost["counter"] + 5), {"XRay's own recorder": own})
+            figures.record("flight recorder", f"{what}: cheaper than XRay's own, {compiler}",
+                           own / ring, "times", (">=", 4))
 
 
 main()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // flight_cost: the cost of recording a function's entry and exit, by each way in this
-// one program and one run, in nanoseconds, the best of several rounds. flight.py
+// one program and one run, in nanoseconds of processor time, the best of several
+// rounds: of a function that calls none, and of one that calls itself. flight.py
 // compiles it with clang, with -finstrument-functions and -fxray-instrument.
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define SLEDDED                                                                        \
     __attribute__((noinline, no_instrument_function, xray_always_instrument))
 
-enum { CALLS = 2000000, ROUNDS = 7, RING_BYTES = 64 * 1024 };
+enum { CALLS = 2000000, ROUNDS = 7, RING_BYTES = 64 * 1024, DEPTH = 20 };
 
 // From xray/xray_interface.h and xray/xray_log_interface.h, whose types are C++'s.
 int __xray_log_select_mode(const char *mode);
@@ -43,6 +44,19 @@ SLEDDED static int work_sledded(int value)
     return value;
 }
 
+// DESCEND is the body of a function that calls itself and has work to do afterwards, so
+// that it stays a recursion.
+#define DESCEND(name)                                                                  \
+    int below = depth > 1 ? name(depth - 1) : 0;                                       \
+    __asm__ volatile("" : "+r"(below));                                                \
+    return below + 1;
+
+PLAIN static int descend_plain(int depth){ DESCEND(descend_plain) }
+
+HOOKED static int descend_hooked(int depth){ DESCEND(descend_hooked) }
+
+SLEDDED static int descend_sledded(int depth){ DESCEND(descend_sledded) }
+
 PLAIN static int read_counter(int value)
 {
     return value + (int)__builtin_readcyclecounter();
@@ -51,7 +65,7 @@ PLAIN static int read_counter(int value)
 PLAIN static double now_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -68,31 +82,53 @@ PLAIN static double measure(work_fn *work)
     return best;
 }
 
-PLAIN static double measure_xrays_own(void)
+PLAIN static double measure_deep(work_fn *descend)
+{
+    double best = 1e9;
+    for (int round = 0; round < ROUNDS; round++) {
+        double begin = now_ns();
+        for (int i = 0; i < CALLS / DEPTH; i++)
+            (void)descend(DEPTH);
+        double each = (now_ns() - begin) / CALLS;
+        best = each < best ? each : best;
+    }
+    return best;
+}
+
+PLAIN static void start_xrays_own(void)
 {
     (void)__xray_log_select_mode("xray-fdr");
     (void)__xray_log_init_mode("xray-fdr",
                                "func_duration_threshold_us=0:no_file_flush=true");
     (void)__xray_patch();
-    double own = measure(work_sledded);
+}
+
+PLAIN static void stop_xrays_own(void)
+{
     (void)__xray_log_finalize();
     (void)__xray_unpatch();
-    return own;
 }
 
 PLAIN int main(void)
 {
     double plain = measure(work_plain);
+    double deep_plain = measure_deep(descend_plain);
     double counter = measure(read_counter) - plain;
     double idle = measure(work_hooked) - plain;
     double sleds = measure(work_sledded) - plain;
-    double own = measure_xrays_own() - plain;
+    start_xrays_own();
+    double own = measure(work_sledded) - plain;
+    double deep_own = measure_deep(descend_sledded) - deep_plain;
+    stop_xrays_own();
     if (crashhook_flight_start(RING_BYTES) != 0)
         return 1;
     double ring = measure(work_hooked) - plain;
     double handler = measure(work_sledded) - plain;
+    double deep_ring = measure_deep(descend_hooked) - deep_plain;
+    double deep_handler = measure_deep(descend_sledded) - deep_plain;
     printf("counter %.2f plain %.2f idle %.2f sleds %.2f own %.2f ring %.2f handler "
-           "%.2f\n",
-           counter, plain, idle, sleds, own, ring, handler);
+           "%.2f deep_own %.2f deep_ring %.2f deep_handler %.2f\n",
+           counter, plain, idle, sleds, own, ring, handler, deep_own, deep_ring,
+           deep_handler);
     return 0;
 }
