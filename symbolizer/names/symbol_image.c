@@ -18,6 +18,8 @@ struct symbol_image {
     struct debug_files files;
     Dwarf *dwarf; // NULL: none
     struct unit_index units;
+    bool symbols_read;
+    enum ch_status symbols_status; // of reading them
     struct symbol_table symbols;
     char **demangled; // of symbols, by index; NULL: not yet, or not mangled
     uint64_t base;    // its lowest page-aligned vaddr
@@ -53,6 +55,17 @@ static enum ch_status symbol_image_add_symbols(struct symbol_image *image)
     return status;
 }
 
+// need_symbols reads the symbols when they are first needed: most addresses have all of
+// their names in debug information, and sorting the symbols of a large program takes
+// longer than finding one of its addresses there. On failure there are fewer of them.
+static enum ch_status need_symbols(struct symbol_image *image)
+{
+    if (!image->symbols_read)
+        image->symbols_status = symbol_image_add_symbols(image);
+    image->symbols_read = true;
+    return image->symbols_status;
+}
+
 static void symbol_image_open_dwarf(struct symbol_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);
@@ -79,7 +92,7 @@ static void open_files(struct symbol_image *image)
     }
     memcpy(image->symbols.text, image->text, sizeof(image->text));
     symbol_image_open_dwarf(image);
-    image->usable = symbol_image_add_symbols(image) == CH_OK;
+    image->usable = true;
 }
 
 // symbol_image_find_id finds the build ID of an image of which only the path is known,
@@ -203,6 +216,7 @@ static const char *symbol_name(struct symbol_image *image, const struct symbol *
 static size_t symbol_image_find_symbol(struct symbol_image *image, uint64_t vaddr,
                                        struct symbol_frame *out)
 {
+    (void)!need_symbols(image);
     const struct symbol *symbol = symbol_table_find(&image->symbols, vaddr);
     if (symbol == NULL)
         return 0;
@@ -366,7 +380,9 @@ enum ch_status symbol_image_edges(struct symbol_image *image, struct address_lis
 {
     if (!symbol_image_is_whole(image))
         return CH_ERR_UNSUPPORTED;
-    enum ch_status status = unit_index_edges(&image->units, out);
+    enum ch_status status = need_symbols(image);
+    if (status == CH_OK)
+        status = unit_index_edges(&image->units, out);
     if (status == CH_OK)
         status = symbol_table_edges(&image->symbols, out);
     for (size_t i = 0; status == CH_OK && i < 2; i++)
