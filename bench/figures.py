@@ -6,10 +6,14 @@
 
 import json
 import os
+import shutil
 
 
 # Lower bounds, and peers that do not do the same: no ratio to them is computed.
 FLOORS = ("no reporter", "raw addresses", "frame pointers alone")
+
+# Programs that were looked for and are not there.
+absent = set()
 
 
 def record(section, what, value, unit, target=None, others=None):
@@ -20,6 +24,15 @@ def record(section, what, value, unit, target=None, others=None):
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps({"section": section, "what": what, "value": value, "unit": unit,
                                "target": target, "others": others or {}}) + "\n")
+
+
+def installed(program, for_what):
+    """Whether a program is installed; where it is not, one line says what is not measured."""
+    if shutil.which(program) or program in absent:
+        return program not in absent
+    absent.add(program)
+    print(f"not measured: {for_what}: {program} is not installed", flush=True)
+    return False
 
 
 def more_is_better(figure):

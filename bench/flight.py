@@ -4,7 +4,6 @@
 # recorder of every clang that is installed.
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -57,7 +56,8 @@ def main():
     build = os.path.abspath(sys.argv[1])
     os.makedirs(os.path.join(build, "bench"), exist_ok=True)
     for compiler in ("clang-14", "clang-16", "clang-19"):
-        program = shutil.which(compiler) and compile_with(compiler, build)
+        program = figures.installed(compiler, "XRay's own recorder of this clang") and \
+            compile_with(compiler, build)
         if not program:
             continue
         cost = measure(program)

@@ -314,6 +314,8 @@ def main():
         if postgres.programs() is not None:
             with postgres.Postgres() as server:
                 show_lists("PostgreSQL", build, server.database())
+        else:
+            print("not measured: PostgreSQL: it is not installed")
         return
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10000
     rounds = 1 if count < 5000 else 3
@@ -338,6 +340,8 @@ def main():
                     report(name, [postgresql_round(build, server, folder, path, data, count)
                                   for _ in range(rounds)],
                            count, "pgbench, 32 clients", "pgbench, 64 a commit")
+        else:
+            print("not measured: PostgreSQL: it is not installed")
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"most memory of a child: {usage.ru_maxrss / 1024:.0f} MiB")
 

@@ -7,7 +7,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import statistics
@@ -103,14 +102,14 @@ def await_clients(_process, folder):
 
 def programs(folder):
     """(name, command, function that waits until it is at work and gives what to keep)."""
-    if shutil.which("sqlite3"):
+    if figures.installed("sqlite3", "SQLite"):
         yield "SQLite in a query", ["sqlite3", ":memory:", QUERY], await_query
-    if shutil.which("redis-server"):
+    if figures.installed("redis-server", "Redis"):
         yield (f"Redis, {CONNECTIONS} connections",
                ["redis-server", "--port", "0", "--unixsocket", os.path.join(folder, "socket"),
                 "--save", "", "--crash-log-enabled", "no", "--dir", folder], await_clients)
     yield "Python, 21 threads", ["/usr/bin/python3", "-c", PYTHON], await_line
-    if shutil.which("javac"):
+    if figures.installed("javac", "Java"):
         with open(os.path.join(folder, "Waits.java"), "w", encoding="ascii") as file:
             file.write(JAVA)
         if subprocess.run(["javac", "-d", folder, os.path.join(folder, "Waits.java")],
@@ -153,10 +152,12 @@ def one_end(build, folder, program, spool):
 
 def main(build, runs):
     build = os.path.realpath(build)
-    print("| program | without us, gone (ms) | gone (ms) | complete (ms) |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as folder:
         spool = os.path.join(folder, "spool")
-        for program in programs(folder):
+        found = list(programs(folder))
+        print("| program | without us, gone (ms) | gone (ms) | complete (ms) |")
+        print("|---|---|---|---|")
+        for program in found:
             none, ours = [], []
             for _ in range(runs):
                 none.append(one_end(build, folder, program, "-")[0])

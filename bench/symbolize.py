@@ -10,7 +10,6 @@
 
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -114,7 +113,7 @@ def commands(crashhook, path, folder, count):
         "gdb": ["gdb", "-nx", "-batch", "-x", os.path.join(folder, "gdb"), path],
     }
     return {tool: command for tool, command in found.items()
-            if shutil.which(command[0]) and (count <= 100 or tool not in SLOW)}
+            if figures.installed(command[0], tool) and (count <= 100 or tool not in SLOW)}
 
 
 def measure_all(crashhook, path, folder, addresses, runs):
@@ -154,7 +153,8 @@ def measure_attach(crashhook, path, runs):
         "gdb": ["gdb", "-nx", "-batch", "-p", pid, "-ex", "thread apply all bt"],
         "lldb": ["lldb", "-b", "-p", pid, "-o", "bt all"],
     }
-    tools = {tool: command for tool, command in tools.items() if shutil.which(command[0])}
+    tools = {tool: command for tool, command in tools.items()
+             if figures.installed(command[0], tool)}
     rows = {tool: [] for tool in tools}
     for turn in range(runs):
         for tool, command in tools.items():

@@ -8,7 +8,6 @@
 
 import os
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
@@ -39,7 +38,7 @@ def commands(build, sframe):
         ("eu-stack", ["eu-stack", "-n", "0", "-p", "PID"]),
         ("gdb", ["gdb", "-nx", "-batch", "-p", "PID", "-ex", "thread apply all bt"]),
         ("lldb", ["lldb", "-b", "-p", "PID", "-o", "bt all"])]
-    return named, [tool for tool in tools if shutil.which(tool[1][0])]
+    return named, [tool for tool in tools if figures.installed(tool[1][0], tool[0])]
 
 
 def start(program, row):
@@ -84,7 +83,7 @@ def measure(named, tools, process, runs):
 
 def system_calls(command, process):
     """How many system calls a command makes; None without strace."""
-    if not shutil.which("strace"):
+    if not figures.installed("strace", "system calls"):
         return None
     with tempfile.NamedTemporaryFile("r") as counts:
         if once(["strace", "-c", "-f", "-o", counts.name, *command], process, 60) is None:
