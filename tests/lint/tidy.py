@@ -26,9 +26,6 @@ FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 FEW_PATHS = [] if FULL else [f"--extra-arg={word}" for word in
                              ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")]
 
-# Starting clang-tidy takes as long as a small source.
-TOGETHER = 8
-
 INCLUDED = re.compile(r'^#include ["<]([\w/]+\.h)[">]', re.MULTILINE)
 
 NOLINT = re.compile(r"NOLINT\w*(\([\w.,-]+\))?(: \w+)?")
@@ -76,35 +73,33 @@ def digest(root, commands, path):
     return total.hexdigest()
 
 
-def name_of_clean(root, commands, path):
-    """The file that is there where the source was found clean."""
-    return os.path.join(commands, "clean", digest(root, commands, path))
+def tidy_unless_clean(root, commands, path):
+    clean = os.path.join(commands, "clean", digest(root, commands, path))
+    if os.path.exists(clean):
+        return []
+    found = tidy(root, commands, path)
+    if not found:
+        os.makedirs(os.path.dirname(clean), exist_ok=True)
+        with open(clean, "w", encoding="utf-8"):
+            pass
+    return found
 
 
-def tidy(root, commands, *paths):
+# A process for each source: in a second one, the analyzer of clang 14 no longer knows
+# functions that it knew in the first, such as va_start.
+def tidy(root, commands, path):
     done = subprocess.run(
         ["clang-tidy", "-p", commands, "--quiet",
-         "--extra-arg=-Wno-unknown-warning-option", *FEW_PATHS, *paths],
+         "--extra-arg=-Wno-unknown-warning-option", *FEW_PATHS, path],
         cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
     )
     if done.returncode == 0:
         return []
     found = [line for line in done.stdout.split("\n") if re.search(r"(error|warning):", line)]
     if not found:
-        return [f"{paths[0]}:1: clang-tidy failed: {done.stderr.strip()[-300:]}"]
+        return [f"{path}:1: clang-tidy failed: {done.stderr.strip()[-300:]}"]
     # What is said of a system header is about a definition of ours that it declares.
     return [line for line in found if not line.startswith("/usr/")]
-
-
-def tidy_together(root, commands, paths):
-    """What is found in these, which share the start of clang-tidy."""
-    found = tidy(root, commands, *paths)
-    if found and len(paths) > 1:
-        return [line for path in paths for line in tidy_together(root, commands, [path])]
-    for path in paths if not found else []:
-        with open(name_of_clean(root, commands, path), "w", encoding="utf-8"):
-            pass
-    return found
 
 
 def unexplained(root):
@@ -120,11 +115,8 @@ def main(root, build, jobs):
     paths = sources(root, build)
     problems = list(unexplained(root))
     commands = commands_for_clang(build)
-    os.makedirs(os.path.join(commands, "clean"), exist_ok=True)
-    left = [p for p in paths if not os.path.exists(name_of_clean(root, commands, p))]
-    together = [left[i:i + TOGETHER] for i in range(0, len(left), TOGETHER)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for found in pool.map(lambda some: tidy_together(root, commands, some), together):
+        for found in pool.map(lambda path: tidy_unless_clean(root, commands, path), paths):
             problems += found
     source_tree.report("tidy", sorted(set(problems)), len(paths))
 
