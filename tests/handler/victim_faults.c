@@ -40,7 +40,11 @@ static void divide(void)
 
 static void illegal(void)
 {
+#if defined(__aarch64__)
+    __asm__ volatile(".inst 0"); // the compiler's trap is a breakpoint there
+#else
     __builtin_trap();
+#endif
 }
 
 static void breakpoint(void)
