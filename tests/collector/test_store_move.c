@@ -305,9 +305,10 @@ static void reports_are_stored_beside_a_step_of_a_move(void **state)
     assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
     assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
     assert_int_equal(sql_open(&options, error, &other), CH_OK);
-    // What another collector holds while it stores reports.
+    // What another collector holds while it stores reports; nothing ends it meanwhile.
     enum ch_status held =
-        sql_script(other, "BEGIN; SELECT pg_advisory_xact_lock_shared(7157312092)");
+        sql_script(other, "SET idle_in_transaction_session_timeout = 0;"
+                          " BEGIN; SELECT pg_advisory_xact_lock_shared(7157312092)");
     bool moved = move(fixture, &more);
     sql_close(other);
     assert_int_equal(held, CH_OK);
