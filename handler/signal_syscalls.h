@@ -17,8 +17,8 @@ static const uint64_t SYS_SA_RESETHAND = 0x80000000; // libc's is negative
 // What is blocked while we make system calls: a filter's answer by SIGSYS must arrive.
 #define SYS_ALL_BUT_SIGSYS (~(UINT64_C(1) << (SIGSYS - 1)))
 
-// sys_action is the kernel's struct, which has the restorer on AArch64 too, where nothing
-// uses it.
+// sys_action is the kernel's struct, which has the restorer on AArch64 too, where
+// nothing uses it.
 struct sys_action {
     uintptr_t handler;
     uint64_t flags;
