@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications system install clean \
+.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications system aarch64-system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -115,6 +115,12 @@ applications: everything
 # The packages in a machine of qemu's: cgroup version 2, Yama, AppArmor, systemd.
 system: packages
 	tests/check-system
+
+# The tree in a machine of qemu's for AArch64: its tests that crash programs.
+aarch64-system: deps
+	packaging/install-packages packaging/more-packages.txt
+	tests/check-aarch64 $(JOBS) build
+	tests/check-system --arch aarch64
 
 install: all
 	cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
