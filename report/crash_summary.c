@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "report/assertion_text.h"
 #include "report/crash_kind.h"
 #include "report/crash_reason.h"
 #include "report/readable_name.h"
@@ -233,24 +234,12 @@ static void summarize_non_canonical(const struct crash_facts *f, const char *kin
 // which the frames show.
 static void append_summary_expression(struct text *out, const char *message)
 {
-    static const char before[] = "Assertion `";
-    static const char musl_before[] = "Assertion failed: ";
-    const char *begin = strstr(message, before);
-    if (begin == NULL) {
-        bool musl = strncmp(message, musl_before, strlen(musl_before)) == 0;
-        message += musl ? strlen(musl_before) : 0;
-        const char *place = musl ? strrchr(message, '(') : NULL;
-        size_t size = place != NULL && place > message ? (size_t)(place - message) - 1
-                                                       : strlen(message);
-        append_quoted_message(out, message, size);
-        return;
-    }
-    begin += strlen(before);
-    size_t size = strlen(begin);
-    static const char after[] = "' failed.";
-    if (size >= strlen(after) && strcmp(begin + size - strlen(after), after) == 0)
-        size -= strlen(after);
-    append_quoted_message(out, begin, size);
+    size_t size;
+    const char *expression = assertion_text(message, &size);
+    if (expression != NULL)
+        append_quoted_message(out, expression, size);
+    else
+        append_quoted_message(out, message, strlen(message));
 }
 
 // append_summary_name appends the name of a type or a function as people say it. Texts

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "report/assertion_text.h"
 #include "report/own.h"
 #include "report/panic_text.h"
 #include "report/readable_name.h"
@@ -98,29 +99,6 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
                      &to->verdict);
 }
 
-// lambda_in finds the scope of a lambda among the template arguments of a function that
-// calls it: `gw::serve()::{lambda(int)#1}` of `std::_Function_handler<void (int),
-// gw::serve()::{lambda(int)#1}>::_M_invoke`. False: there is none.
-static bool lambda_in(const char *function, struct text *out)
-{
-    const char *lambda = function != NULL ? strstr(function, "::{lambda(") : NULL;
-    const char *end = lambda != NULL ? strchr(lambda, '}') : NULL;
-    const char *begin = lambda;
-    int depth = 0;
-    struct text CH_CLEANUP(text_deinit) name = { 0 };
-    if (end == NULL)
-        return false;
-    for (; begin > function; begin--) {
-        if (depth == 0 && strchr("<, (", begin[-1]) != NULL)
-            break;
-        depth += (begin[-1] == ')') - (begin[-1] == '(');
-    }
-    text_append(&name, begin, (size_t)(end + 1 - begin));
-    if (text_ok(&name))
-        scoped_name(name.bytes, out);
-    return out->size != 0;
-}
-
 // scope_lambda completes the name of a lambda that was inlined: debug information then
 // calls it `operator()` alone. Its scope is in the name of the library's function that
 // called it, or else it is the function that it was inlined into.
@@ -132,7 +110,8 @@ static void scope_lambda(struct keying *keying, size_t index)
         return;
     for (size_t i = index + 1; i < keying->count && scope.size == 0; i++) {
         const struct key_frame *caller = &keying->frames[i];
-        if (lambda_in(report_string(caller->frame, "function"), &scope) ||
+        const char *function = report_string(caller->frame, "function");
+        if ((function != NULL && scoped_name_passed_lambda(function, &scope)) ||
             caller->name.size == 0)
             break;
         if (!caller->verdict.own)
@@ -210,7 +189,7 @@ static void append_key_name(const struct keying *keying, const struct key_frame 
     const json_t *image = report_image(keying->report, frame->frame);
     const char *path = report_string(image, "path");
     const char *id = report_string(image, "build_id");
-    const char *file = report_string(frame->frame, "file");
+    const char *file = report_frame_file(frame->frame);
     const char *scope = file != NULL ? file : path;
     if (path == NULL)
         path = report_string(image, "name");
@@ -234,7 +213,7 @@ static void append_key_place(const struct keying *keying, const struct key_frame
     const json_t *image = report_image(keying->report, frame->frame);
     const char *name = report_string(image, "name");
     const char *offset = report_string(frame->frame, "image_offset");
-    const char *file = report_string(frame->frame, "file");
+    const char *file = report_frame_file(frame->frame);
     if (frame->name.size == 0)
         text_appendf(out, "%s+%s", name != NULL ? name : "an unknown image",
                      offset != NULL ? offset : "?");
@@ -380,15 +359,16 @@ static const char *ending_of(int64_t signal)
     }
 }
 
-// append_asserted appends the expression of an assertion's message, which also names
-// program, file and line. False: it is none.
+// append_asserted appends the expression of an assertion's message. False: it has none.
 static bool append_asserted(const char *message, struct text *out)
 {
-    const char *at = strstr(message, "Assertion ");
-    const char *end = at != NULL ? strstr(at, " failed") : NULL;
-    if (at == NULL || end == NULL)
+    size_t size;
+    const char *expression = assertion_text(message, &size);
+    if (expression == NULL)
         return false;
-    text_append(out, at + 10, (size_t)(end - at - 10));
+    text_append_string(out, "`");
+    text_append(out, expression, size);
+    text_append_string(out, "'");
     return true;
 }
 

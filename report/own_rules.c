@@ -18,6 +18,7 @@ const struct own_rule own_rules[] = {
     { OWN_REPORTS, "kill" },
     { OWN_REPORTS, "__kill" },
     { OWN_REPORTS, "__abort*" },
+    { OWN_REPORTS, "__restore_sigs" }, // of musl
     // Assertions and checks of the C library.
     { OWN_REPORTS, "__assert*" },
     { OWN_REPORTS, "__GI___assert*" },
@@ -109,6 +110,7 @@ const struct own_rule own_rules[] = {
     { OWN_STARTS, "__libc_start_call_main" },
     { OWN_STARTS, "_dl_start_user" },
     { OWN_STARTS, "__libc_csu_init" },
+    { OWN_STARTS, "libc_start_main_stage2" }, // of musl
     { OWN_STARTS, "call_init*" },
     { OWN_STARTS, "start_thread" },
     { OWN_STARTS, "thread_start" },

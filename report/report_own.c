@@ -70,7 +70,7 @@ void report_own_judge(const json_t *report, const json_t *frame, const char *sco
         .function = report_string(frame, "function"),
         .scoped = scoped,
         .raw_name = report_string(frame, "raw_name"),
-        .file = report_string(frame, "file"),
+        .file = report_frame_file(frame),
         .executable = is_executable(report, path),
     };
     // The image is the interpreter's, and says nothing of a frame that it ran.

@@ -99,6 +99,14 @@ bool report_same_place(const json_t *frame, const json_t *other)
                               report_same_string(frame, other, "function"));
 }
 
+const char *report_frame_file(const json_t *frame)
+{
+    bool placed = report_integer(frame, "line", 0) > 0 ||
+                  report_flag(frame, "inline") ||
+                  report_string(frame, "source") != NULL;
+    return placed ? report_string(frame, "file") : NULL;
+}
+
 bool report_frame_is_interpreted(const json_t *frame)
 {
     const char *source = report_string(frame, "source");

@@ -202,11 +202,14 @@ static void walk_brace(struct naming_walk *walk, const char *end)
     walk->at = close < end ? close + 1 : end;
 }
 
-// walk_lambda appends the lambdas of clang (`$_0`) and of LLVM's demangler ('lambda0').
+// walk_lambda appends the lambdas of clang (`$_0`), of LLVM's demangler ('lambda0') and
+// of gcc's debug information (`<lambda(int)>`).
 static bool walk_lambda(struct naming_walk *walk, const char *end)
 {
     const char *at = walk->at;
-    if (begins(walk, end, "$_"))
+    if (begins(walk, end, "<lambda("))
+        at = closing_bracket(at, end) + 1;
+    else if (begins(walk, end, "$_"))
         at += 2 + strspn(at + 2, "0123456789");
     else if (begins(walk, end, "'lambda"))
         at = memchr(at + 1, '\'', (size_t)(end - at - 1));
@@ -214,7 +217,7 @@ static bool walk_lambda(struct naming_walk *walk, const char *end)
         return false;
     if (at != NULL && at < end && *at == '\'')
         at++;
-    walk->at = at != NULL ? at : end;
+    walk->at = at != NULL && at < end ? at : end;
     text_append_string(walk->out, "{lambda}");
     return true;
 }
@@ -243,6 +246,8 @@ static void walk_name(struct naming_walk *walk)
         char c = *walk->at;
         if (at_operator(walk, end))
             walk_operator(walk, end);
+        else if (strchr("<$'", c) != NULL && walk_lambda(walk, end))
+            continue;
         else if (c == '<')
             walk_angle(walk, end);
         else if (c == '(')
@@ -251,14 +256,33 @@ static void walk_name(struct naming_walk *walk)
             walk_brace(walk, end);
         else if (c == '[')
             walk->at = closing_bracket(walk->at, end) + 1; // an ABI tag, a crate's hash
-        else if ((c == '$' || c == '\'') && walk_lambda(walk, end))
-            continue;
         else if (c == ' ') {
             cut(walk, 0); // what came before was a return type
             walk->at++;
         } else
             walk_word(walk, end);
     }
+}
+
+// is_suffix says whether a mark that was found ends there: `.cold` is none in
+// `.coldly`.
+static bool is_suffix(const char *found, const char *mark)
+{
+    size_t length = strlen(mark);
+    return !is_word(mark[length - 1]) || !is_word(found[length]);
+}
+
+// without_number is where a name of C ends without the number that tells the functions
+// apart that gcc nests in others: `inner.0`.
+static const char *without_number(const char *name, const char *end)
+{
+    static const char digits[] = "0123456789";
+    const char *dot = name;
+    while (dot < end && is_word(*dot))
+        dot++;
+    bool numbered = dot > name && *dot == '.' && dot + 1 < end &&
+                    strspn(dot + 1, digits) == (size_t)(end - dot - 1);
+    return numbered ? dot : end;
 }
 
 // plain_end is where a name ends without the suffixes of compilers' clones.
@@ -271,10 +295,11 @@ static const char *plain_end(const char *name)
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         const char *mark = strstr(name, marks[i]);
-        if (mark != NULL && mark != name && (size_t)(mark - name) < length)
+        if (mark != NULL && mark != name && (size_t)(mark - name) < length &&
+            is_suffix(mark, marks[i]))
             length = (size_t)(mark - name);
     }
-    return name + length;
+    return without_number(name, name + length);
 }
 
 // drop_hash cuts the hash off a name of Rust: `::h` and 16 digits.
@@ -297,15 +322,30 @@ static bool is_scoped_already(const char *function)
     return *function == 0;
 }
 
+// append_go_method appends a method of Go, which spells its receiver in parentheses,
+// without the types of a generic one: `main.(*List[go.shape.int]).Head`.
+static void append_go_method(const char *name, struct text *out)
+{
+    const char *end = name + strlen(name);
+    for (; name < end; name++) {
+        if (*name == '[')
+            name = closing_bracket(name, end);
+        else
+            text_append(out, name, 1);
+    }
+}
+
 void scoped_name(const char *function, struct text *out)
 {
     static const char *const thunks[] = { "non-virtual thunk to ", "virtual thunk to ",
                                           "covariant return thunk to " };
     struct naming_walk walk = { .at = function, .out = out, .begin = out->size };
-    // A method of Go spells its receiver in parentheses.
-    if (is_scoped_already(function) || strlen(function) > NAME_MAX_BYTES ||
-        strstr(function, ".(*") != NULL) {
+    if (is_scoped_already(function) || strlen(function) > NAME_MAX_BYTES) {
         text_append_string(out, function);
+        return;
+    }
+    if (strstr(function, ".(*") != NULL) {
+        append_go_method(function, out);
         return;
     }
     for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++) {
@@ -326,6 +366,51 @@ void scoped_name(const char *function, struct text *out)
         if (ends_with(&walk, calls[i]))
             cut(&walk, written(&walk) - strlen(calls[i]) + strlen("{lambda}"));
     }
+}
+
+// lambda_begins says whether a lambda's component begins at text: gcc's debug
+// information has angle brackets in place of the demangler's braces.
+static bool lambda_begins(const char *text)
+{
+    return strncmp(text, "::{lambda(", 10) == 0 || strncmp(text, "::<lambda(", 10) == 0;
+}
+
+// lambda_end is the end of the last lambda of the argument that begins at text: a
+// lambda may be defined in another one.
+static const char *lambda_end(const char *text)
+{
+    const char *text_end = text + strlen(text);
+    const char *last = text;
+    while (*text != 0 && *text != ',' && *text != '>') {
+        bool lambda = lambda_begins(text);
+        text += lambda ? 2 : 0;
+        if (strchr("<([{", *text) != NULL)
+            text = closing_bracket(text, text_end);
+        text += *text != 0;
+        last = lambda ? text : last;
+    }
+    return last;
+}
+
+bool scoped_name_passed_lambda(const char *function, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    const char *begin = function;
+    int depth = 0;
+    while (*begin != 0 && !lambda_begins(begin))
+        begin++;
+    if (*begin == 0)
+        return false;
+    for (; begin > function; begin--) {
+        if (depth == 0 && strchr("<, (", begin[-1]) != NULL)
+            break;
+        depth += strchr(")>", begin[-1]) != NULL;
+        depth -= strchr("(<", begin[-1]) != NULL;
+    }
+    text_append(&name, begin, (size_t)(lambda_end(begin) - begin));
+    if (text_ok(&name))
+        scoped_name(name.bytes, out);
+    return out->size != 0;
 }
 
 const char *scoped_name_last(const char *name)

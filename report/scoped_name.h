@@ -18,6 +18,11 @@
 // scoped_name appends the scoped name of function, as demanglers spell it.
 void scoped_name(const char *function, struct text *out);
 
+// scoped_name_passed_lambda appends the scoped name of the lambda that is a template
+// argument of function: `gw::serve::{lambda}` of `std::_Function_handler<void (int),
+// gw::serve()::{lambda(int)#1}>::_M_invoke`. False: there is none.
+bool scoped_name_passed_lambda(const char *function, struct text *out);
+
 // scoped_name_last is the last component of a scoped name: `total` of
 // `shop::Cart::total`.
 const char *scoped_name_last(const char *name);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "report/assertion_text.h"
 #include "report/panic_text.h"
 #include "report/report_tree.h"
 #include "report/scoped_name.h"
@@ -92,18 +93,18 @@ static void title_append_panic(const char *message, struct text *out)
         append_quoted(said.bytes, out);
 }
 
-// append_expression appends the expression of an assertion's message without its
-// quotation marks. False: the message has no such.
+// append_expression appends the expression of an assertion's message. False: it has
+// none.
 static bool append_expression(const char *message, struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) expression = { 0 };
-    const char *at = strstr(message, "Assertion ");
-    const char *end = at != NULL ? strstr(at, " failed") : NULL;
-    if (at == NULL || end == NULL || end - at < 12)
+    size_t size;
+    const char *begin = assertion_text(message, &size);
+    if (begin != NULL)
+        text_append(&expression, begin, size);
+    if (!text_ok(&expression) || expression.size == 0)
         return false;
-    text_append(&expression, at + 11, (size_t)(end - at - 12));
-    if (text_ok(&expression) && expression.size != 0)
-        append_quoted(expression.bytes, out);
+    append_quoted(expression.bytes, out);
     return true;
 }
 

@@ -27,8 +27,10 @@ static json_t *make_frame(const char *word)
         return frame;
     }
     (void)json_object_set_new(frame, "function", json_stringn(name, length));
-    if (name[length] != 0)
+    if (name[length] != 0) {
         (void)json_object_set_new(frame, "file", json_string(name + length + 1));
+        (void)json_object_set_new(frame, "line", json_integer(3));
+    }
     return frame;
 }
 
@@ -256,6 +258,53 @@ static void messages_keep_assertions_apart_but_not_their_numbers(void **state)
                         "assertion \"count > 0\" in put_item \u00b7 shop-1.2");
 }
 
+static void an_assertion_is_keyed_and_titled_by_its_whole_expression(void **state)
+{
+    (void)state;
+    static const char *const messages[] = {
+        "shop: shop.c:7: put_item: Assertion `state != failed' failed.",
+        "Assertion failed: state != failed (shop.c: put_item: 7)", // musl
+        "shop: shop.c:7: put_item: Assertion `state == failed' failed.",
+        "Assertion failed: count (of items) > 0 (shop.c: put_item: 9)",
+        "Assertion failed: k || !\"Assertion `k' failed\" (shop.c: put_item: 9)",
+        "Assertion failed: ",
+        "Assertion `' failed.",
+        "Assertion failed",
+    };
+    enum { COUNT = sizeof(messages) / sizeof(messages[0]) };
+    struct made made[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        json_t *report = make_report(6, "assertion", "lib:abort|put_item|main@s.c");
+        (void)json_object_set_new(json_object_get(report, "crash"), "message",
+                                  json_string(messages[i]));
+        made[i] = make(report);
+    }
+    expect_same(made[0], made[1]);
+    expect_other(made[0], made[2]);
+    assert_string_equal(made[0].title,
+                        "assertion \"state != failed\" in put_item \u00b7 shop-1.2");
+    assert_string_equal(made[1].title, made[0].title);
+    assert_string_equal(
+        made[3].title,
+        "assertion \"count (of items) > 0\" in put_item \u00b7 shop-1.2");
+    assert_string_equal(made[4].title, "assertion \"k || !\"Assertion `k' failed\"\""
+                                       " in put_item \u00b7 shop-1.2");
+}
+
+static void
+code_without_a_line_is_not_of_the_header_that_was_inlined_there(void **state)
+{
+    (void)state;
+    static const char stack[] = "lib:abort|run@/usr/include/c++/12/bits/std_thread.h";
+    json_t *report = make_report(6, "terminate", stack);
+    json_t *frames = report_frames(report_crashed_thread(report));
+    (void)json_object_del(json_array_get(frames, 1), "line");
+    assert_string_equal(make(report).title, "std::terminate in run \u00b7 shop-1.2");
+    assert_string_equal(of(6, "terminate", stack).title,
+                        "std::terminate in run (std_thread.h) \u00b7 shop-1.2");
+    expect_other(of(6, "terminate", stack), of(6, "terminate", "lib:abort|run@/s.cc"));
+}
+
 static void a_title_says_what_where_and_in_which_program(void **state)
 {
     (void)state;
@@ -324,6 +373,9 @@ int main(void)
         cmocka_unit_test(a_frame_without_a_name_is_its_build_and_offset),
         cmocka_unit_test(two_bugs_in_one_interpreter_are_two_groups),
         cmocka_unit_test(messages_keep_assertions_apart_but_not_their_numbers),
+        cmocka_unit_test(an_assertion_is_keyed_and_titled_by_its_whole_expression),
+        cmocka_unit_test(
+            code_without_a_line_is_not_of_the_header_that_was_inlined_there),
         cmocka_unit_test(a_title_says_what_where_and_in_which_program),
         cmocka_unit_test(stacks_without_own_frames_still_have_a_key),
         cmocka_unit_test(near_stacks_share_their_inner_frames),

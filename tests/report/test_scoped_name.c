@@ -57,6 +57,55 @@ static void scoped_name_is_the_same_for_lambdas_of_every_compiler(void **state)
     expect("shop::run(int)::'lambda0'(int)::operator()(int) const",
            "shop::run::{lambda}");
     expect("main::{lambda(int)#1}::_FUN(int)", "main::{lambda}");
+    expect("shop::run(int)::<lambda(int)>", "shop::run::{lambda}");
+}
+
+static void expect_passed(const char *function, const char *lambda)
+{
+    struct text out = { 0 };
+    bool found = scoped_name_passed_lambda(function, &out);
+    bool equal = lambda == NULL ? !found : found && strcmp(out.bytes, lambda) == 0;
+    text_deinit(&out);
+    assert_true(equal);
+}
+
+static void a_lambda_is_found_among_the_arguments_of_what_calls_it(void **state)
+{
+    (void)state;
+    expect_passed("std::_Function_handler<void (int), gw::run(int)::{lambda(int)#1}>"
+                  "::_M_invoke(std::_Any_data const&, int&&)",
+                  "gw::run::{lambda}");
+    expect_passed("std::__invoke_r<int, gw::run(int)::<lambda(int)>&, int>",
+                  "gw::run::{lambda}");
+    expect_passed("int gw::apply<gw::run(int)::{lambda(auto:1)#1}::operator()<int>(int)"
+                  " const::{lambda(auto:1)#1}>(gw::run(int)::{lambda(auto:1)#1})",
+                  "gw::run::{lambda}::operator()::{lambda}");
+    expect_passed("std::invoke<void gw::each<int, long>(int)::{lambda()#2}>",
+                  "gw::each::{lambda}");
+    expect_passed("std::invoke<gw::run(int)>", NULL);
+    expect_passed("std::invoke<gw::run(int)::{lambda(", "gw::run::{lambda}");
+    expect_passed("::<lambda(", "::{lambda}");
+    expect_passed("", NULL);
+}
+
+static void scoped_name_reads_go(void **state)
+{
+    (void)state;
+    expect("main.coldStart", "main.coldStart");
+    expect("main.(*List[go.shape.int_0]).Head", "main.(*List).Head");
+    expect("main.(*List[...]).Head", "main.(*List).Head");
+    expect("main.Map[go.shape.int_0,go.shape.int_1]", "main.Map");
+    expect("main.(*List[", "main.(*List");
+}
+
+static void scoped_name_leaves_out_the_number_of_a_nested_function(void **state)
+{
+    (void)state;
+    expect("inner.0", "inner");
+    expect("inner.1234", "inner");
+    expect("inner.0.cold", "inner");
+    expect("inner.", "inner.");
+    expect("main.run.1", "main.run.1");
 }
 
 static void scoped_name_reads_rust(void **state)
@@ -126,6 +175,9 @@ int main(void)
         cmocka_unit_test(scoped_name_leaves_out_types_parameters_and_clones),
         cmocka_unit_test(scoped_name_keeps_operators),
         cmocka_unit_test(scoped_name_is_the_same_for_lambdas_of_every_compiler),
+        cmocka_unit_test(a_lambda_is_found_among_the_arguments_of_what_calls_it),
+        cmocka_unit_test(scoped_name_reads_go),
+        cmocka_unit_test(scoped_name_leaves_out_the_number_of_a_nested_function),
         cmocka_unit_test(scoped_name_reads_rust),
         cmocka_unit_test(scoped_name_survives_names_that_are_cut),
         cmocka_unit_test(scoped_name_stem_has_no_version),
