@@ -123,13 +123,15 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
 static void trace_reporter_state(struct trace *trace, struct trace_hold *hold,
                                  int status)
 {
-    if (hold->held && !WIFSTOPPED(status))
+    if (hold->held && !WIFSTOPPED(status) && !hold->written)
         trace_say(
             hold->tid, &trace->standard_error,
             "crashhook: a crash of process %d is not reported: what made the report "
             "ended\n",
             hold->stop.pid);
-    if (hold->held)
+    hold->written = hold->written || WIFSTOPPED(status);
+    // With the first process of our namespace the kernel ends us and the reporter.
+    if (hold->held && !(hold->first && WIFSTOPPED(status)))
         trace_hold_release(trace, hold);
     if (WIFSTOPPED(status))
         (void)kill(hold->reporter, SIGCONT);

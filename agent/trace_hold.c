@@ -6,6 +6,7 @@
 // when the report is written, and continues as `crashhook finish`.
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -206,7 +207,11 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     const struct trace_crash *crash = &own;
     struct stopped_thread crashed = { .tid = crash->tid };
     struct trace_hold hold = {
-        .tid = crash->tid, .signal = crash->signal, .held = true, .dies = crash->dies
+        .tid = crash->tid,
+        .signal = crash->signal,
+        .held = true,
+        .dies = crash->dies,
+        .first = crash->own_number == 1 && !crash->killed,
     };
     if (!array_reserve(&trace->holds, &trace->hold_capacity, trace->hold_count,
                        sizeof(trace->holds[0])) ||
@@ -269,9 +274,20 @@ static void trace_note_seen(struct trace *trace, const struct stopped_thread *th
     trace->seen[trace->seen_count++] = (struct trace_seen){ thread->tid, status };
 }
 
+// let_thread_die delivers the signal. To the first process of a PID namespace that has
+// no effect while it is traced, and the fault would recur for ever: let go, the thread
+// executes the faulting instruction again and dies of it.
+static void let_thread_die(const struct trace_hold *hold)
+{
+    if (hold->first && hold->signal != 0)
+        (void)ptrace(PTRACE_DETACH, hold->tid, NULL, (void *)(intptr_t)hold->signal);
+    else
+        trace_continue(hold->tid, hold->signal);
+}
+
 void trace_hold_release(struct trace *trace, struct trace_hold *hold)
 {
-    trace_continue(hold->tid, hold->signal);
+    let_thread_die(hold);
     for (size_t i = hold->stop.count; i-- > 0;) { // so that the first is handled first
         const struct stopped_thread *thread = &hold->stop.threads[i];
         if (thread->state == STOP_STOPPED &&

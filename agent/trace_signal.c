@@ -44,12 +44,10 @@ static void read_own_number(const char *status, struct trace_dispositions *out)
     static const char name[] = "\nNStgid:";
     const char *line = strstr(status, name);
     char *end = NULL;
-    int count = 0;
     if (line == NULL)
         return;
-    for (line += strlen(name); *line == '\t'; line = end, count++)
+    for (line += strlen(name); *line == '\t'; line = end)
         out->own_number = (pid_t)strtol(line, &end, 10);
-    out->first = count > 1 && out->own_number == 1;
 }
 
 static void read_dispositions(pid_t tid, struct trace_dispositions *out)
@@ -62,6 +60,7 @@ static void read_dispositions(pid_t tid, struct trace_dispositions *out)
         out->ignored = thread_status_value(status.bytes, "\nSigIgn:", 16);
         out->caught = thread_status_value(status.bytes, "\nSigCgt:", 16);
         read_own_number(status.bytes, out);
+        out->first = out->own_number == 1;
     }
     text_deinit(&status);
 }
@@ -129,6 +128,27 @@ static void note_asked(struct trace *trace, pid_t tid, int signal)
         trace_death_asked(trace, now.process, signal, &info);
 }
 
+// pass_refused passes on a signal that was merely sent to the first process of a PID
+// namespace, on which it has no effect. abort then ends the process by an instruction
+// that faults.
+static void pass_refused(struct trace *trace, const struct trace_crash *crash,
+                         struct trace_dispositions *now)
+{
+    if (crash->signal == SIGABRT && crash->info.si_pid == now->own_number) {
+        trace->refused_tid = crash->tid;
+        trace->refused_abort = crash->info;
+    }
+    pass_signal_on(crash->tid, crash->signal, now);
+}
+
+// is_end_of_abort is whether the thread has executed abort's last instruction, which no
+// program may.
+static bool is_end_of_abort(const struct trace *trace, const struct trace_crash *crash)
+{
+    return crash->tid == trace->refused_tid && crash->signal == SIGSEGV &&
+           crash->info.si_code == SI_KERNEL;
+}
+
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct trace_dispositions now;
@@ -152,13 +172,16 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
-    // A signal that was merely sent has no effect on the first process of a PID
-    // namespace.
-    if (signal_mask_has(now.ignored, signal) ||
-        (now.first && crash.info.si_code <= 0)) {
+    if (signal_mask_has(now.ignored, signal)) {
         pass_signal_on(tid, signal, &now);
         return TRACE_GO_ON;
     }
+    if (now.first && crash.info.si_code <= 0) {
+        pass_refused(trace, &crash, &now);
+        return TRACE_GO_ON;
+    }
+    if (now.first && is_end_of_abort(trace, &crash))
+        crash.info = trace->refused_abort;
     crash.process = now.process;
     crash.own_number = now.own_number;
     return trace_hold_begin(trace, &crash);
@@ -238,5 +261,6 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
         return TRACE_GO_ON;
     }
     crash.process = now.process;
+    crash.own_number = now.own_number;
     return trace_hold_begin(trace, &crash);
 }

@@ -56,7 +56,9 @@ struct trace_hold {
     pid_t tid;      // the crashed thread
     int signal;     // to deliver then; 0: it is already dying
     bool held;
+    bool written;      // the report is, but not finished
     bool dies;         // the whole process does
+    bool first;        // it is the first process of a PID namespace
     uint64_t until_ms; // it is held, of CLOCK_MONOTONIC; 0: until the report is written
     struct stop stop;
 };
@@ -83,7 +85,9 @@ struct trace {
     size_t seen_count;
     size_t seen_capacity;
     struct trace_caught_list caught[TRACE_CAUGHT];
-    bool caught_any;                // some handler has received a crash signal
+    bool caught_any;   // some handler has received a crash signal
+    pid_t refused_tid; // the thread that has sent SIGABRT, to no effect
+    siginfo_t refused_abort;
     pid_t reported[TRACE_REPORTED]; // the latest reported processes
     size_t reported_count;
     struct trace_report *out;

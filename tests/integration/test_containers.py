@@ -129,6 +129,26 @@ class Containers(unittest.TestCase):
 
     @needs_root
     @needs_namespaces
+    def test_a_traced_first_process_dies_as_without_us_and_is_reported_once(self):
+        # The kernel lets no signal but that of a fault end a first process: abort ends it by
+        # an instruction that no program may execute.
+        aborts = ["/usr/bin/python3", "-c", "import os; os.abort()"]
+        for command, name in ((["/data/service"], "SIGSEGV"), (aborts, "SIGABRT")):
+            with self.subTest(name):
+                volume = self.volume("Docker")
+                ended = self.run_in(volume, "crashhook", "run", "--via", "trace", "--", *command,
+                                    text=ORDERS)
+                self.assertIn(ended.returncode, (128 + signal.SIGSEGV, -signal.SIGSEGV),
+                              ended.stderr)
+                listed = self.run_in(volume, "crashhook", "list")
+                self.assertEqual(len(listed.stdout.splitlines()), 1, listed.stdout)
+                report = json.loads(self.run_in(volume, "crashhook", "show", "--json").stdout)
+                self.assertEqual(report["crash"]["name"], name)
+                self.assertIn("total_in_cents" if name == "SIGSEGV" else "abort",
+                              names_of(crashed_thread(report)))
+
+    @needs_root
+    @needs_namespaces
     def test_a_collector_and_a_sender_work_under_the_filter(self):
         volume = self.volume("Docker")
         token = os.path.join(volume, "tokens")
