@@ -93,17 +93,24 @@ static bool mapping_has_path(const struct target_mapping *mapping, const char *p
 }
 
 // stack_mapping is the stack that sp is in, or was in until it moved past the inner
-// end, perhaps by the size of a large array. A thread's descriptor is at the outer end
-// of its stack, and the first thread's stack has a name. Where neither identifies it, a
-// writable mapping close by is taken.
+// end, perhaps by the size of a large array. A stack begins where its guard ends, a
+// thread's descriptor is at the outer end of its stack, and the first thread's stack
+// has a name. Where nothing identifies it, a writable mapping close by is taken.
 static const struct target_mapping *stack_mapping(const struct capture *capture,
                                                   uint64_t sp)
 {
     const struct target_images *images = &capture->images;
     const struct target_mapping *own =
         images_mapping(images, capture->crash->thread_pointer);
-    if (stack_reaches(images_mapping(images, sp), sp, 0))
-        return images_mapping(images, sp);
+    const struct target_mapping *at = images_mapping(images, sp);
+    const unsigned any = MAPS_READ | MAPS_WRITE | MAPS_EXECUTE;
+    if (stack_reaches(at, sp, 0))
+        return at;
+    bool guard = at != NULL && (at->permissions & any) == 0;
+    const struct target_mapping *guarded =
+        guard ? images_mapping(images, at->end) : NULL;
+    if (stack_reaches(guarded, sp, STACK_REACH_BYTES))
+        return guarded;
     if (stack_reaches(own, sp, STACK_JUMP_BYTES))
         return own;
     for (size_t i = 0; i < images->mapping_count; i++) {

@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define OWN __attribute__((noinline, noclone)) static
@@ -57,6 +58,11 @@ static void *run_deeper(void *argument)
     return argument;
 }
 
+static void start_deeper(void)
+{
+    sink = deeper(0);
+}
+
 // case small_stack
 //   kind: stack-overflow
 //   live: Stack overflow in thread 'digger' at 0x[0-9a-f]+: its stack has 25\d KiB
@@ -70,6 +76,26 @@ OWN void small_stack(void)
     pthread_attr_setstacksize(&attributes, 256 * 1024);
     if (pthread_create(&thread, &attributes, run_deeper, NULL) == 0)
         pthread_join(thread, NULL);
+}
+
+// case coroutine_stack
+//   kind: stack-overflow
+//   says: Stack overflow in thread '[^']+' at 0x[0-9a-f]+: its stack has 64 KiB
+//   in: deeper
+OWN void coroutine_stack(void)
+{
+    static ucontext_t here;
+    static ucontext_t there;
+    const size_t size = 16 * PAGE;
+    char *stack =
+        mmap(NULL, size + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mprotect(stack + PAGE, size, PROT_READ | PROT_WRITE) != 0 ||
+        getcontext(&there) != 0)
+        exit(3);
+    there.uc_stack.ss_sp = stack + PAGE;
+    there.uc_stack.ss_size = size;
+    makecontext(&there, start_deeper, 0);
+    swapcontext(&here, &there);
 }
 
 // case large_array
@@ -205,6 +231,18 @@ OWN void truncated_file(void)
 OWN void divide_least(void)
 {
     sink = least / minus_one;
+}
+
+// case divide_least_long
+//   signal: FPE
+//   kind: divide-by-zero
+//   says: Integer division whose result is too large
+//   true: Integer division by zero, or one that overflows
+//   cause: none
+OWN void divide_least_long(void)
+{
+    static volatile long least_long = LONG_MIN;
+    sink = least_long / minus_one;
 }
 
 // case remainder_by_zero
@@ -397,6 +435,7 @@ int main(int count, char **arguments)
 {
     CASE(null_far)
     CASE(small_stack)
+    CASE(coroutine_stack)
     CASE(large_array)
     CASE(lost_stack)
     CASE(bad_frame)
@@ -407,6 +446,7 @@ int main(int count, char **arguments)
     CASE(closed_library_data)
     CASE(truncated_file)
     CASE(divide_least)
+    CASE(divide_least_long)
     CASE(remainder_by_zero)
     CASE(privileged)
     CASE(undefined_instruction)
