@@ -20,7 +20,8 @@ enum {
     PAGE_BYTES = 4096,
     PIECE_PAGES = 4, // read at once
     WORD = 8,
-    HEAD_BYTES = 16, // of a piece of memory
+    HEAD_BYTES = 16,  // of a piece of memory
+    LINKS_BYTES = 16, // of a freed piece, that malloc overwrites at its beginning
     PATH_BEFORE = 256,
     NAME_PATH_MAX = 512,
 };
@@ -65,22 +66,30 @@ static uint64_t footer_of(const struct capture *capture, uint64_t piece)
 }
 
 // complete_name finds the rest of a name that was cut: the path that the library was
-// found at was allocated right before its description.
+// found at was allocated right before its description. So many of the name's first
+// characters may be overwritten there, as that piece is freed too.
 static void complete_name(const struct capture *capture, uint64_t description,
-                          char out[static ORIGIN_IMAGE_NAME_BYTES])
+                          size_t overwritten, char out[static ORIGIN_IMAGE_NAME_BYTES])
 {
     char before[PATH_BEFORE + 1] = "";
+    size_t size = strlen(out);
     if (memory_read(&capture->reader, description - HEAD_BYTES - PATH_BEFORE, before,
                     PATH_BEFORE) != CH_OK)
         return;
     for (size_t i = PATH_BEFORE; i-- > 1;) {
+        bool whole = before[i - 1] == '/';
+        size_t skipped = whole ? 0 : overwritten;
         const char *name = before + i;
-        if (name[-1] != '/' || strncmp(name, out, strlen(out)) != 0 ||
-            !is_image_name(name))
+        bool begins = whole || i % LINKS_BYTES == 0;
+        if (!begins || size <= skipped ||
+            strncmp(name, out + skipped, size - skipped) != 0 || !is_image_name(name) ||
+            skipped + strlen(name) >= ORIGIN_IMAGE_NAME_BYTES)
             continue;
-        memcpy(out, name, strlen(name) + 1);
+        memcpy(out + skipped, name, strlen(name) + 1);
         return;
     }
+    if (size + sizeof("...") <= ORIGIN_IMAGE_NAME_BYTES)
+        memcpy(out + size, "...", sizeof("..."));
 }
 
 // read_image_name reads the name at its node. False: it has none.
@@ -101,8 +110,10 @@ static bool read_image_name(const struct capture *capture, uint64_t description,
     if (last == NULL || !is_image_name(last))
         return false;
     memcpy(out, last, strlen(last) + 1);
+    size_t at = (size_t)(last - path);
     if (cut)
-        complete_name(capture, description, out);
+        complete_name(capture, description, at < LINKS_BYTES ? LINKS_BYTES - at : 0,
+                      out);
     return true;
 }
 

@@ -287,8 +287,21 @@ name_whose_end_malloc_overwrote_is_completed_by_the_path_before(void **state)
     put_library(at, start, "libplug.so");
     *word_at(at - 8) = (0x400 + 24 + 8 + 16) | 1; // its last word is "so" and beyond
     *word_at(at + 0x400 + 32) = 0x430;
-    assert_string_equal(unloaded_at(start), "libplug.");
+    assert_string_equal(unloaded_at(start), "libplug....");
     memcpy((char *)word_at(at - 0x40), "gnu/libplug.so", sizeof("gnu/libplug.so"));
+    assert_string_equal(unloaded_at(start), "libplug.so");
+}
+
+static void name_is_completed_by_what_malloc_has_left_of_the_path(void **state)
+{
+    static const char left[] = "ibplug.so"; // after the links of the freed piece
+    uint64_t start = LIBRARY + 0x10000000;
+    uint64_t at = HEAP + 0x3000;
+    build(state);
+    put_library(at, start, "/srv/shop/bin1/libplug.so");
+    *word_at(at - 8) = (0x400 + 24 + 24 + 16) | 1; // its last word is "o"
+    *word_at(at + 0x400 + 24 + 24) = 0x430;
+    memcpy((char *)word_at(at - 0x40), left, sizeof(left));
     assert_string_equal(unloaded_at(start), "libplug.so");
 }
 
@@ -296,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(link_in_freed_memory_leads_to_the_piece),
+        cmocka_unit_test(name_is_completed_by_what_malloc_has_left_of_the_path),
         cmocka_unit_test(fill_and_text_are_known_by_their_bytes),
         cmocka_unit_test(cut_or_flipped_pointer_is_known_by_what_the_program_has),
         cmocka_unit_test(guard_page_names_the_thread_whose_stack_is_above_it),
