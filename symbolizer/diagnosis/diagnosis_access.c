@@ -9,9 +9,9 @@
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/diagnosis/instruction_values.h"
 
-// Vectors of this size have to be aligned, except for instructions that allow any
-// address.
-enum { VECTOR_BYTES = 16 };
+// Vectors of this size and larger ones have to be aligned, except for instructions that
+// allow any address.
+enum { VECTOR_BYTES = 16, WIDE_VECTOR_BYTES = 32, LINE_BYTES = 64, FXSAVE_BYTES = 512 };
 
 // How far from the beginning of an object a member of it is believed to be.
 enum { FAR_MEMBER_BYTES = 16 << 20 };
@@ -229,6 +229,15 @@ static void explain_misaligned(const struct access *access)
                               json_true());
 }
 
+// alignment_of is how an operand has to be aligned: a vector by its size, what fxsave
+// writes by 16 bytes, and what xsave writes by 64.
+static unsigned alignment_of(const struct instruction_operand *operand)
+{
+    if (operand->size == LINE_BYTES || operand->size > FXSAVE_BYTES)
+        return LINE_BYTES;
+    return operand->size == WIDE_VECTOR_BYTES ? WIDE_VECTOR_BYTES : VECTOR_BYTES;
+}
+
 // explain_protection finds the cause of a general protection fault, for which the
 // processor reports no address.
 static void explain_protection(struct access *access)
@@ -252,7 +261,8 @@ static void explain_protection(struct access *access)
             note_access(access);
             return;
         }
-        if (operand->size >= VECTOR_BYTES && access->address % VECTOR_BYTES != 0) {
+        if (operand->size >= VECTOR_BYTES &&
+            access->address % alignment_of(operand) != 0) {
             explain_misaligned(access);
             return;
         }
