@@ -97,14 +97,35 @@ static json_t *null_offset(const json_t *crash)
                      "offset", (json_int_t)address);
 }
 
+// is_failed_map is whether -1 is in the only register of the address, and nothing was
+// added to it that may be the address of a table: -1 is also an index, and the error of
+// many calls.
+static bool is_failed_map(const json_t *crash)
+{
+    enum { LOWEST_TABLE = 4 << 20 }; // where programs of a fixed place begin
+    const json_t *access = json_object_get(crash, "access");
+    uint64_t address;
+    return json_object_size(json_object_get(access, "registers")) == 1 &&
+           report_address(access, "address", &address) &&
+           address + LOWEST_TABLE < 2 * (uint64_t)LOWEST_TABLE;
+}
+
+// is_no_origin is whether the form proves nothing where it was found.
+static bool is_no_origin(const json_t *origin, const json_t *crash)
+{
+    const char *kind = report_string(origin, "kind");
+    return kind == NULL || (strcmp(kind, "map-failed") == 0 && !is_failed_map(crash));
+}
+
 bool diagnosis_origin(json_t *report, json_t *crash)
 {
     json_t *suspects = json_object_get(crash, "suspects");
     const char *kind = report_string(crash, "kind");
     json_t *origin;
     (void)report;
+    // A divisor is no pointer.
     if (json_object_get(crash, "provenance") != NULL || kind == NULL ||
-        strcmp(kind, "stack-overflow") == 0)
+        strcmp(kind, "stack-overflow") == 0 || strcmp(kind, "divide-by-zero") == 0)
         return json_object_del(crash, "suspects") == 0;
     json_t *suspect = find_chosen(suspects);
     if (suspect == NULL)
@@ -115,11 +136,11 @@ bool diagnosis_origin(json_t *report, json_t *crash)
         suspect = find_suspect(suspects, NULL);
     origin = suspect != NULL ? json_copy(suspect) : null_offset(crash);
     (void)json_object_del(crash, "suspects");
-    const char *found = report_string(origin, "kind");
-    if (found == NULL) {
+    if (is_no_origin(origin, crash)) {
         json_decref(origin);
         return suspects != NULL;
     }
+    const char *found = report_string(origin, "kind");
     (void)json_object_del(origin, "chosen");
     // With an offset, the address is as small as one through a null pointer.
     if (strcmp(found, "map-failed") == 0 && strcmp(kind, "null-dereference") == 0)

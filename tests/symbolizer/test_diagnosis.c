@@ -100,6 +100,10 @@ static const struct {
     { "SIGSEGV", "non-canonical-address", "0f2802", "0x0", "misaligned",
       "Read from 0x7f0000000101, which is not aligned as the instruction needs it "
       "(read 16 bytes at rdx, rdx = 0x7f0000000101)" },
+    // vmovdqa ymm1, [rdx + 15]: aligned for half a vector
+    { "SIGSEGV", "non-canonical-address", "c5fd6f4a0f", "0x0", "misaligned",
+      "Read from 0x7f0000000110, which is not aligned as the instruction needs it "
+      "(read 32 bytes at rdx+0xf, rdx = 0x7f0000000101)" },
     { "SIGSEGV", "non-canonical-address", "f4", "0x0", "illegal-instruction",
       "Instruction 'hlt', which programs may not execute, at 0x401000" },
     // idiv esi; idiv eax
@@ -138,6 +142,37 @@ static void diagnosis_says_what_the_instruction_did(void **state)
         json_decref(report);
         assert_string_equal(kind, accesses[i].kind_after);
         assert_string_equal(summary, accesses[i].summary);
+    }
+}
+
+static void diagnosis_takes_no_minus_one_of_an_index_or_divisor_for_mmaps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *kind;
+        const char *bytes;
+    } cases[] = {
+        // mov eax, [rsi + rcx]; mov eax, [rcx*8 + 0x404060]; idiv rcx
+        { "SIGSEGV", "unknown", "8b040e" },
+        { "SIGSEGV", "unknown", "8b04cd60404000" },
+        { "SIGFPE", "divide-by-zero", "48f7f9" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *report =
+            report_of(cases[i].name, cases[i].kind, cases[i].bytes, "0x404058");
+        json_t *crash = json_object_get(report, "crash");
+        json_t *thread = json_array_get(json_object_get(report, "threads"), 0);
+        (void)json_object_set_new(json_object_get(thread, "registers"), "rcx",
+                                  json_string("0xffffffffffffffff"));
+        (void)json_object_set_new(crash, "suspects",
+                                  json_pack("[{s:s, s:s, s:s}]", "register", "rcx",
+                                            "kind", "map-failed", "value",
+                                            "0xffffffffffffffff"));
+        diagnosis_refine(report);
+        bool claimed = json_object_get(crash, "provenance") != NULL;
+        json_decref(report);
+        assert_false(claimed);
     }
 }
 
@@ -269,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
+        cmocka_unit_test(diagnosis_takes_no_minus_one_of_an_index_or_divisor_for_mmaps),
         cmocka_unit_test(diagnosis_names_the_register_that_was_jumped_through),
         cmocka_unit_test(
             diagnosis_adds_to_a_sentence_of_version_1_whose_facts_are_gone),
