@@ -2,6 +2,7 @@
 #include "report/crash_reason.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -63,6 +64,26 @@ static bool is_check_by(const struct crash_facts *f, const char *by)
     return f->check.by != NULL && strcmp(f->check.by, by) == 0;
 }
 
+// float_words is what a trapped floating-point operation did. NULL: the code tells of
+// none.
+static const char *float_words(const struct crash_facts *f)
+{
+    if (f->signal != SIGFPE || f->sent || f->signal_only)
+        return NULL;
+    switch (f->code) {
+    case FPE_FLTOVF:
+        return "Floating-point overflow";
+    case FPE_FLTUND:
+        return "Floating-point underflow";
+    case FPE_FLTRES:
+        return "Floating-point result that is not exact";
+    case FPE_FLTINV:
+        return "Invalid floating-point operation";
+    default:
+        return NULL;
+    }
+}
+
 bool crash_reason_words(const struct crash_facts *f, const char *kind, struct text *out)
 {
     static const struct reason_words reasons[] = {
@@ -78,6 +99,8 @@ bool crash_reason_words(const struct crash_facts *f, const char *kind, struct te
         { "terminate", "std::terminate was called, without an exception" },
     };
     const char *words = find_reason_words(reasons, REASON_COUNT(reasons), f->reason);
+    if (words == NULL)
+        words = float_words(f);
     if (words == NULL && is_check_by(f, "ubsan")) {
         words = reason_by_check(f->check.name);
         text_append_string(out, "Undefined behaviour, stopped by a check of clang's: ");

@@ -111,18 +111,20 @@ static bool name_escape(const json_t *report, json_t *crash)
     return true;
 }
 
-// name_fortified adds which function's check has failed: __memcpy_chk is memcpy's.
+// name_fortified adds which function's check has failed: __memcpy_chk is memcpy's, and
+// ___snprintf_chk, by its name in glibc, snprintf's.
 static bool name_fortified(const json_t *report, json_t *crash)
 {
     static const char after[] = "_chk";
     const json_t *frames = runtime_frames(report);
     for (size_t i = 0; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++) {
         const char *function = frame_function(frames, i);
+        size_t before = strspn(function, "_");
         size_t size = strlen(function);
-        if (strncmp(function, "__", 2) != 0 || size <= 2 + strlen(after) ||
+        if (before < 2 || size <= before + strlen(after) ||
             strcmp(function + size - strlen(after), after) != 0)
             continue;
-        note_check(crash, "fortify", function + 2, size - 2 - strlen(after));
+        note_check(crash, "fortify", function + before, size - before - strlen(after));
         note_raiser(report, crash, i + 1);
         return true;
     }

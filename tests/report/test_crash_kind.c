@@ -335,6 +335,10 @@ static void crash_of_other_signals_has_its_kind(void **state)
     expect(&f, "divide-by-zero", "Integer division by zero, or one that overflows");
     f.code = FPE_FLTDIV;
     expect(&f, "divide-by-zero", "Floating-point division by zero");
+    f.code = FPE_FLTINV;
+    expect(&f, "unknown", "Invalid floating-point operation");
+    f.code = FPE_FLTRES;
+    expect(&f, "unknown", "Floating-point result that is not exact");
     f.signal = SIGILL;
     f.code = ILL_ILLOPN;
     expect(&f, "illegal-instruction", "Illegal instruction at 0x401000");
