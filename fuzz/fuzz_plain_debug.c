@@ -20,6 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         if (plain_debug_write(&file, to, LIMIT) == CH_OK &&
             lseek(to, 0, SEEK_END) < (off_t)announced)
             abort();
+        struct debug_elf loaded;
+        if (announced < LIMIT && plain_debug_load(&loaded, &file) == CH_OK) {
+            (void)debug_elf_has_dwarf(&loaded);
+            debug_elf_close(&loaded);
+        }
         debug_elf_close(&file);
     }
     close(to);

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/text.h"
+#include "formats/inflate.h"
 
 enum {
     SECTIONS_MAX = 32,
     ALIGNMENT = 16,
-    PIECE_BYTES = 128 << 10, // read or written at a time
+    PIECE_BYTES = 64 << 10, // copied at a time
 };
 
 // plain_section is a section that is taken.
@@ -30,7 +30,8 @@ struct plain_section {
 // plain is the file being written.
 struct plain {
     const struct debug_elf *file;
-    int fd;
+    int fd;         // -1: it is written to bytes
+    uint8_t *bytes; // of which there are as many as plain_whole_size says
     struct plain_section sections[SECTIONS_MAX];
     size_t count;
     uint64_t size;     // of the file without its headers of sections
@@ -40,19 +41,26 @@ struct plain {
     atomic_int status; // the first failure
 };
 
-// plain_is_taken says whether finding names and values needs a section of that name.
-static bool plain_is_taken(const char *name)
+// plain_is_taken says whether finding names, or values too, needs a section of that
+// name.
+static bool plain_is_taken(const char *name, bool names_only)
 {
     static const char *const taken[] = {
-        ".note.gnu.build-id", ".debug_info",        ".debug_types",  ".debug_abbrev",
-        ".debug_str",         ".debug_line_str",    ".debug_addr",   ".debug_aranges",
-        ".debug_loc",         ".debug_loclists",    ".debug_ranges", ".debug_rnglists",
-        ".debug_frame",       ".debug_str_offsets", ".debug_line"
+        ".note.gnu.build-id", ".debug_info",     ".debug_types", ".debug_abbrev",
+        ".debug_str",         ".debug_line_str", ".debug_addr",  ".debug_aranges",
+        ".debug_ranges",      ".debug_rnglists", ".debug_line",  ".debug_str_offsets",
+        ".debug_loc",         ".debug_loclists", ".debug_frame",
     };
-    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+    enum { TAKEN = sizeof(taken) / sizeof(taken[0]), FOR_VALUES = 3 };
+    for (size_t i = 0; i < TAKEN - (names_only ? FOR_VALUES : 0); i++)
         if (strcmp(name, taken[i]) == 0)
             return true;
     return false;
+}
+
+static uint64_t plain_align(uint64_t size)
+{
+    return (size + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
 }
 
 // plain_add adds a section to those taken. CH_ERR_UNSUPPORTED: it is compressed in
@@ -80,7 +88,7 @@ static enum ch_status plain_add(struct plain *plain, Elf_Scn *scn, const char *n
     }
     if (size > INT64_MAX / 2 - plain->size)
         return CH_ERR_LIMIT;
-    plain->size = (plain->size + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    plain->size = plain_align(plain->size);
     section.header =
         (Elf64_Shdr){ .sh_name = (Elf64_Word)plain->names.size,
                       .sh_type = header->sh_type,
@@ -97,12 +105,13 @@ static enum ch_status plain_add(struct plain *plain, Elf_Scn *scn, const char *n
 
 // plain_list lists the sections that are taken. CH_ERR_UNSUPPORTED: there is no plain
 // form.
-static enum ch_status plain_list(struct plain *plain, const struct debug_elf *file)
+static enum ch_status plain_list(struct plain *plain, const struct debug_elf *file,
+                                 bool names_only)
 {
     size_t names;
     GElf_Shdr header;
     enum ch_status status = CH_OK;
-    *plain = (struct plain){ .file = file, .size = sizeof(Elf64_Ehdr) };
+    *plain = (struct plain){ .file = file, .fd = -1, .size = sizeof(Elf64_Ehdr) };
     text_append(&plain->names, "", 1);
     // What is written has 64 bits, and no values of others are found.
     if (file->fd < 0 || gelf_getclass(file->elf) != ELFCLASS64 ||
@@ -115,7 +124,7 @@ static enum ch_status plain_list(struct plain *plain, const struct debug_elf *fi
         const char *name = elf_strptr(file->elf, names, header.sh_name);
         if (name != NULL && strcmp(name, ".gnu_debugaltlink") == 0)
             status = CH_ERR_UNSUPPORTED;
-        else if (name != NULL && plain_is_taken(name))
+        else if (name != NULL && plain_is_taken(name, names_only))
             status = plain_add(plain, scn, name, &header);
     }
     return status;
@@ -124,15 +133,19 @@ static enum ch_status plain_list(struct plain *plain, const struct debug_elf *fi
 uint64_t plain_debug_size(const struct debug_elf *file)
 {
     struct plain plain;
-    enum ch_status status = plain_list(&plain, file);
+    enum ch_status status = plain_list(&plain, file, false);
     text_deinit(&plain.names);
     return status == CH_OK && plain.compressed ? plain.size : 0;
 }
 
-static bool plain_write_at(int fd, const void *bytes, size_t size, uint64_t at)
+// plain_write_at writes bytes of the file, which has room for them.
+static bool plain_write_at(const struct plain *plain, const void *bytes, size_t size,
+                           uint64_t at)
 {
-    while (size > 0) {
-        ssize_t written = pwrite(fd, bytes, size, (off_t)at);
+    if (plain->fd < 0)
+        memcpy(plain->bytes + at, bytes, size);
+    while (plain->fd >= 0 && size > 0) {
+        ssize_t written = pwrite(plain->fd, bytes, size, (off_t)at);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
@@ -144,110 +157,81 @@ static bool plain_write_at(int fd, const void *bytes, size_t size, uint64_t at)
     return true;
 }
 
-// plain_read_piece reads the next piece of what is stored of a section. It returns its
-// size, 0 at the end or if it cannot be read.
-static size_t plain_read_piece(const struct plain *plain,
-                               const struct plain_section *section, uint64_t at,
-                               void *to)
+// plain_copying is a section on its way into the plain file.
+struct plain_copying {
+    const struct plain *plain;
+    const struct plain_section *section;
+    uint64_t taken;   // bytes of what is stored
+    uint64_t written; // bytes of the section
+};
+
+// plain_read_some reads at most size bytes of what is stored: 0 at the end, or if it
+// cannot be read.
+static size_t plain_read_some(void *context, void *to, size_t size)
 {
-    uint64_t left = section->stored - at;
-    size_t size = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+    struct plain_copying *c = context;
+    uint64_t left = c->section->stored - c->taken;
+    size_t part = left < size ? (size_t)left : size;
     ssize_t got;
     do
-        got = pread(plain->file->fd, to, size, (off_t)(section->from + at));
+        got = pread(c->plain->file->fd, to, part, (off_t)(c->section->from + c->taken));
     while (got < 0 && errno == EINTR);
-    return got > 0 ? (size_t)got : 0;
+    if (got <= 0)
+        return 0;
+    c->taken += (uint64_t)got;
+    return (size_t)got;
+}
+
+// plain_write_some writes the next bytes of the section.
+static bool plain_write_some(void *context, const void *from, size_t size)
+{
+    struct plain_copying *c = context;
+    uint64_t at = c->section->header.sh_offset + c->written;
+    c->written += size;
+    return plain_write_at(c->plain, from, size, at);
 }
 
 // plain_copy writes a section that is not compressed.
-static enum ch_status plain_copy(const struct plain *plain,
-                                 const struct plain_section *section, uint8_t *piece)
+static enum ch_status plain_copy(struct plain_copying *c)
 {
-    for (uint64_t at = 0; at < section->stored;) {
-        size_t size = plain_read_piece(plain, section, at, piece);
+    uint8_t piece[PIECE_BYTES];
+    while (c->taken < c->section->stored) {
+        size_t size = plain_read_some(c, piece, sizeof(piece));
         if (size == 0)
             return CH_ERR_MALFORMED;
-        if (!plain_write_at(plain->fd, piece, size, section->header.sh_offset + at))
+        if (!plain_write_some(c, piece, size))
             return CH_ERR_IO;
-        at += size;
     }
     return CH_OK;
 }
 
-// inflating is a section being decompressed.
-struct inflating {
-    const struct plain *plain;
-    const struct plain_section *section;
-    z_stream stream;
-    uint64_t taken;   // bytes of what is stored
-    uint64_t written; // bytes of the section
-    uint8_t *in;
-    uint8_t *out;
-};
-
-// plain_inflate_piece writes what the stream makes of the bytes it has until it needs
-// more. CH_END: the stream has ended.
-static enum ch_status plain_inflate_piece(struct inflating *f)
+// plain_write_section writes a section. One that is compressed has to have the size
+// that its header says.
+static enum ch_status plain_write_section(const struct plain *plain,
+                                          const struct plain_section *section)
 {
-    int result = Z_OK;
-    do {
-        f->stream.next_out = f->out;
-        f->stream.avail_out = PIECE_BYTES;
-        result = inflate(&f->stream, Z_NO_FLUSH);
-        size_t made = PIECE_BYTES - f->stream.avail_out;
-        if ((result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) ||
-            made > f->section->header.sh_size - f->written)
-            return CH_ERR_MALFORMED;
-        if (!plain_write_at(f->plain->fd, f->out, made,
-                            f->section->header.sh_offset + f->written))
-            return CH_ERR_IO;
-        f->written += made;
-    } while (result == Z_OK && f->stream.avail_out == 0);
-    return result == Z_STREAM_END ? CH_END : CH_OK;
-}
-
-// plain_inflate writes a section that is compressed, which has to have the size that
-// its header says.
-static enum ch_status plain_inflate(const struct plain *plain,
-                                    const struct plain_section *section, uint8_t *piece)
-{
-    struct inflating f = {
-        .plain = plain, .section = section, .in = piece, .out = piece + PIECE_BYTES
-    };
-    enum ch_status status = CH_OK;
-    if (inflateInit(&f.stream) != Z_OK)
-        return CH_ERR_NO_MEMORY;
-    while (status == CH_OK) {
-        size_t size = plain_read_piece(plain, section, f.taken, f.in);
-        f.stream.next_in = f.in;
-        f.stream.avail_in = (uInt)size;
-        f.taken += size;
-        status = size != 0 ? plain_inflate_piece(&f) : CH_ERR_MALFORMED;
-    }
-    (void)inflateEnd(&f.stream);
-    if (status != CH_END)
-        return status;
-    return f.written == section->header.sh_size ? CH_OK : CH_ERR_MALFORMED;
+    struct plain_copying c = { .plain = plain, .section = section };
+    const struct inflate_pipe pipe = { .read = plain_read_some,
+                                       .write = plain_write_some,
+                                       .context = &c };
+    return section->compressed ? inflate_zlib_pipe(&pipe, section->header.sh_size)
+                               : plain_copy(&c);
 }
 
 // write_plain_sections writes sections until none is left; several threads may do so.
 static void *write_plain_sections(void *context)
 {
     struct plain *plain = context;
-    uint8_t *pieces = malloc((size_t)2 * PIECE_BYTES);
-    enum ch_status status = pieces != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    enum ch_status status = CH_OK;
     while (status == CH_OK && atomic_load(&plain->status) == CH_OK) {
         unsigned index = atomic_fetch_add(&plain->next, 1);
         if (index >= plain->count)
             break;
-        const struct plain_section *section = &plain->sections[index];
-        status = section->compressed ? plain_inflate(plain, section, pieces)
-                                     : plain_copy(plain, section, pieces);
+        status = plain_write_section(plain, &plain->sections[index]);
     }
     int none = CH_OK;
     if (status != CH_OK)
         (void)atomic_compare_exchange_strong(&plain->status, &none, (int)status);
-    free(pieces);
     return NULL;
 }
 
@@ -278,40 +262,49 @@ static enum ch_status plain_write_sections(struct plain *plain)
     return (enum ch_status)atomic_load(&plain->status);
 }
 
+// plain_name_names adds the section with the names of sections; they are complete.
+static enum ch_status plain_name_names(struct plain *plain, Elf64_Shdr *out)
+{
+    size_t name = plain->names.size;
+    text_append(&plain->names, ".shstrtab", sizeof(".shstrtab"));
+    *out = (Elf64_Shdr){ .sh_name = (Elf64_Word)name,
+                         .sh_type = SHT_STRTAB,
+                         .sh_offset = plain->size,
+                         .sh_size = plain->names.size,
+                         .sh_addralign = 1 };
+    return text_ok(&plain->names) ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
 // plain_finish writes the names and the headers of the sections, and the file's header,
 // which makes it one.
-static enum ch_status plain_finish(struct plain *plain)
+static enum ch_status plain_finish(struct plain *plain, const Elf64_Shdr *names)
 {
-    GElf_Ehdr from;
+    GElf_Ehdr header;
     Elf64_Shdr headers[SECTIONS_MAX + 2] = { { 0 } }; // the first is the null section
-    if (gelf_getehdr(plain->file->elf, &from) == NULL)
+    if (gelf_getehdr(plain->file->elf, &header) == NULL)
         return CH_ERR_MALFORMED;
     size_t count = 1;
     for (size_t i = 0; i < plain->count; i++)
         headers[count++] = plain->sections[i].header;
-    size_t name = plain->names.size;
-    text_append(&plain->names, ".shstrtab", sizeof(".shstrtab"));
-    if (!text_ok(&plain->names))
-        return CH_ERR_NO_MEMORY;
-    headers[count] = (Elf64_Shdr){ .sh_name = (Elf64_Word)name,
-                                   .sh_type = SHT_STRTAB,
-                                   .sh_offset = plain->size,
-                                   .sh_size = plain->names.size,
-                                   .sh_addralign = 1 };
-    uint64_t at =
-        (plain->size + plain->names.size + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
-    Elf64_Ehdr header = from;
+    headers[count] = *names;
     header.e_phoff = 0;
     header.e_phnum = 0;
-    header.e_shoff = at;
+    header.e_shoff = plain_align(plain->size + plain->names.size);
     header.e_shentsize = sizeof(headers[0]);
     header.e_shstrndx = (Elf64_Half)count++;
     header.e_shnum = (Elf64_Half)count;
     bool written =
-        plain_write_at(plain->fd, plain->names.bytes, plain->names.size, plain->size) &&
-        plain_write_at(plain->fd, headers, count * sizeof(headers[0]), at) &&
-        plain_write_at(plain->fd, &header, sizeof(header), 0);
+        plain_write_at(plain, plain->names.bytes, plain->names.size, plain->size) &&
+        plain_write_at(plain, headers, count * sizeof(headers[0]), header.e_shoff) &&
+        plain_write_at(plain, &header, sizeof(header), 0);
     return written ? CH_OK : CH_ERR_IO;
+}
+
+// plain_whole_size is the size of the file with everything.
+static uint64_t plain_whole_size(const struct plain *plain)
+{
+    return plain_align(plain->size + plain->names.size) +
+           (plain->count + 2) * sizeof(Elf64_Shdr);
 }
 
 static int largest_first(const void *left, const void *right)
@@ -323,19 +316,61 @@ static int largest_first(const void *left, const void *right)
                : a->header.sh_size < b->header.sh_size;
 }
 
+// plain_write_all writes everything to where plain says.
+static enum ch_status plain_write_all(struct plain *plain, const Elf64_Shdr *names)
+{
+    qsort(plain->sections, plain->count, sizeof(plain->sections[0]), largest_first);
+    enum ch_status status = plain_write_sections(plain);
+    return status == CH_OK ? plain_finish(plain, names) : status;
+}
+
 enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
                                  uint64_t limit_bytes)
 {
     struct plain plain;
-    enum ch_status status = plain_list(&plain, file);
+    Elf64_Shdr names;
+    enum ch_status status = plain_list(&plain, file, false);
     plain.fd = fd;
     if (status == CH_OK && plain.size > limit_bytes)
         status = CH_ERR_LIMIT;
-    qsort(plain.sections, plain.count, sizeof(plain.sections[0]), largest_first);
     if (status == CH_OK)
-        status = plain_write_sections(&plain);
+        status = plain_name_names(&plain, &names);
     if (status == CH_OK)
-        status = plain_finish(&plain);
+        status = plain_write_all(&plain, &names);
+    text_deinit(&plain.names);
+    return status;
+}
+
+// plain_load_all writes the file to memory.
+static enum ch_status plain_load_all(struct plain *plain, const Elf64_Shdr *names,
+                                     struct debug_elf *out)
+{
+    size_t size = (size_t)plain_whole_size(plain);
+    plain->bytes = malloc(size);
+    if (plain->bytes == NULL)
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = plain_write_all(plain, names);
+    if (status == CH_OK)
+        return debug_elf_over(out, plain->bytes, size);
+    free(plain->bytes);
+    return status;
+}
+
+enum ch_status plain_debug_load(struct debug_elf *out, const struct debug_elf *file)
+{
+    struct plain plain;
+    Elf64_Shdr names;
+    enum ch_status status = plain_list(&plain, file, true);
+    // Split files are looked for from where the file itself is.
+    if (status == CH_OK &&
+        (!plain.compressed || debug_elf_section(file, ".debug_addr") != NULL))
+        status = CH_ERR_UNSUPPORTED;
+    if (status == CH_OK && plain.size > PLAIN_DEBUG_LOADED_MAX)
+        status = CH_ERR_LIMIT;
+    if (status == CH_OK)
+        status = plain_name_names(&plain, &names);
+    if (status == CH_OK)
+        status = plain_load_all(&plain, &names, out);
     text_deinit(&plain.names);
     return status;
 }

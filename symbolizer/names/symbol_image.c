@@ -10,6 +10,7 @@
 
 #include "symbolizer/names/debug_files.h"
 #include "symbolizer/names/demangle.h"
+#include "symbolizer/names/plain_debug.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/unit_index.h"
@@ -66,9 +67,22 @@ static enum ch_status need_symbols(struct symbol_image *image)
     return image->symbols_status;
 }
 
-static void symbol_image_open_dwarf(struct symbol_image *image)
+// symbol_image_dwarf_file gives the file with debug information, decompressed here if
+// that is possible; NULL: there is none.
+static const struct debug_elf *symbol_image_dwarf_file(struct symbol_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);
+    struct debug_elf plain;
+    if (file == NULL || plain_debug_load(&plain, file) != CH_OK)
+        return file;
+    debug_elf_close(&image->files.plain);
+    image->files.plain = plain;
+    return &image->files.plain;
+}
+
+static void symbol_image_open_dwarf(struct symbol_image *image)
+{
+    const struct debug_elf *file = symbol_image_dwarf_file(image);
     if (file == NULL)
         return;
     debug_elf_hide_locations(file);

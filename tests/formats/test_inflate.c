@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "formats/inflate_table.h"
 #include "support/bytes.h"
 #include "support/test.h"
 
@@ -98,12 +99,227 @@ static void inflate_survives_every_cut_and_flipped_bit(void **state)
     }
 }
 
+static enum ch_status build_table(enum inflate_alphabet alphabet,
+                                  const uint8_t *lengths, unsigned symbols)
+{
+    static uint32_t table[INFLATE_LITERAL_ENTRIES];
+    return inflate_table_build(table, alphabet, lengths, symbols);
+}
+
+static void inflate_refuses_codes_with_too_many_or_too_few_symbols(void **state)
+{
+    (void)state;
+    static const uint8_t none[30] = { 0 };
+    static const uint8_t one[30] = { 0, 1 };
+    static const uint8_t half[30] = { 2, 2 };
+    static const uint8_t long_one[30] = { 0, 2 };
+    static const uint8_t whole[30] = { 2, 2, 1 };
+    static const uint8_t too_many[30] = { 1, 1, 1 };
+    assert_int_equal(build_table(INFLATE_DISTANCES, none, 30), CH_OK);
+    assert_int_equal(build_table(INFLATE_DISTANCES, one, 30), CH_OK);
+    assert_int_equal(build_table(INFLATE_DISTANCES, whole, 30), CH_OK);
+    assert_int_equal(build_table(INFLATE_DISTANCES, half, 30), CH_ERR_MALFORMED);
+    assert_int_equal(build_table(INFLATE_DISTANCES, long_one, 30), CH_ERR_MALFORMED);
+    assert_int_equal(build_table(INFLATE_DISTANCES, too_many, 30), CH_ERR_MALFORMED);
+    assert_int_equal(build_table(INFLATE_LENGTHS, one, 19), CH_ERR_MALFORMED);
+    assert_int_equal(build_table(INFLATE_LENGTHS, whole, 19), CH_OK);
+}
+
+// Splits codes of the longest lengths last, so that many further tables are needed.
+static void inflate_has_room_for_every_code(void **state)
+{
+    (void)state;
+    srand(11);
+    for (unsigned i = 0; i < 2000; i++) {
+        uint8_t lengths[286] = { 0 };
+        unsigned count = 1;
+        while (count < 286) {
+            unsigned split = i % 2 == 0 ? count - 1 : (unsigned)rand() % count;
+            if (lengths[split] == 15)
+                split = (unsigned)rand() % count;
+            if (lengths[split] == 15)
+                continue;
+            lengths[count++] = ++lengths[split];
+        }
+        assert_int_equal(build_table(INFLATE_LITERALS, lengths, count), CH_OK);
+    }
+}
+
+// What is damaged and still is a stream to zlib is the same to us.
+static void inflate_reads_damaged_streams_as_zlib_does(void **state)
+{
+    (void)state;
+    enum { SIZE = 3000, TURNS = 6000 };
+    static uint8_t theirs[PLAIN];
+    unsigned accepted = 0;
+    srand(13);
+    make_plain(13, true);
+    for (unsigned i = 0; i < TURNS; i++) {
+        size_t size = pack(SIZE, 9, i % 4 == 0 ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY);
+        size_t at = 2 + (size_t)rand() % (i % 2 == 0 ? 80 : size - 6);
+        packed[at] ^= (uint8_t)(1u << rand() % 8);
+        z_stream z = { .next_in = packed + 2,
+                       .avail_in = (uInt)size - 2,
+                       .next_out = theirs,
+                       .avail_out = PLAIN };
+        assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
+        bool whole = inflate(&z, Z_FINISH) == Z_STREAM_END;
+        assert_int_equal(inflateEnd(&z), Z_OK);
+        if (!whole)
+            continue;
+        uint32_t sum = (uint32_t)adler32(1, theirs, (uInt)z.total_out);
+        for (unsigned b = 0; b < 4; b++)
+            packed[2 + z.total_in + b] = (uint8_t)(sum >> (24 - 8 * b));
+        assert_int_equal(
+            inflate_zlib(cursor_over(packed, 2 + z.total_in + 4), found, z.total_out),
+            CH_OK);
+        assert_memory_equal(found, theirs, z.total_out);
+        accepted++;
+    }
+    assert_in_range(accepted, 1000, TURNS);
+}
+
+// A pipe in memory, which reads and writes pieces of changing size.
+struct piped {
+    const uint8_t *in;
+    size_t in_size;
+    uint8_t *out;
+    size_t out_size; // that there is room for
+    size_t written;
+    size_t write_limit; // the disk is full after so many bytes
+    bool overrun;
+};
+
+static size_t read_piece(void *context, void *to, size_t size)
+{
+    struct piped *p = context;
+    size_t part = 1 + p->in_size % 5000;
+    part = part < size ? part : size;
+    part = part < p->in_size ? part : p->in_size;
+    memcpy(to, p->in, part);
+    p->in += part;
+    p->in_size -= part;
+    return part;
+}
+
+static bool write_piece(void *context, const void *from, size_t size)
+{
+    struct piped *p = context;
+    p->overrun = p->overrun || size > p->out_size - p->written;
+    if (p->overrun || p->written + size > p->write_limit)
+        return false;
+    memcpy(p->out + p->written, from, size);
+    p->written += size;
+    return true;
+}
+
+static enum ch_status inflate_piped(struct piped *p, uint64_t size)
+{
+    const struct inflate_pipe pipe = { read_piece, write_piece, p };
+    return inflate_zlib_pipe(&pipe, size);
+}
+
+// Gives the size of what zlib makes of a long text: the short one over and over, each
+// time with another beginning, so that repetitions reach far back.
+static size_t pack_long(uint8_t *text, size_t size, uint8_t *to, size_t room, int level)
+{
+    uLongf written = room;
+    make_plain(7, true);
+    for (size_t i = 0; i < size; i++)
+        text[i] = plain[(i + i / 30000 * 77) % 30000];
+    assert_int_equal(compress2(to, &written, text, size, level), Z_OK);
+    return written;
+}
+
+enum { LONG = 2000000, LONG_PACKED = LONG + LONG / 100 };
+
+static void inflate_pipes_streams_that_are_longer_than_its_memory(void **state)
+{
+    (void)state;
+    uint8_t *text = malloc(LONG);
+    uint8_t *to = malloc(LONG_PACKED);
+    uint8_t *out = malloc(LONG);
+    bool right = true;
+    for (int level = 0; level <= 9; level += 3) {
+        size_t size = pack_long(text, LONG, to, LONG_PACKED, level);
+        struct piped p = {
+            .in = to, .in_size = size, .out = out, .out_size = LONG, .write_limit = LONG
+        };
+        enum ch_status status = inflate_piped(&p, LONG);
+        right = right && status == CH_OK && p.written == LONG &&
+                memcmp(out, text, LONG) == 0;
+    }
+    free(text);
+    free(to);
+    free(out);
+    assert_true(right);
+}
+
+static void inflate_pipes_no_more_than_was_announced(void **state)
+{
+    (void)state;
+    uint8_t *text = calloc(LONG, 1); // a thousand times as much as is stored
+    uint8_t *to = malloc(LONG_PACKED);
+    uint8_t *out = malloc(LONG);
+    uLongf size = LONG_PACKED;
+    assert_int_equal(compress2(to, &size, text, LONG, 9), Z_OK);
+    static const uint64_t announced[] = { 0, 1, 4096, LONG / 2, LONG - 1, LONG + 1 };
+    int refused = 0;
+    bool overrun = false;
+    for (size_t i = 0; i < 6; i++) {
+        size_t room = announced[i] < LONG ? (size_t)announced[i] : LONG;
+        struct piped p = {
+            .in = to, .in_size = size, .out = out, .out_size = room, .write_limit = LONG
+        };
+        refused += inflate_piped(&p, announced[i]) == CH_ERR_MALFORMED;
+        overrun = overrun || p.overrun;
+    }
+    free(text);
+    free(to);
+    free(out);
+    assert_int_equal(refused, 6);
+    assert_false(overrun);
+}
+
+static void inflate_says_when_a_pipe_ends_early_or_is_full(void **state)
+{
+    (void)state;
+    uint8_t *text = malloc(LONG);
+    uint8_t *to = malloc(LONG_PACKED);
+    uint8_t *out = malloc(LONG);
+    size_t size = pack_long(text, LONG, to, LONG_PACKED, 6);
+    int cut = 0;
+    for (size_t i = 1; i <= 20; i++) {
+        struct piped p = { .in = to,
+                           .in_size = size - size * i / 20,
+                           .out = out,
+                           .out_size = LONG,
+                           .write_limit = LONG };
+        cut += inflate_piped(&p, LONG) == CH_ERR_TRUNCATED;
+    }
+    struct piped full = {
+        .in = to, .in_size = size, .out = out, .out_size = LONG, .write_limit = LONG - 1
+    };
+    enum ch_status status = inflate_piped(&full, LONG);
+    free(text);
+    free(to);
+    free(out);
+    assert_int_equal(cut, 20);
+    assert_int_equal(status, CH_ERR_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inflate_reads_what_zlib_wrote_in_every_way),
         cmocka_unit_test(inflate_refuses_another_size_or_checksum),
         cmocka_unit_test(inflate_survives_every_cut_and_flipped_bit),
+        cmocka_unit_test(inflate_refuses_codes_with_too_many_or_too_few_symbols),
+        cmocka_unit_test(inflate_has_room_for_every_code),
+        cmocka_unit_test(inflate_reads_damaged_streams_as_zlib_does),
+        cmocka_unit_test(inflate_pipes_streams_that_are_longer_than_its_memory),
+        cmocka_unit_test(inflate_pipes_no_more_than_was_announced),
+        cmocka_unit_test(inflate_says_when_a_pipe_ends_early_or_is_full),
     };
     return cmocka_run_group_tests_name("formats/inflate", tests, NULL, NULL);
 }
