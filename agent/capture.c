@@ -163,6 +163,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         capture->memory.mem_fd = capture->memory_fd;
     else
         target_memory_set_thread(&capture->memory, stopped_thread(capture));
+    target_memory_ahead(&capture->memory);
     capture->reader = target_memory_reader(&capture->memory);
     capture->reader.narrow = capture->narrow;
     status = read_images(capture, tid);

@@ -138,7 +138,7 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
     bool itself = socket != channel && may_serve_itself(settings);
     daemon_keep_begin(&keep, socket, settings);
     if (itself)
-        warm_begin(socket_maker(socket));
+        warm_begin(socket_maker(socket), settings);
     // The program may have been killed before it could be kept.
     bool missed = keep.pid == 0 && settings->kills != KILLS_NO;
     while (crashes.fd >= 0 || keep.pid != 0) {

@@ -8,9 +8,10 @@
 // A small block is 32 bytes or a multiple by a power of two, from lists of freed ones
 // or from the end of a chunk, which is packed so that few pages are touched. A large
 // one has a mapping of its own with room to grow in place, as texts do; its pages cost
-// nothing until they are touched. Every block begins with a check that a stray write
-// would break: the agent then dies, and the handler leaves a record instead of a
-// report.
+// nothing until they are touched. Some that were freed are kept for the next large
+// ones: unmapping costs more than a held process should wait for. Every block begins
+// with a check that a stray write would break: the agent then dies, and the handler
+// leaves a record instead of a report.
 #include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@ enum {
     SMALL_MOST = SMALLEST << (CLASSES - 1),
     CHUNK_BYTES = 256 << 10,
     GROWTH = 4, // the room of a large block is so many times what was asked for
+    KEPT = 8,   // freed large blocks
     HUGE_PAGE = 2 << 20,
 };
 
@@ -39,6 +41,7 @@ struct heap {
     char *at; // of the chunk in use, and its end; what lies between was never used
     char *end;
     struct heap_block *freed[CLASSES];
+    struct heap_block *kept[KEPT]; // NULL: no block
     bool locked;
 };
 
@@ -120,6 +123,36 @@ static void *heap_take_small(unsigned class, bool *out_fresh)
     return heap_begin_block(block, size - sizeof(*block));
 }
 
+// heap_take_kept gives a freed large block. NULL: none has the room.
+static void *heap_take_kept(size_t total)
+{
+    struct heap_block *found = NULL;
+    heap_lock();
+    for (size_t i = 0; i < KEPT && found == NULL; i++) {
+        struct heap_block *block = heap.kept[i];
+        if (block == NULL || block->room + sizeof(*block) < total)
+            continue;
+        found = block;
+        heap.kept[i] = NULL;
+    }
+    heap_unlock();
+    return found != NULL ? found + 1 : NULL;
+}
+
+// heap_keep_large keeps a freed large block. False: enough are kept.
+static bool heap_keep_large(struct heap_block *block)
+{
+    bool keeps = false;
+    heap_lock();
+    for (size_t i = 0; i < KEPT && !keeps; i++) {
+        keeps = heap.kept[i] == NULL;
+        if (keeps)
+            heap.kept[i] = block;
+    }
+    heap_unlock();
+    return keeps;
+}
+
 static void *heap_take_large(size_t total)
 {
     size_t roomy = total < SIZE_MAX / 2 / GROWTH ? total * GROWTH : total;
@@ -131,7 +164,8 @@ static void *heap_take_large(size_t total)
     return block != NULL ? heap_begin_block(block, roomy - sizeof(*block)) : NULL;
 }
 
-static void *heap_take(size_t size, bool *out_fresh)
+// heap_take takes a block; used says whether one that holds old bytes will do as well.
+static void *heap_take(size_t size, bool used, bool *out_fresh)
 {
     size_t total = size + sizeof(struct heap_block);
     void *bytes = NULL;
@@ -140,8 +174,10 @@ static void *heap_take(size_t size, bool *out_fresh)
         errno = ENOMEM;
         return NULL;
     }
-    if (total > SMALL_MOST)
-        return heap_take_large(total);
+    if (total > SMALL_MOST) {
+        bytes = used ? heap_take_kept(total) : NULL;
+        return bytes != NULL ? bytes : heap_take_large(total);
+    }
     heap_lock();
     bytes = heap_take_small(heap_class_of(total), out_fresh);
     heap_unlock();
@@ -151,7 +187,7 @@ static void *heap_take(size_t size, bool *out_fresh)
 void *malloc(size_t size)
 {
     bool fresh;
-    return heap_take(size, &fresh);
+    return heap_take(size, true, &fresh);
 }
 
 void *calloc(size_t count, size_t size)
@@ -162,7 +198,7 @@ void *calloc(size_t count, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    void *bytes = heap_take(all, &fresh);
+    void *bytes = heap_take(all, false, &fresh);
     if (bytes != NULL && !fresh)
         memset(bytes, 0, all);
     return bytes;
@@ -176,7 +212,8 @@ void free(void *bytes)
     struct heap_block *block = heap_block_of(bytes);
     size_t total = block->room + sizeof(*block);
     if (total > SMALL_MOST) {
-        (void)munmap(block, total);
+        if (!heap_keep_large(block))
+            (void)munmap(block, total);
     } else {
         unsigned class = heap_class_of(total);
         heap_lock();

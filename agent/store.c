@@ -34,11 +34,35 @@ static void store_refused(struct store *store, const char *why)
                text_ok(&path) ? path.bytes : "?", why);
 }
 
+static int ahead_fd = -1; // of store_ahead
+
+void store_ahead(const struct settings *settings, settings_get_fn *get)
+{
+    char path[PATH_MAX];
+    struct spool spool;
+    if (spool_place_path(SPOOL_PLACE_CONFIGURED, settings, get, NULL, path) != CH_OK ||
+        spool_open(path, SPOOL_WRITE, &spool) != CH_OK)
+        return;
+    if (spool_prepare(&spool, &ahead_fd) != CH_OK)
+        ahead_fd = -1;
+    spool_close(&spool);
+}
+
+// store_create creates the report's file, from the one that is there if it can be.
+static enum ch_status store_create(const struct spool *spool, struct finish *finish)
+{
+    if (ahead_fd < 0 || spool_create_from(spool, finish->id, ahead_fd) != CH_OK)
+        return spool_create(spool, finish->id, &finish->lock_fd);
+    finish->lock_fd = ahead_fd;
+    ahead_fd = -1;
+    return CH_OK;
+}
+
 static enum ch_status store_write(const struct store *store, const struct spool *spool,
                                   struct finish *finish)
 {
     report_id_make(store->time_ms, finish->id);
-    enum ch_status status = spool_create(spool, finish->id, &finish->lock_fd);
+    enum ch_status status = store_create(spool, finish);
     if (status != CH_OK)
         return status;
     status = raw_report_write(store->capture, finish->id, finish->lock_fd, NULL);

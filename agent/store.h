@@ -25,6 +25,10 @@ struct store {
     char why_not[REQUEST_WHY_MAX];
 };
 
+// store_ahead creates the file of the next report before there is one, if the spool is
+// there already.
+void store_ahead(const struct settings *settings, settings_get_fn *get);
+
 // store_report writes the report and fills in finish: its place, id and lock. False: no
 // place took it, and store->why_not says why and what can be done.
 bool store_report(struct store *store, struct finish *finish);

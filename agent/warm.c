@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/warm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "agent/capture.h"
 #include "agent/finish.h"
-#include "agent/images/read_file.h"
-#include "agent/live/facts.h"
-#include "agent/live/target_memory.h"
+#include "agent/raw_report.h"
+#include "agent/store.h"
+#include "report/report_id.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 // for headers older than Linux 5.14
@@ -16,7 +20,6 @@
 enum {
     PAGE_BYTES = 4096,
     STACK_BYTES = 96 << 10, // what a small crash uses of the stack
-    STATUS_LIMIT_BYTES = 16 << 10,
 };
 
 void warm_bytes(void *bytes, size_t size)
@@ -66,27 +69,57 @@ static void warm_code(void)
                   MADV_POPULATE_READ);
 }
 
-// warm_process reads what a report will ask the kernel of the process.
-static void warm_process(pid_t pid)
+// warm_report makes a report of the process, which runs on meanwhile, and drops it: a
+// crash will take the same ways through the program, touch the same memory and read
+// much of the same memory of the process.
+static void warm_report(pid_t pid, const struct settings *settings)
 {
-    struct process_facts facts;
-    struct host_facts host;
-    struct text status = { 0 };
-    facts_read_process(&facts, pid, pid);
-    facts_read_host(&host, pid, &facts.cgroup);
-    (void)!read_process_file(pid, "maps", STATUS_LIMIT_BYTES, &status);
-    facts_deinit_host(&host);
-    facts_deinit_process(&facts);
-    text_deinit(&status);
+    char id[REPORT_ID_SIZE];
+    struct text CH_CLEANUP(text_deinit) report = { 0 };
+    struct text CH_CLEANUP(text_deinit) held = { 0 };
+    struct capture *capture = calloc(1, sizeof(*capture));
+    if (capture == NULL)
+        return;
+    capture->settings = settings;
+    capture->held = &held;
+    capture->home = settings->sanitize != SETTING_NO ? getenv("HOME") : NULL;
+    capture->stop = (struct stop){ .pid = pid, .traced = true }; // nothing is stopped
+    capture->memory_fd = -1;
+    report_id_make(0, id);
+    if (capture_take(capture, pid) == CH_OK &&
+        raw_report_write(capture, id, -1, &report) == CH_OK)
+        target_memory_remember(&capture->memory);
+    capture_deinit(capture);
+    free(capture);
 }
 
-void warm_begin(pid_t pid)
+static const char *warm_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+// warm_entries has the kernel make entries of /proc that warm_report does not ask for.
+static void warm_entries(pid_t pid)
+{
+    char path[32];
+    struct stat folder;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    (void)stat(path, &folder);
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    (void)access(path, R_OK);
+}
+
+void warm_begin(pid_t pid, const struct settings *settings)
 {
     warm_code();
     warm_stack();
     warm_heap();
-    target_memory_warm();
     (void)finish_is_possible();
-    if (pid != 0)
-        warm_process(pid);
+    store_ahead(settings, warm_variable);
+    if (pid != 0) {
+        warm_entries(pid);
+        warm_report(pid, settings);
+    }
+    target_memory_warm();
 }

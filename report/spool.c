@@ -157,6 +157,33 @@ enum ch_status spool_create(const struct spool *spool, const char *id, int *out_
     return create_locked(spool, name, out_fd);
 }
 
+enum ch_status spool_prepare(const struct spool *spool, int *out_fd)
+{
+    int fd = openat(spool->folder_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return CH_ERR_IO;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        file_close(&fd);
+        return CH_ERR_IO;
+    }
+    *out_fd = fd;
+    return CH_OK;
+}
+
+enum ch_status spool_create_from(const struct spool *spool, const char *id, int fd)
+{
+    char name[NAME_SIZE];
+    char file[NAME_SIZE];
+    enum ch_status status = report_name(name, id, NAME_TEMPORARY);
+    if (status != CH_OK)
+        return status;
+    // By the descriptor itself (AT_EMPTY_PATH) only some users may link.
+    (void)snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
+    bool linked =
+        linkat(AT_FDCWD, file, spool->folder_fd, name, AT_SYMLINK_FOLLOW) == 0;
+    return linked ? CH_OK : CH_ERR_IO;
+}
+
 static enum ch_status publish_report(const struct spool *spool, const char *from,
                                      const char *to)
 {

@@ -66,6 +66,14 @@ const char *spool_why(enum ch_status status);
 CH_CHECKED enum ch_status spool_create(const struct spool *spool, const char *id,
                                        int *out_fd);
 
+// spool_prepare creates a file without a name, locked and close-on-exec, which
+// spool_create_from makes the one of report id: creating a file is most of the time
+// that a small report takes. Either fails where the file system cannot do that, or
+// where the folder is another one by then; spool_create is the way then.
+CH_CHECKED enum ch_status spool_prepare(const struct spool *spool, int *out_fd);
+CH_CHECKED enum ch_status spool_create_from(const struct spool *spool, const char *id,
+                                            int fd);
+
 // spool_publish makes a created report visible as ID.json; the lock stays.
 CH_CHECKED enum ch_status spool_publish(const struct spool *spool, const char *id);
 

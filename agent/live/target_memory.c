@@ -29,6 +29,11 @@ static size_t arena_bytes(void)
 
 static uint8_t *warm_arena; // for the next target_memory_init; NULL: none
 
+// The blocks that target_memory_remember has seen.
+enum { REMEMBERED_BLOCKS = 128 };
+static uint64_t remembered[REMEMBERED_BLOCKS];
+static size_t remembered_count;
+
 void target_memory_warm(void)
 {
     enum { BLOCK_PAGES = 32, FILL_PAGES = 4, PAGE_BYTES = 4096 };
@@ -343,6 +348,22 @@ void target_memory_fetch(struct target_memory *memory, const uint64_t *addresses
             starts[number++] = addresses[at++] & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
         fetch_blocks(memory, starts, number);
     }
+}
+
+void target_memory_remember(const struct target_memory *memory)
+{
+    remembered_count = 0;
+    for (size_t i = 0; i < memory->block_count && remembered_count < REMEMBERED_BLOCKS;
+         i++) {
+        // A block that could not be read would end the call that reads others.
+        if (memory->blocks[i].address != NO_BLOCK && memory->blocks[i].size != 0)
+            remembered[remembered_count++] = memory->blocks[i].address;
+    }
+}
+
+void target_memory_ahead(struct target_memory *memory)
+{
+    target_memory_fetch(memory, remembered, remembered_count);
 }
 
 // read_ahead reads a block that a read waits for and those after it, if several reads

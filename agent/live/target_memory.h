@@ -90,6 +90,11 @@ void target_memory_deinit(struct target_memory *memory);
 // process needs of it has been touched.
 void target_memory_warm(void);
 
+// target_memory_remember notes which blocks were read: target_memory_ahead reads the
+// same ones of another memory with few calls.
+void target_memory_remember(const struct target_memory *memory);
+void target_memory_ahead(struct target_memory *memory);
+
 // target_memory_set_thread sets a stopped thread to peek at, in case nothing else is
 // allowed.
 void target_memory_set_thread(struct target_memory *memory, pid_t tid);

@@ -275,6 +275,57 @@ static void spool_creates_over_nothing_that_is_there(void **state)
     spool_close(&spool);
 }
 
+// prepare prepares a file where the file system can do that.
+static int prepare(const struct spool *spool)
+{
+    int fd = -1;
+    if (spool_prepare(spool, &fd) != CH_OK)
+        test_skip("no files without a name here");
+    return fd;
+}
+
+static void spool_makes_a_file_prepared_before_the_report(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    int fd = prepare(&spool);
+    int other = -1;
+    bool seen_early = folder_has(folder, "a/b/spool/." ID ".tmp");
+    enum ch_status created = spool_create_from(&spool, ID, fd);
+    bool seen = folder_has(folder, "a/b/spool/." ID ".tmp");
+    assert_int_equal(write(fd, "{}", 2), 2);
+    enum ch_status published = spool_publish(&spool, ID);
+    enum ch_status locked = spool_lock(&spool, ID, &other);
+    enum ch_status adopted = spool_adopt(&spool, ID, fd);
+    struct stat file;
+    int status = stat(folder_path(folder, "a/b/spool/" ID ".json"), &file);
+    close(fd);
+    spool_close(&spool);
+    assert_false(seen_early);
+    assert_int_equal(created, CH_OK);
+    assert_true(seen);
+    assert_int_equal(published, CH_OK);
+    assert_int_equal(locked, CH_ERR_IO);
+    assert_int_equal(adopted, CH_OK);
+    assert_int_equal(status, 0);
+    assert_int_equal(file.st_size, 2);
+    assert_int_equal(file.st_mode & 0777, 0600);
+}
+
+static void spool_makes_a_prepared_file_no_report_that_is_there(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    int fd = prepare(&spool);
+    int other = -1;
+    assert_int_equal(spool_create(&spool, ID, &other), CH_OK);
+    enum ch_status created = spool_create_from(&spool, ID, fd);
+    close(other);
+    close(fd);
+    spool_close(&spool);
+    assert_int_equal(created, CH_ERR_IO);
+}
+
 static void spool_lock_survives_exec_and_is_adopted(void **state)
 {
     struct spool spool = open_spool(*state);
@@ -436,6 +487,8 @@ int main(void)
         TEST(spool_lock_of_a_killed_process_falls),
         TEST(spool_lock_is_on_the_file_that_is_there_now),
         TEST(spool_creates_over_nothing_that_is_there),
+        TEST(spool_makes_a_file_prepared_before_the_report),
+        TEST(spool_makes_a_prepared_file_no_report_that_is_there),
         TEST(spool_lock_survives_exec_and_is_adopted),
         TEST(spool_adopts_no_descriptor_of_another_file),
         TEST(spool_rewrite_keeps_the_report_locked),
