@@ -146,6 +146,22 @@ class Daemon(unittest.TestCase):
                 self.assertEqual(self.run_way(scene, way).status, 0)
                 self.assertEqual(scene.report_paths(), [])
 
+    def test_a_spool_that_is_made_anew_while_it_waits_gets_the_report(self):
+        with Scene() as scene:
+            os.mkdir(scene.spool, 0o700)
+            process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon",
+                                  CRASHHOOK_KILLS="no")
+            wait_for(lambda: daemons(scene))
+            self.assertEqual(os.listdir(scene.spool), [])
+            os.rename(scene.spool, scene.spool + ".old")
+            os.mkdir(scene.spool, 0o700)
+            process.send_signal(signal.SIGSEGV)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -signal.SIGSEGV)
+            wait_for(lambda: not daemons(scene))
+            self.assertEqual(len(scene.reports()), 1)
+            self.assertEqual(os.listdir(scene.spool + ".old"), [])
+
     def test_a_killed_one_is_replaced_in_the_crash(self):
         with Scene() as scene:
             process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon")
