@@ -204,6 +204,8 @@ void api_get_group(struct http_request *request)
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
     struct store *store = collector_of(request)->store;
     const struct store_group *group = &copy.group;
+    if (!filter_knows(request, NULL))
+        return;
     json_t *merged = json_array();
     enum ch_status status =
         group_copy_find(store, request->who.project, request->id, &copy);
@@ -272,6 +274,8 @@ static void answer_expanded(struct http_request *request)
 void api_get_report(struct http_request *request)
 {
     const char *form = http_parameter_value(request, "form");
+    if (!filter_knows(request, "form"))
+        return;
     if (form != NULL && strcmp(form, "sent") == 0)
         answer_sent(request);
     else if (form != NULL && strcmp(form, "text") == 0)

@@ -3,6 +3,7 @@
 
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
+#include "collector/server/filter.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_starts.h"
 #include "report/report_id.h"
@@ -83,6 +84,8 @@ void api_list_starts(struct http_request *request)
 {
     const struct collector *collector = collector_of(request);
     const char *release = http_parameter_value(request, "release");
+    if (!filter_knows(request, "release"))
+        return;
     json_t *rows = json_array();
     const struct store_starts_wanted wanted = {
         .project = request->who.project,

@@ -16,7 +16,8 @@ enum {
     ARGUMENTS_SHOWN = 24,
     NAMES_IN_A_FOLD = 4,
     REPEATS_FOLDED = 3,
-    PERIODS = 12, // most calls in one round of a recursion
+    REPEATS_SHOWN = 24, // frames of the rounds that are folded
+    PERIODS = 12,       // most calls in one round of a recursion
 };
 
 // endings explains why an unwind ended before the end of the stack.
@@ -447,8 +448,13 @@ static size_t write_repeat(const struct frame_list *list, size_t start, size_t s
         html_write(out, "%zu calls", round);
     html_write(out, " %zu times more</span></summary><ol class=\"frames\">\n",
                recursion.folded / round);
-    for (size_t i = start + round; i < end; i++)
+    size_t written =
+        recursion.folded < REPEATS_SHOWN ? recursion.folded : REPEATS_SHOWN;
+    for (size_t i = start + round; i < start + round + written; i++)
         write_frame_row(list, i, FRAME_REPEATED);
+    if (written < recursion.folded)
+        html_write(out, "<li class=\"gap\">%zu more of them are in the JSON</li>\n",
+                   recursion.folded - written);
     html_write(out, "</ol></details></li>\n");
     return end;
 }

@@ -85,7 +85,8 @@ static void write_terms(struct text *out, const struct filter *filter, bool open
     html_write(out, "<p class=\"terms\">");
     for (size_t i = 0; i < search->count; i++) {
         write_list_link(out, filter, i, orders[filter->store.sort].value);
-        html_write(out, " class=\"chip\" title=\"Remove\">%s%s%.*s \u00d7</a>",
+        html_write(out, " class=\"chip\" title=\"Remove\">%s%s%s%.*s \u00d7</a>",
+                   search_was_negated(search, i) ? "-" : "",
                    search->said[i].key != NULL ? search->said[i].key : "",
                    search->said[i].key != NULL ? ":" : "", PAGE_SHORT,
                    search->said[i].value);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which debug files would name the nameless frames of a report, and how to upload them.
-// them.
 #include <string.h>
 
 #include "collector/pages/html.h"

@@ -76,7 +76,8 @@ static void write_filter_link(struct text *out, const struct filter *filter,
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<a href=\"/groups?%.*s%s%s\">", 3 * SEARCH_SIZE,
-               query.size != 0 ? query.bytes : "", query.size != 0 ? "&" : "", sort);
+               query.size != 0 ? query.bytes : "",
+               query.size != 0 && sort[0] != 0 ? "&" : "", sort);
 }
 
 // card is a section of the overview: a heading, how many groups there are, the first of
@@ -206,8 +207,15 @@ static void write_lone_hosts(struct overview *overview)
     html_write(overview->out, "</ol></section>\n");
 }
 
+static void write_release_choice(struct text *out, const char *name, bool chosen)
+{
+    html_write(out, "<option%s>%.*s</option>", chosen ? " selected" : "", PAGE_SHORT,
+               name);
+}
+
 static void write_choices(struct overview *overview)
 {
+    bool listed = overview->chosen == NULL;
     struct text *out = overview->out;
     html_write(out,
                "<form class=\"filters overview\" method=\"get\" action=\"/\">"
@@ -218,12 +226,12 @@ static void write_choices(struct overview *overview)
                                              : "these days");
     for (size_t i = 0; i < overview->releases.count; i++) {
         const char *name = overview->releases.list[i].name;
-        html_write(out, "<option%s>%.*s</option>",
-                   overview->chosen != NULL && strcmp(name, overview->chosen) == 0
-                       ? " selected"
-                       : "",
-                   PAGE_SHORT, name);
+        bool chosen = overview->chosen != NULL && strcmp(name, overview->chosen) == 0;
+        write_release_choice(out, name, chosen);
+        listed |= chosen;
     }
+    if (!listed)
+        write_release_choice(out, overview->chosen, true);
     html_write(out,
                "</select></label><label><span>Environment</span>"
                "<input name=\"environment\" value=\"%.*s\" placeholder=\"any\""

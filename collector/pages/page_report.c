@@ -343,10 +343,13 @@ static void write_tag_list(struct text *out, const json_t *report)
     {
         if (shown++ == TAGS_SHOWN)
             break;
-        struct text CH_CLEANUP(text_deinit) tag = { 0 };
-        text_appendf(&tag, "%.63s:%.199s", key, json_string_value(value));
+        struct text CH_CLEANUP(text_deinit) term = { 0 };
+        struct entry_tag tag; // as the store keeps it
+        entry_copy(tag.key, sizeof(tag.key), key);
+        entry_copy(tag.value, sizeof(tag.value), json_string_value(value));
+        text_appendf(&term, "%s:%s", tag.key, tag.value);
         html_write(out, "<div><dt>%.*s</dt><dd>", 64, key);
-        page_write_link(out, "", "tag", text_ok(&tag) ? tag.bytes : "",
+        page_write_link(out, "", "tag", text_ok(&term) ? term.bytes : "",
                         json_string_value(value));
         html_write(out, "</dd></div>");
     }

@@ -96,15 +96,17 @@ static void write_summed_row(struct text *out, const char *key,
     int64_t known = summed->ends + crashes;
     int64_t free_mille = (summed->starts - crashes) * PER_MILLE / summed->starts;
     html_write(out, "<li>");
-    page_write_link(out, "name", key, summed->name,
-                    summed->name[0] != 0 ? summed->name : "without a name");
+    if (summed->name[0] != 0)
+        page_write_link(out, "name", key, summed->name, summed->name);
+    else
+        html_write(out, "<span class=\"name\">without a name</span>");
     html_write(out,
                "<meter min=\"0\" max=\"%d\" value=\"%lld\"></meter><b>%lld.%lld\u2009%%"
                "</b><span>of ",
                PER_MILLE, (long long)free_mille, (long long)(free_mille / 10),
                (long long)(free_mille % 10));
     page_write_number(out, summed->starts);
-    html_write(out, " sessions");
+    html_write(out, summed->starts == 1 ? " session" : " sessions");
     if (summed->starts > known) {
         html_write(out, ", ");
         page_write_number(out, summed->starts - known);

@@ -181,6 +181,22 @@ bool filter_read(struct http_request *request, size_t default_limit, struct filt
            read_filter_limit(request, default_limit, &out->store.limit);
 }
 
+bool filter_knows(struct http_request *request, const char *taken)
+{
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        const char *key = request->parameters[i].key;
+        if (taken != NULL && strcmp(key, taken) == 0)
+            continue;
+        if (taken != NULL && slips_between(key, taken) <= SLIPS_MAX)
+            http_fail(request, 400, "there is no parameter `%.40s`, did you mean `%s`?",
+                      key, taken);
+        else
+            http_fail(request, 400, "there is no parameter `%.40s`", key);
+        return false;
+    }
+    return true;
+}
+
 void filter_open_only(struct filter *filter)
 {
     struct store_filter *store = &filter->store;

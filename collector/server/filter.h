@@ -23,6 +23,10 @@ struct filter {
 bool filter_read(struct http_request *request, size_t default_limit,
                  struct filter *out);
 
+// filter_knows fails the request for a parameter other than the one that is taken,
+// NULL: none is, where there is no filter. False: it failed it.
+bool filter_knows(struct http_request *request, const char *taken);
+
 // filter_open_only adds `is:open`, unless the filter asks for a status itself. It does
 // not appear in the search that pages show.
 void filter_open_only(struct filter *filter);

@@ -365,9 +365,7 @@ void search_write_term(struct text *out, const char *key, const char *value)
     text_append_string(out, "\"");
 }
 
-// was_negated says whether a term was written with `-`: some values of `is:` are
-// negations themselves.
-static bool was_negated(const struct search *search, size_t i)
+bool search_was_negated(const struct search *search, size_t i)
 {
     bool own = search->terms[i].key == STORE_KEY_ASSIGNED &&
                strcmp(search->said[i].value, "unassigned") == 0;
@@ -381,7 +379,7 @@ void search_write(const struct search *search, size_t but, struct text *out)
         if (i == but)
             continue;
         text_append_string(out, first ? "" : " ");
-        text_append_string(out, was_negated(search, i) ? "-" : "");
+        text_append_string(out, search_was_negated(search, i) ? "-" : "");
         search_write_term(out, search->said[i].key, search->said[i].value);
         first = false;
     }

@@ -44,6 +44,10 @@ CH_CHECKED enum ch_status search_add(struct search *search, const char *key,
 bool search_is_key(const char *key);
 const char *search_nearest_key(const char *key);
 
+// search_was_negated says whether the term at index i was written with `-`: some values
+// of `is:` are negations themselves.
+bool search_was_negated(const struct search *search, size_t i);
+
 // search_write appends the terms as a text that search_read understands, all but the
 // one at index but (SIZE_MAX: all).
 void search_write(const struct search *search, size_t but, struct text *out);

@@ -8,6 +8,7 @@ import glob
 import gzip
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -206,6 +207,53 @@ class Requests(unittest.TestCase):
         self.collector.post(report)
         self.refused(*self.collector.json(
             "GET", f"/api/v1/reports/{report['id']}?form=x"), 400)
+
+    def test_parameters_that_nobody_knows_are_refused_with_a_suggestion(self):
+        report = self.report()
+        self.collector.post(report)
+        for path, said in (
+                (f"/api/v1/reports/{report['id']}?frm=sent", "did you mean `form`?"),
+                (f"/api/v1/groups/{report['fingerprint']}?form=text", "`form`"),
+                ("/api/v1/starts?relase=1", "did you mean `release`?"),
+                ("/api/v1/starts?x=1", "`x`")):
+            status, answer = self.collector.json("GET", path)
+            self.refused(status, answer, 400)
+            self.assertIn(said, answer["error"])
+
+    def page(self, path):
+        status, _, body = self.collector.request("GET", path)
+        self.assertEqual(status, 200, path)
+        return body.decode()
+
+    def test_a_term_that_must_not_hold_is_shown_as_one(self):
+        self.collector.post(self.report())
+        page = self.page("/groups?q=-host:h1+-is:unassigned+is:unassigned+-word")
+        shown = re.findall('title="Remove">(.*?) \u00d7</a>', page)
+        self.assertEqual(shown, ["-host:h1", "-is:unassigned", "is:unassigned", "-word"])
+
+    def test_the_overview_keeps_a_release_that_nobody_has_sent(self):
+        self.collector.post(self.report())
+        self.assertIn("<option selected>0.0-none</option>",
+                      self.page("/?for_release=0.0-none"))
+
+    def test_a_long_tag_leads_to_the_groups_that_have_it(self):
+        report = self.report(tags={"\u00fc" * 40: "\u00e4" * 150})
+        self.collector.post(report)
+        link = re.search('href="(/groups[?]q=tag:[^"]*)"',
+                         self.page("/reports/" + report["id"])).group(1)
+        self.assertIn("/groups/" + report["fingerprint"], self.page(link))
+
+    def test_sessions_without_a_release_are_counted_without_a_link(self):
+        day = int(time.time()) // 86400
+        self.collector.post(self.report())
+        status, _, body = self.collector.request(
+            "POST", "/api/v1/starts", json.dumps(
+                {"id": sample_reports.report_id(77), "release": "", "host": "",
+                 "day": day, "starts": 1, "ends": 1}).encode())
+        self.assertEqual(status, 201, body)
+        page = self.page("/")
+        self.assertIn('<span class="name">without a name</span>', page)
+        self.assertIn("of 1 session<", page)
 
     def test_filters_narrow_reports_and_groups(self):
         report = self.report(release="9.9-only", environment="lab",

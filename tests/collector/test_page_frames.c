@@ -62,6 +62,19 @@ static void a_call_that_repeats_is_folded(void **state)
     assert_true(folds);
 }
 
+static void of_a_long_recursion_a_part_is_written_and_the_rest_is_counted(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "parse_value", "parse_list", "parse_item" };
+    char *page = page_of(thread_of(names, 3, 270));
+    bool folds = strstr(page, "the same 3 calls 89 times more") != NULL;
+    bool counted = strstr(page, "243 more of them are in the JSON") != NULL;
+    size_t size = strlen(page);
+    free(page);
+    assert_true(folds && counted);
+    assert_in_range(size, 1, 20000);
+}
+
 // The calls of a round have addresses of their own, as those of mutual recursion do.
 static void a_round_of_several_calls_that_repeats_is_folded(void **state)
 {
@@ -111,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_inlined_into_each_other_are_all_shown),
         cmocka_unit_test(a_call_that_repeats_is_folded),
+        cmocka_unit_test(of_a_long_recursion_a_part_is_written_and_the_rest_is_counted),
         cmocka_unit_test(a_round_of_several_calls_that_repeats_is_folded),
         cmocka_unit_test(variables_without_a_value_are_one_quiet_sign_with_its_reasons),
     };
