@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Retention: what it removes, of all projects and of single ones.
+#include "collector/store/store_internal.h"
 #include "collector/store/store_values.h"
 #include "collector/store_fixture.h"
 
@@ -212,6 +213,55 @@ static void retention_of_nothing_removes_nothing(void **state)
     assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "1");
 }
 
+static void take_plan(void *context, const struct sql_row *row)
+{
+    text_appendf(context, "%s\n", sql_column_text(row, "QUERY PLAN"));
+}
+
+// ask_plan says how PostgreSQL ran a statement over a list of groups.
+static void ask_plan(struct sql *sql, enum store_statement statement, const char *list,
+                     struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) asked = { 0 };
+    const struct sql_value groups = sql_text(list);
+    text_appendf(&asked, "EXPLAIN (ANALYZE, TIMING OFF) %s",
+                 store_statements[statement].postgres != NULL
+                     ? store_statements[statement].postgres
+                     : store_statements[statement].sqlite);
+    assert_true(text_ok(&asked));
+    assert_int_equal(sql_query(sql, asked.bytes, &groups, 1, take_plan, out), CH_OK);
+    assert_true(text_ok(out));
+}
+
+static void values_of_groups_that_stay_are_not_read_to_end_others(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sql_options options = { .name = fixture->name };
+    struct text CH_CLEANUP(text_deinit) stays = { 0 };
+    struct text CH_CLEANUP(text_deinit) ended = { 0 };
+    char error[SQL_ERROR_SIZE];
+    struct sql *sql = NULL;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 0);
+    (void)add(fixture, &entry, "{}");
+    assert_int_equal(sql_open(&options, error, &sql), CH_OK);
+    if (sql->dialect != SQL_POSTGRES) {
+        sql_close(sql);
+        skip();
+    }
+    assert_int_equal(
+        sql_script(sql, "INSERT INTO facets(group_number, kind, value, count,"
+                        " last_seen) SELECT g, 5, n, 1, 1 FROM generate_series(1, 2) g,"
+                        " generate_series(1, 5000) n; ANALYZE facets"),
+        CH_OK);
+    ask_plan(sql, STORE_REMOVE_EMPTY_FACETS, "{1}", &stays);
+    ask_plan(sql, STORE_REMOVE_EMPTY_FACETS, "{2}", &ended);
+    sql_close(sql);
+    // Values are searched by the number of a group that ended, where there is one.
+    assert_null(strstr(stays.bytes, "actual rows=5"));
+    assert_non_null(strstr(stays.bytes, "(never executed)"));
+    assert_non_null(strstr(ended.bytes, "actual rows=5000 "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +272,7 @@ int main(void)
         STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
         STORE_TEST(values_of_many_removed_reports_are_swept_in_steps),
         STORE_TEST(retention_of_nothing_removes_nothing),
+        STORE_TEST(values_of_groups_that_stay_are_not_read_to_end_others),
     };
     return cmocka_run_group_tests_name("collector/store_trim", tests, NULL, NULL);
 }

@@ -8,6 +8,15 @@ IN (SELECT value FROM json_each(?1))
 -- postgres:
 = ANY(CAST(?1 AS bigint[]))
 
+-- part: LISTED_GONE
+-- The condition that a number is in the list ?1 and that of no group: the few rows of
+-- groups that ended are found without reading all those of groups that did not.
+IN (SELECT value FROM json_each(?1)
+    WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = value))
+-- postgres:
+IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
+    WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
+
 -- part: LINE_END
 char(10)
 -- postgres:

@@ -71,14 +71,10 @@ WHERE kept <= 0
     AND number {LISTED}
 
 -- name: STORE_REMOVE_EMPTY_DAYS
-DELETE FROM group_days
-WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = group_number)
-    AND group_number {LISTED}
+DELETE FROM group_days WHERE group_number {LISTED_GONE}
 
 -- name: STORE_REMOVE_EMPTY_FACETS
-DELETE FROM facets
-WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = group_number)
-    AND group_number {LISTED}
+DELETE FROM facets WHERE group_number {LISTED_GONE}
 
 -- name: STORE_TRIM_LOCK
 -- Groups are locked in the order in which uploads lock them.
