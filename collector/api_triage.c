@@ -2,50 +2,56 @@
 #include <string.h>
 
 #include "collector/server/api.h"
+#include "collector/server/filter.h"
 #include "collector/server/triage.h"
 
-// read_triage_text reads a member that is a string or absent; false: it has another
-// type.
-static bool read_triage_text(struct http_request *request, const json_t *object,
-                             const char *key, const char **out)
-{
-    const json_t *value = json_object_get(object, key);
-    if (value == NULL)
-        return true;
-    if (!json_is_string(value)) {
-        http_fail(request, 400, "%s is not a string", key);
-        return false;
-    }
-    *out = json_string_value(value);
-    return true;
-}
-
-static bool read_triage_version(struct http_request *request, const json_t *object,
+static bool read_triage_version(struct http_request *request, const json_t *version,
                                 struct triage *out)
 {
-    const json_t *version = json_object_get(object, "version");
-    if (version != NULL && !json_is_integer(version)) {
+    if (!json_is_integer(version)) {
         http_fail(request, 400, "version is not a number");
         return false;
     }
-    out->decision.versioned = version != NULL;
+    out->decision.versioned = true;
     out->decision.version = json_integer_value(version);
     return true;
 }
 
-static bool read_triage(struct http_request *request, const json_t *object,
+// read_triage reads the members of object, all of which have to be known: a slip in a
+// name must not make a decision of another one.
+static bool read_triage(struct http_request *request, json_t *object,
                         struct triage *out)
 {
-    struct store_decision *decision = &out->decision;
-    return read_triage_text(request, object, "status", &decision->status) &&
-           read_triage_text(request, object, "release", &decision->release) &&
-           read_triage_text(request, object, "note", &decision->note) &&
-           read_triage_text(request, object, "assignee", &decision->assignee) &&
-           read_triage_text(request, object, "comment", &decision->comment) &&
-           read_triage_text(request, object, "until", &out->until) &&
-           read_triage_version(request, object, out) &&
-           read_triage_text(request, object, "merge_into", &out->merge_into) &&
-           read_triage_text(request, object, "split", &out->split);
+    const struct {
+        const char *key;
+        const char **to;
+    } texts[] = {
+        { "status", &out->decision.status },   { "release", &out->decision.release },
+        { "note", &out->decision.note },       { "assignee", &out->decision.assignee },
+        { "comment", &out->decision.comment }, { "until", &out->until },
+        { "merge_into", &out->merge_into },    { "split", &out->split },
+    };
+    enum { TEXT_COUNT = sizeof(texts) / sizeof(texts[0]) };
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+        while (i < TEXT_COUNT && strcmp(key, texts[i].key) != 0)
+            i++;
+        if (i < TEXT_COUNT && json_is_string(value)) {
+            *texts[i].to = json_string_value(value);
+            continue;
+        }
+        if (strcmp(key, "version") == 0 && read_triage_version(request, value, out))
+            continue;
+        if (i < TEXT_COUNT)
+            http_fail(request, 400, "%s is not a string", key);
+        else if (request->answer.status == 0)
+            http_fail(request, 400, "there is no member `%.40s`", key);
+        return false;
+    }
+    return true;
 }
 
 void api_post_group(struct http_request *request)
@@ -53,6 +59,8 @@ void api_post_group(struct http_request *request)
     json_error_t error;
     struct triage triage = { 0 };
     char id[ENTRY_GROUP_SIZE];
+    if (!filter_knows(request, NULL))
+        return;
     json_t *object = json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
                                 request->body.size, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(object))

@@ -90,15 +90,14 @@ static bool read_until(struct http_request *request, const char *text,
     else if (counts &&
              (strcmp(unit, " machines") == 0 || strcmp(unit, " machine") == 0))
         out->more_machines = number;
-    else if (moment_read(text, now_ms, &at_ms) == CH_OK && at_ms != now_ms)
-        // `14d` is read as so long ago.
-        out->until_ms = at_ms < now_ms && text[strspn(text, "0123456789")] != '-'
-                            ? 2 * now_ms - at_ms
-                            : at_ms;
+    else if (moment_read_span(text, &at_ms) == CH_OK && at_ms != 0)
+        out->until_ms = now_ms + at_ms;
+    else if (moment_read(text, now_ms, &at_ms) == CH_OK && at_ms > now_ms)
+        out->until_ms = at_ms;
     else {
         http_fail(request, 400,
                   "until is not `20 reports`, `5 machines`, a time such as 14d, or a"
-                  " day such as 2026-12-01");
+                  " day to come such as 2030-12-01");
         return false;
     }
     return true;

@@ -93,7 +93,8 @@ class Deciding(unittest.TestCase):
         for until in ("20 reports", "1 machine", "14d", "2099-01-01"):
             status, answer = self.ask("cccccc03", status="ignored", until=until)
             self.assertEqual(status, 200, answer)
-        for until in ("soon", "-1 reports", "20", "20 hours"):
+        for until in ("soon", "-1 reports", "20", "20 hours", "0d", "2020-01-01",
+                      "2020-01-01T00:00:00Z"):
             status, answer = self.ask("cccccc03", status="ignored", until=until)
             self.assertEqual(status, 400, answer)
             self.assertIn("until is not", answer["error"])
@@ -125,6 +126,8 @@ class Deciding(unittest.TestCase):
     def test_what_cannot_be_asked_is_refused(self):
         send(self.collector, 21, "ccccccc1")
         for what, wanted in (({"status": "done"}, 400), ({"status": 5}, 400),
+                             ({"stat": "open"}, 400), ({"version": "1"}, 400),
+                             ({"status": "open", "asignee": "kim"}, 400),
                              ({"note": "x" * 3000}, 400), ({"merge_into": "x"}, 400),
                              ({"merge_into": "ccccccc1"}, 400),
                              ({"merge_into": "0123456789"}, 404),
