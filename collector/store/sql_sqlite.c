@@ -5,6 +5,7 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/sql.h"
+#include "collector/store/sqlite_lower.h"
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
@@ -209,6 +210,9 @@ static int connect_to(struct sqlite *sqlite, const char *path, bool reading)
         return result;
     sqlite3_busy_timeout(sqlite->db, BUSY_TIMEOUT_MS);
     sqlite3_extended_result_codes(sqlite->db, 1);
+    result = sqlite_lower_add(sqlite->db);
+    if (result != SQLITE_OK)
+        return result;
     return sqlite3_exec(sqlite->db, reading ? reading_pragmas : writing_pragmas, NULL,
                         NULL, NULL);
 }

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import unittest
+import urllib.parse
 
 import jsonschema
 
@@ -272,6 +273,18 @@ class Requests(unittest.TestCase):
                       "tag=color:red"):
             _, reports = self.collector.json("GET", "/api/v1/reports?" + query)
             self.assertEqual(reports["reports"], [], query)
+
+    def test_letters_of_every_language_are_found_in_either_case(self):
+        report = self.report(release="\u00e4-only", tags={})
+        report["crash"]["summary"] = "\u00c4rger mit GR\u00d6SSE \u0416\u0423\u041a"
+        self.collector.post(report)
+        for word, found in (("\u00e4rger", 1), ("\u00c4RGER", 1), ("gr\u00f6sse", 1),
+                            ("\u0436\u0443\u043a", 1), ("\u00e4rgen", 0),
+                            ("-\u00e4rger", 0), ("\u0436\u0443", 1)):
+            query = urllib.parse.urlencode({"q": f"release:\u00e4-only {word}"})
+            _, groups = self.collector.json("GET", "/api/v1/groups?" + query)
+            self.assertEqual([g["filtered_count"] for g in groups["groups"]], [1] * found,
+                             word)
 
     def test_lists_are_given_page_by_page(self):
         sent = [self.report(release="paged") for _ in range(5)]
