@@ -101,34 +101,56 @@ static void add_words(struct store_query *query, const char *kinds,
                          query_pattern(query, searched));
 }
 
-// add_any_words requires the same for one of all kinds of words.
-static void add_any_words(struct store_query *query, const char *searched)
+// add_groups_of_words selects the groups that have a mark with the searched string in
+// it. In SQLite the words of columns are found the same way where columns is true.
+static void add_groups_of_words(struct store_query *query, bool columns,
+                                const char *searched)
 {
-    char kinds[48];
-    (void)snprintf(kinds, sizeof(kinds), "BETWEEN %d AND %d", FACET_FRAME,
+    char marks[48];
+    (void)snprintf(marks, sizeof(marks), "BETWEEN %d AND %d", FACET_FRAME,
                    FACET_MESSAGE);
-    add_words(query, kinds, searched);
+    if (query->dialect == SQL_POSTGRES) {
+        store_query_add(query, "SELECT f.group_number FROM facets f WHERE ");
+        add_words(query, marks, searched);
+        return;
+    }
+    // From the words that are found to facets: there are many more words of a kind.
+    store_query_add_text(query,
+                         "SELECT f.group_number FROM word_search s CROSS JOIN words w"
+                         " CROSS JOIN facets f WHERE s.word_search MATCH ?"
+                         " AND w.number = s.rowid",
+                         query_pattern(query, searched));
+    text_appendf(&query->sql,
+                 " AND f.kind >= %d AND f.kind = w.kind AND f.value = w.value"
+                 " AND (w.kind %s",
+                 FACET_EXECUTABLE, marks);
+    if (columns)
+        text_appendf(&query->sql, " OR w.kind BETWEEN %d AND %d", FACET_EXECUTABLE,
+                     FACET_RELEASE);
+    store_query_add(query, ")");
 }
 
 // add_word_search keeps the groups with a report that contains the searched string;
-// column is the number of a group.
+// column is the number of a group. In PostgreSQL one index has all values of columns;
+// in SQLite it has only those that differ from group to group, and the others are
+// words.
 static void add_word_search(struct store_query *query, const char *column,
                             const char *searched)
 {
+    bool postgres = query->dialect == SQL_POSTGRES;
     store_query_add(query, " AND (");
     store_query_add(query, column);
     text_appendf(&query->sql,
                  " IN (SELECT f.group_number FROM facets f WHERE f.kind <= %d AND ",
-                 FACET_RELEASE);
+                 postgres ? FACET_RELEASE : FACET_SUMMARY);
     store_query_add_text(query,
-                         query->dialect == SQL_POSTGRES
-                             ? "f.value ILIKE ?) OR "
-                             : "f.number IN (SELECT rowid FROM facet_search WHERE"
-                               " facet_search MATCH ?)) OR ",
+                         postgres ? "f.value ILIKE ?) OR "
+                                  : "f.number IN (SELECT rowid FROM facet_search WHERE"
+                                    " facet_search MATCH ?)) OR ",
                          query_pattern(query, searched));
     store_query_add(query, column);
-    store_query_add(query, " IN (SELECT f.group_number FROM facets f WHERE ");
-    add_any_words(query, searched);
+    store_query_add(query, " IN (");
+    add_groups_of_words(query, true, searched);
     store_query_add(query, "))");
 }
 
@@ -239,9 +261,8 @@ static void add_report_condition(struct store_query *query,
         // As for groups, marks are searched for what their index can find, and only
         // those of groups that have it: taking marks apart is slow.
         if (is_indexed(term->value)) {
-            store_query_add(query, " OR (r.group_number IN (SELECT f.group_number FROM"
-                                   " facets f WHERE ");
-            add_any_words(query, term->value);
+            store_query_add(query, " OR (r.group_number IN (");
+            add_groups_of_words(query, false, term->value);
             store_query_add(query, ") AND ");
             add_mark_condition(query, term);
             store_query_add(query, ")");

@@ -332,6 +332,28 @@ static const char postgres_columns[] =
 static const char sqlite_symbols[] = SYMBOLS_LAYOUT("BLOB");
 static const char postgres_symbols[] = SYMBOLS_LAYOUT("bytea");
 
+// Hosts are many, and each has crashes of many groups: with a row of their own in the
+// index of words, and not one a group, a new host of a group adds nothing to it. So do
+// programs and releases. columnsize = 0: nothing is ranked by how long a value is.
+static const char sqlite_hosts[] =
+    "DROP TRIGGER facet_added; DROP TRIGGER facet_removed; DROP TRIGGER facet_word;"
+    "DROP TABLE facet_search;"
+    "CREATE VIRTUAL TABLE facet_search USING fts5(value, content='facets',"
+    " content_rowid='number', tokenize='trigram', detail='full', columnsize=0);"
+    "INSERT INTO facet_search(rowid, value) SELECT number, value FROM facets"
+    " WHERE kind <= 2;"
+    "CREATE TRIGGER facet_added AFTER INSERT ON facets WHEN new.kind <= 2 BEGIN"
+    " INSERT INTO facet_search(rowid, value) VALUES(new.number, new.value); END;"
+    "CREATE TRIGGER facet_removed AFTER DELETE ON facets WHEN old.kind <= 2 BEGIN"
+    " INSERT INTO facet_search(facet_search, rowid, value)"
+    " VALUES('delete', old.number, old.value); END;"
+    "INSERT INTO words(kind, value) SELECT DISTINCT kind, value FROM facets"
+    " WHERE kind >= 3 AND kind <= 5;"
+    "CREATE TRIGGER facet_word AFTER INSERT ON facets"
+    " WHEN new.kind BETWEEN 3 AND 5 OR new.kind BETWEEN 11 AND 14 BEGIN"
+    " INSERT INTO words(kind, value) SELECT new.kind, new.value WHERE NOT EXISTS("
+    "SELECT 1 FROM words WHERE kind = new.kind AND value = new.value); END;";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -341,11 +363,11 @@ static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
                      sqlite_people, sweeping, starts_layout, sqlite_sums,
-                     sqlite_segments, NULL, sqlite_symbols },
+                     sqlite_segments, NULL, sqlite_symbols, sqlite_hosts },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
                        postgres_people, sweeping, starts_layout, NULL,
-                       postgres_segments, postgres_columns, postgres_symbols },
+                       postgres_segments, postgres_columns, postgres_symbols, NULL },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -36,7 +36,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 16
+#define STORE_SCHEMA_VERSION 17
 
 // STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
 #define STORE_SCHEMA_OLDEST 13

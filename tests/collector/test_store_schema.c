@@ -53,6 +53,7 @@ static void an_old_database_is_opened_with_everything_in_it(void **state)
         where(STORE_KEY_ENVIRONMENT, "live"),
         where(STORE_KEY_HOST, "h"),
         where(STORE_KEY_PROGRAM, "p"),
+        where(STORE_KEY_WORD, "bin/p"),
         where(STORE_KEY_FIRST_RELEASE, "1.0"),
         { .terms = { { .key = STORE_KEY_SIGNAL, .number = 11 } }, .term_count = 1 },
         { .terms = { { .key = STORE_KEY_TAG, .tag = "zone", .value = "north" } },
