@@ -111,6 +111,7 @@ struct sql_options {
     const struct sql_statement *statements; // at most SQL_STATEMENTS; NULL: none
     bool reading;                           // nothing is changed through it
     int64_t query_limit_ms;                 // longest query; 0: no limit
+    int log_pages; // SQLite: from how many on a log is long; 0: SQLITE_LOG_PAGES
     // Once it is true, no call waits for a database on another host; NULL: never.
     const atomic_bool *abandon;
 };

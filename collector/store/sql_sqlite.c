@@ -5,6 +5,7 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/sql.h"
+#include "collector/store/sqlite_log.h"
 #include "collector/store/sqlite_lower.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 struct sqlite {
     struct sql sql;
     sqlite3 *db;
+    struct sqlite_log *log; // NULL: it only reads
     sqlite3_stmt *prepared[SQL_STATEMENTS];
     int64_t until_ms; // when a query is aborted; 0: never
 };
@@ -22,6 +24,7 @@ struct sqlite {
 // The triggers that maintain the search index are why a writer must trust the schema.
 static const char writing_pragmas[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+    "PRAGMA journal_size_limit = 134217728;" // of a log that a long reader made longer
     "PRAGMA cache_size = -32768; PRAGMA trusted_schema = 1";
 static const char reading_pragmas[] =
     "PRAGMA query_only = 1; PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0";
@@ -183,6 +186,7 @@ static void sqlite_close(struct sql *sql)
     struct sqlite *sqlite = (struct sqlite *)sql;
     for (size_t i = 0; i < SQL_STATEMENTS; i++)
         sqlite3_finalize(sqlite->prepared[i]);
+    sqlite_log_destroy(sqlite->log);
     sqlite3_close(sqlite->db);
     free(sqlite);
 }
@@ -201,8 +205,10 @@ static const struct sql_driver driver = {
     .row_bytes = sqlite_row_bytes,
 };
 
-static int connect_to(struct sqlite *sqlite, const char *path, bool reading)
+static int connect_to(struct sqlite *sqlite, const char *path,
+                      const struct sql_options *options)
 {
+    bool reading = options->reading;
     int flags =
         reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int result = sqlite3_open_v2(path, &sqlite->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
@@ -211,10 +217,17 @@ static int connect_to(struct sqlite *sqlite, const char *path, bool reading)
     sqlite3_busy_timeout(sqlite->db, BUSY_TIMEOUT_MS);
     sqlite3_extended_result_codes(sqlite->db, 1);
     result = sqlite_lower_add(sqlite->db);
-    if (result != SQLITE_OK)
-        return result;
-    return sqlite3_exec(sqlite->db, reading ? reading_pragmas : writing_pragmas, NULL,
-                        NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(sqlite->db, reading ? reading_pragmas : writing_pragmas,
+                              NULL, NULL, NULL);
+    int pages = options->log_pages != 0 ? options->log_pages : SQLITE_LOG_PAGES;
+    if (result == SQLITE_OK && !reading &&
+        sqlite_log_create(sqlite->db, path, pages, &sqlite->log) != CH_OK) {
+        sqlite->sql.failed = CH_ERR_IO;
+        snprintf(sqlite->sql.error, SQL_ERROR_SIZE, "its log cannot be watched");
+        result = SQLITE_ERROR;
+    }
+    return result;
 }
 
 enum ch_status sql_sqlite_open(const struct sql_options *options, const char *name,
@@ -228,7 +241,7 @@ enum ch_status sql_sqlite_open(const struct sql_options *options, const char *na
     sqlite->sql = (struct sql){ .driver = &driver,
                                 .dialect = SQL_SQLITE,
                                 .statements = options->statements };
-    int result = connect_to(sqlite, name, options->reading);
+    int result = connect_to(sqlite, name, options);
     if (result != SQLITE_OK) {
         fail_sqlite(sqlite, result);
         snprintf(error, SQL_ERROR_SIZE, "%s", sqlite->sql.error);

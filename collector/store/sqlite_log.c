@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/sqlite_log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum {
+    BUSY_TIMEOUT_MS = 10000,
+    PASSES = 2, // the second copies what came during the first
+    OVERLONG =
+        4, // times its length, a log is copied by the writer, whatever that takes
+};
+
+struct sqlite_log {
+    sqlite3 *db; // the thread's connection
+    int pages;
+    pthread_t thread;
+    bool started;
+    atomic_bool copied; // but for what came meanwhile
+
+    pthread_mutex_t lock; // guards what follows
+    pthread_cond_t changed;
+    bool wanted;
+    bool stopping;
+};
+
+// copy_log copies what no reader is in the way of. What fails, or is being done by the
+// other thread, is done after a later commit: the log has it.
+static void copy_log(sqlite3 *db)
+{
+    (void)sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+// want_log_copied wakes the thread.
+static void want_log_copied(struct sqlite_log *log)
+{
+    pthread_mutex_lock(&log->lock);
+    log->wanted = true;
+    pthread_cond_signal(&log->changed);
+    pthread_mutex_unlock(&log->lock);
+}
+
+// note_commit is called after each commit, with the length of the log.
+static int note_commit(void *context, sqlite3 *db, const char *name, int pages)
+{
+    struct sqlite_log *log = context;
+    (void)name;
+    if (pages < log->pages)
+        return SQLITE_OK;
+    if (atomic_exchange(&log->copied, false) || pages / OVERLONG >= log->pages)
+        copy_log(db);
+    else
+        want_log_copied(log);
+    return SQLITE_OK;
+}
+
+static bool await_long_log(struct sqlite_log *log)
+{
+    pthread_mutex_lock(&log->lock);
+    while (!log->wanted && !log->stopping)
+        pthread_cond_wait(&log->changed, &log->lock);
+    bool go_on = !log->stopping;
+    log->wanted = false;
+    pthread_mutex_unlock(&log->lock);
+    return go_on;
+}
+
+static void *log_main(void *context)
+{
+    struct sqlite_log *log = context;
+    while (await_long_log(log)) {
+        for (int i = 0; i < PASSES; i++)
+            copy_log(log->db);
+        log->copied = true;
+    }
+    return NULL;
+}
+
+static bool open_log(struct sqlite_log *log, const char *path)
+{
+    // Reading is what makes a connection know that there is a log.
+    return sqlite3_open_v2(path, &log->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                           NULL) == SQLITE_OK &&
+           sqlite3_busy_timeout(log->db, BUSY_TIMEOUT_MS) == SQLITE_OK &&
+           sqlite3_exec(log->db, "PRAGMA synchronous = FULL; PRAGMA user_version", NULL,
+                        NULL, NULL) == SQLITE_OK;
+}
+
+enum ch_status sqlite_log_create(sqlite3 *writer, const char *path, int pages,
+                                 struct sqlite_log **out)
+{
+    struct sqlite_log *log = calloc(1, sizeof(*log));
+    if (log == NULL)
+        return CH_ERR_NO_MEMORY;
+    log->pages = pages;
+    pthread_mutex_init(&log->lock, NULL);
+    pthread_cond_init(&log->changed, NULL);
+    log->started =
+        open_log(log, path) && pthread_create(&log->thread, NULL, log_main, log) == 0;
+    if (!log->started) {
+        sqlite_log_destroy(log);
+        return CH_ERR_IO;
+    }
+    sqlite3_wal_hook(writer, note_commit, log);
+    *out = log;
+    return CH_OK;
+}
+
+void sqlite_log_destroy(struct sqlite_log *log)
+{
+    if (log == NULL)
+        return;
+    pthread_mutex_lock(&log->lock);
+    log->stopping = true;
+    pthread_cond_signal(&log->changed);
+    pthread_mutex_unlock(&log->lock);
+    if (log->started)
+        pthread_join(log->thread, NULL);
+    sqlite3_close(log->db);
+    pthread_cond_destroy(&log->changed);
+    pthread_mutex_destroy(&log->lock);
+    free(log);
+}
