@@ -342,12 +342,28 @@ static const char *silent_words(const struct crash_facts *f, const char *kind)
                                           : "The program aborted";
 }
 
+// append_as_one_line appends words of a runtime that may have several lines, as a panic
+// of Rust has since 1.73.
+static void append_as_one_line(struct text *out, const char *message)
+{
+    for (const char *at = message; *at != 0;) {
+        size_t size = strcspn(at, "\t\r\n");
+        size_t space = strspn(at + size, "\t\r\n");
+        text_append(out, at, size);
+        text_append_string(out, space != 0 ? " " : "");
+        at += size + space;
+    }
+}
+
 // summarize_abort says what led to the abort, if that is known.
 static void summarize_abort(const struct crash_facts *f, const char *kind,
                             struct text *out)
 {
     if (f->message != NULL) {
-        summarize_message(kind, f->message, out);
+        struct text CH_CLEANUP(text_deinit) line = { 0 };
+        append_as_one_line(&line, f->message);
+        bool made = text_ok(&line) && line.size != 0;
+        summarize_message(kind, made ? line.bytes : f->message, out);
         crash_reason_append(f, out);
         return;
     }

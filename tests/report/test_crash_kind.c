@@ -270,6 +270,10 @@ static void crash_by_abort_says_what_the_c_library_said(void **state)
           "AddressSanitizer: attempting double-free on 0x1" },
         { "thread 'main' (7) panicked at a.rs:1:67: no such page", "panic",
           "Rust panic at a.rs:1:67: no such page" },
+        { "thread 'main' (7) panicked at a.rs:1:67:\nno such page", "panic",
+          "Rust panic at a.rs:1:67: no such page" },
+        { "panic: one [recovered]\n\tpanic: two", "panic",
+          "Go panic: one [recovered] panic: two" },
         { "*** ", "fortify", "Stopped by a check of the C library: " },
         { "The futex facility returned an unexpected error code.", "abort",
           "The program aborted: The futex facility returned an unexpected error "
