@@ -31,6 +31,8 @@ void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pi
                                     .keeper = LIFE_BY_RUN,
                                     .started_ns = clock_now_ns(CLOCK_BOOTTIME) } };
     keep_begin(&keeper->keep, pid, LIFE_BY_RUN);
+    // It may end before the first look.
+    facts_read_process(&keeper->process, pid, pid);
     keeper->next_ms = clock_now_ms(CLOCK_MONOTONIC) + keeper->pause_ms;
 }
 
@@ -76,8 +78,11 @@ static void keeper_read_process(struct keeper *keeper)
     if (keeper->pause_ms >= SETTLED_MS && keeper->process.executable.size != 0)
         return;
     facts_read_process(&now, keeper->death.pid, keeper->death.pid);
-    facts_deinit_process(&keeper->process);
-    keeper->process = now;
+    // Of one that has ended the kernel knows neither its file nor its arguments.
+    struct process_facts *old = now.dead ? &now : &keeper->process;
+    facts_deinit_process(old);
+    if (!now.dead)
+        keeper->process = now;
 }
 
 void keeper_look(struct keeper *keeper)
@@ -103,9 +108,7 @@ void keeper_look_last(struct keeper *keeper, int signal)
     keep_end(&keeper->keep, signal);
     if (keeper->process.arguments.size != 0)
         return;
-    // It ended before it was looked at as the program.
-    facts_deinit_process(&keeper->process);
-    facts_read_process(&keeper->process, keeper->death.pid, keeper->death.pid);
+    // The kernel had not laid them out yet when it was looked at.
     for (size_t i = 0; keeper->arguments[i] != NULL; i++)
         text_append(&keeper->process.arguments, keeper->arguments[i],
                     strlen(keeper->arguments[i]) + 1);

@@ -32,7 +32,7 @@
 // wrapped is the program that we stand in for.
 struct wrapped {
     pid_t pid;
-    int failure_fd; // receives errno if the program could not be executed
+    int failure_fd; // receives errno if the program could not be executed, else closes
     int status;     // as waitpid returns it
     struct rusage used;
     struct keeper keeper;
@@ -88,14 +88,15 @@ static enum ch_status start_program(const char **arguments, struct wrapped *prog
 {
     int failure[2];
     pid_t parent = getpid();
-    if (pipe2(failure, O_CLOEXEC) != 0)
-        return CH_ERR_IO;
     // While SIGCHLD is ignored, the exit status of a child is lost.
     (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
                     &program->child_action);
     mask_signals(UINT64_MAX, &program->mask);
     if (keep_stderr && stderr_tail_begin(&program->tail) != CH_OK)
         (void)command_fail("cannot keep standard error: %s", strerror(errno));
+    // Made here, as the process that keeps standard error must not have it open.
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return CH_ERR_IO;
     program->failure_fd = failure[0];
     program->pid = fork();
     if (program->pid == 0)
@@ -263,9 +264,10 @@ int run_preloaded(const char **arguments, const struct session *session,
     int why = 0;
     if (start_program(arguments, &program, keep_stderr) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
+    // From then on the process is the program.
+    bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
     keeper_begin(&program.keeper, session, program.pid, arguments);
     await_program(&program);
-    bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
     if (failed)
         return run_failed(arguments[0], why);
     await_reports(session, since_ms);

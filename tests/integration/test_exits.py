@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -90,6 +91,31 @@ class Exits(unittest.TestCase):
                     self.assertIn(said, crash["message"])
                     self.assertEqual(crash["death"]["exit_status"], 101)
                     self.assertIn("panicked at", crash["death"]["stderr"])
+
+    def test_a_program_that_ends_at_once_is_reported_by_its_own_name(self):
+        shell = os.path.realpath("/bin/sh")
+        script = "echo 'panic: no page' >&2; exit 2"
+        with Scene() as scene:
+            for _ in range(5):
+                shutil.rmtree(scene.spool, ignore_errors=True)
+                self.assertEqual(self.run_kept(scene, "sh", "-c", script).status, 2)
+                process = scene.reports()[0]["process"]
+                self.assertEqual(process["executable"], shell)
+                self.assertEqual(process["arguments"], ["sh", "-c", script])
+
+    def test_a_child_that_keeps_standard_error_open_keeps_nobody_waiting(self):
+        with Scene() as scene:
+            process = subprocess.Popen(
+                [harness.CRASHHOOK, "run", "--stderr-tail", "--", "sh", "-c",
+                 "sleep 1000 >/dev/null & echo $! && exit 3"],
+                env=scene.environment({"LD_PRELOAD": ""}), stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True)
+            child = int(process.stdout.readline())
+            try:
+                self.assertEqual(process.wait(timeout=60), 3)
+            finally:
+                os.kill(child, signal.SIGKILL)
+                process.stdout.close()
 
     def test_a_sanitizer_that_exits_is_reported_once_with_its_stack(self):
         source = os.path.join(PROGRAMS, "sanitized.c")
