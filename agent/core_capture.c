@@ -20,6 +20,24 @@ static void copy_registers(const struct core_thread *thread,
         out->value[i] = thread->registers[i];
 }
 
+// note_rewound_call records the call that a thread of AArch64 waited in: the kernel had
+// wound it back to the call's instruction (see stop_registers.c).
+static void note_rewound_call(const struct core_capture *all,
+                              struct stopped_thread *thread)
+{
+    static const uint8_t svc[] = { 0x01, 0, 0, 0xd4 };
+    enum { X8 = 8, PC = 32 };
+    uint8_t code[sizeof(svc)];
+    if (all->core.machine != ELF_AARCH64 ||
+        memory_read(&all->images.reader, thread->registers.value[PC], code,
+                    sizeof(code)) != CH_OK)
+        return;
+    bool waits = memcmp(code, svc, sizeof(svc)) == 0;
+    thread->run_state = waits ? 'S' : 'R';
+    if (waits)
+        thread->call = (int64_t)thread->registers.value[X8];
+}
+
 static enum ch_status list_core_threads(struct core_capture *all)
 {
     struct stop *stop = &all->capture.stop;
@@ -40,6 +58,7 @@ static enum ch_status list_core_threads(struct core_capture *all)
                                            .call = from->call,
                                            .thread_pointer = from->thread_pointer };
         copy_registers(from, &thread->registers);
+        note_rewound_call(all, thread);
     }
     return CH_OK;
 }

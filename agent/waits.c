@@ -14,7 +14,11 @@
 #include "report/wait_cycle.h"
 
 // x86-64 registers by their DWARF numbers: a system call's result, and its arguments.
+// Those of AArch64 are x0 to x3.
 enum { RAX = 0, RDX = 1, RSI = 4, RDI = 5, R10 = 10 };
+
+// The number of the call, of either processor.
+enum { FUTEX_X86_64 = 202, FUTEX_AARCH64 = 98 };
 
 // What the kernel leaves as the result of a call that it will restart
 // (include/linux/errno.h); such a call is still waiting.
@@ -60,16 +64,24 @@ bool waits_parse_call(const char *line, struct wait_call *out)
     return number == SYS_futex && wait_make_call(arguments, out);
 }
 
-// wait_call_of_registers reads the call of a stopped x86-64 thread.
-static bool wait_call_of_registers(const struct stopped_thread *thread,
-                                   struct wait_call *out)
+// wait_call_of_x86_64 reads the call of a stopped thread.
+static bool wait_call_of_x86_64(const struct stopped_thread *thread,
+                                struct wait_call *out)
 {
-    enum { FUTEX_X86_64 = 202 };
     const uint64_t *value = thread->registers.value;
     int64_t result = (int64_t)value[RAX];
     const uint64_t arguments[] = { value[RDI], value[RSI], value[RDX], value[R10] };
     return thread->call == FUTEX_X86_64 && -result >= RESTART_FIRST &&
            -result <= RESTART_LAST && wait_make_call(arguments, out);
+}
+
+// wait_call_of_aarch64 reads the call that a stopped thread waits in: the thread stands
+// at its instruction, and nothing in the registers is its result.
+static bool wait_call_of_aarch64(const struct stopped_thread *thread,
+                                 struct wait_call *out)
+{
+    return thread->call == FUTEX_AARCH64 &&
+           wait_make_call(thread->registers.value, out);
 }
 
 // wait_call_of_file reads the call of a thread that could not be stopped.
@@ -94,8 +106,10 @@ static bool wait_call_of_file(const struct capture *capture, pid_t tid,
 static bool wait_call_of(const struct capture *capture,
                          const struct stopped_thread *thread, struct wait_call *out)
 {
-    if (thread->state == STOP_STOPPED && capture->arch->id == UNWIND_ARCH_AMD64)
-        return wait_call_of_registers(thread, out);
+    if (thread->state == STOP_STOPPED)
+        return capture->arch->id == UNWIND_ARCH_AMD64
+                   ? wait_call_of_x86_64(thread, out)
+                   : wait_call_of_aarch64(thread, out);
     return thread->state != STOP_GONE && thread->state != STOP_FREE &&
            wait_call_of_file(capture, thread->tid, out);
 }
@@ -191,6 +205,15 @@ static uint64_t wait_descriptor(const struct capture *capture,
                                                       : thread->thread_pointer;
 }
 
+// wait_descriptor_offset is how far from the thread's pointer an address of its
+// descriptor is: that begins at the pointer of x86-64, and ends at the one of AArch64.
+static uint64_t wait_descriptor_offset(const struct capture *capture, uint64_t pointer,
+                                       uint64_t address)
+{
+    return capture->arch->id == UNWIND_ARCH_AMD64 ? address - pointer
+                                                  : pointer - 1 - address;
+}
+
 // is_joined recognizes that the futex is the one in a thread's descriptor on which its
 // end is awaited: glibc's holds the thread's number, musl's its state.
 static bool is_joined(const struct waited_lock *lock, struct wait *out)
@@ -202,7 +225,8 @@ static bool is_joined(const struct waited_lock *lock, struct wait *out)
     for (size_t i = 0; i < stop->count; i++) {
         const struct stopped_thread *thread = &stop->threads[i];
         uint64_t pointer = wait_descriptor(lock->capture, thread);
-        uint64_t offset = lock->call->address - pointer;
+        uint64_t offset =
+            wait_descriptor_offset(lock->capture, pointer, lock->call->address);
         if (pointer == 0 || thread->state == STOP_GONE || offset >= DESCRIPTOR_BYTES)
             continue;
         bool joined = lock->word == (uint32_t)thread->tid ||

@@ -14,6 +14,7 @@ enum {
     NT_AUXV = 6,
     NT_FILE = 0x46494c45,
     NT_SIGINFO = 0x53494749,
+    NT_ARM_TLS = 0x401, // of notes named LINUX
 };
 
 enum {
@@ -156,9 +157,29 @@ static enum ch_status notes_read_files(struct cursor *c, struct core_note *out)
     return CH_OK;
 }
 
-static bool is_core_note(const struct elf_note *note)
+// notes_read_storage reads tpidr_el0; newer kernels append a second register.
+static enum ch_status notes_read_storage(struct cursor *c, uint16_t machine,
+                                         struct core_note *out)
 {
-    return note->name_size == 5 && memcmp(note->name, "CORE", 5) == 0;
+    out->kind = CORE_NOTE_OTHER;
+    if (machine != ELF_AARCH64)
+        return CH_OK;
+    out->thread_pointer = cursor_u64(c);
+    if (!cursor_ok(c))
+        return CH_ERR_MALFORMED;
+    out->kind = CORE_NOTE_STORAGE;
+    return CH_OK;
+}
+
+// core_note_type is the note's type; 0: not one of the kernel's. The sets of registers
+// that a processor has of its own are LINUX's.
+static uint32_t core_note_type(const struct elf_note *note)
+{
+    if (note->name_size == 5 && memcmp(note->name, "CORE", 5) == 0)
+        return note->type != NT_ARM_TLS ? note->type : 0;
+    bool storage = note->type == NT_ARM_TLS && note->name_size == 6 &&
+                   memcmp(note->name, "LINUX", 6) == 0;
+    return storage ? NT_ARM_TLS : 0;
 }
 
 enum ch_status core_notes_next(struct cursor *notes, uint16_t machine,
@@ -173,11 +194,13 @@ enum ch_status core_notes_next(struct cursor *notes, uint16_t machine,
 
     struct cursor c = cursor_over(note.description, note.description_size);
     c.big_endian = notes->big_endian;
-    switch (is_core_note(&note) ? note.type : 0) {
+    switch (core_note_type(&note)) {
     case NT_PRSTATUS:
         return notes_read_thread(&c, machine, out);
     case NT_PRFPREG:
         return notes_read_vectors(&c, machine, out);
+    case NT_ARM_TLS:
+        return notes_read_storage(&c, machine, out);
     case NT_PRPSINFO:
         return read_process(&c, out);
     case NT_SIGINFO:

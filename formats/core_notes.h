@@ -22,6 +22,7 @@ enum { CORE_REGISTERS = 33 };
 enum core_note_kind {
     CORE_NOTE_THREAD,  // NT_PRSTATUS
     CORE_NOTE_VECTORS, // NT_PRFPREG of x86-64
+    CORE_NOTE_STORAGE, // NT_ARM_TLS of aarch64
     CORE_NOTE_PROCESS, // NT_PRPSINFO
     CORE_NOTE_SIGNAL,  // NT_SIGINFO
     CORE_NOTE_AUXV,    // NT_AUXV
@@ -38,7 +39,7 @@ struct core_thread {
     char state;     // as in /proc: S in a system call, else R; 0: not known
     uint64_t registers[CORE_REGISTERS];
     uint64_t flags;          // eflags, pstate
-    uint64_t thread_pointer; // x86-64: the base of fs; 0: not known
+    uint64_t thread_pointer; // the base of fs; of a later note; 0: not known
     const uint8_t *vectors;  // CORE_VECTORS_BYTES of a later note; NULL: none
     int64_t call; // x86-64: the system call it is in; negative: none, or not known
 };
@@ -87,7 +88,8 @@ struct core_note {
     enum core_note_kind kind;
     union {
         struct core_thread thread;
-        const uint8_t *vectors; // of the thread before, in the notes' own bytes
+        const uint8_t *vectors;  // of the thread before, in the notes' own bytes
+        uint64_t thread_pointer; // of the thread before
         struct core_process process;
         struct core_signal signal;
         struct cursor auxv; // for core_auxv_next

@@ -143,8 +143,8 @@ static enum ch_status add_core_thread(struct core_file *core,
 }
 
 // keep_note records a note. Of notes that may occur only once, the first counts. A
-// signal or vectors note belongs to the thread before it, and the first thread is the
-// one that crashed.
+// signal, vectors or storage note belongs to the thread before it, and the first thread
+// is the one that crashed.
 static enum ch_status keep_note(struct core_file *core, const struct core_note *note)
 {
     switch (note->kind) {
@@ -153,6 +153,10 @@ static enum ch_status keep_note(struct core_file *core, const struct core_note *
     case CORE_NOTE_VECTORS:
         if (core->thread_count != 0)
             core->threads[core->thread_count - 1].vectors = note->vectors;
+        return CH_OK;
+    case CORE_NOTE_STORAGE:
+        if (core->thread_count != 0)
+            core->threads[core->thread_count - 1].thread_pointer = note->thread_pointer;
         return CH_OK;
     case CORE_NOTE_PROCESS:
         if (!core->has_process)

@@ -164,10 +164,27 @@ bool stop_registers_interrupted(pid_t tid)
     return stop_registers_read(&thread) && thread.restart;
 }
 
+// note_rewound_call records a call that waits: before the thread stops, the kernel
+// winds it back to the call's instruction and forgets the call, which is made again
+// afterwards. A thread that is about to make a call looks the same.
+static void note_rewound_call(struct stopped_thread *thread)
+{
+    enum { SVC = 0xd4000001, X8 = 8 };
+    void *pc = (void *)(uintptr_t)thread->registers.value[UNWIND_PC];
+    errno = 0;
+    long word = ptrace(PTRACE_PEEKTEXT, thread->tid, pc, NULL);
+    if (errno != 0 || (uint32_t)word != SVC)
+        return;
+    thread->call = (int64_t)thread->registers.value[X8];
+    thread->run_state = 'S';
+}
+
 bool stop_registers_read(struct stopped_thread *thread)
 {
     struct user_regs_struct r;
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
+    struct iovec pointer = { .iov_base = &thread->thread_pointer,
+                             .iov_len = sizeof(thread->thread_pointer) };
     int number = -1;
     struct iovec call = { .iov_base = &number, .iov_len = sizeof(number) };
     if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
@@ -179,7 +196,10 @@ bool stop_registers_read(struct stopped_thread *thread)
     thread->registers.value[UNWIND_PC] = r.pc;
     thread->flags = r.pstate;
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_SYSTEM_CALL, &call);
+    ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_TLS, &pointer);
     note_call(thread, number, (int64_t)r.regs[0]);
+    if (number < 0)
+        note_rewound_call(thread);
     return true;
 }
 

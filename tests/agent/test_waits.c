@@ -128,6 +128,45 @@ static void joined_thread_is_what_is_waited_for(void **state)
     assert_int_equal(wait.owner, OWNER);
 }
 
+// build_aarch64 has the first thread stand at the instruction of its call.
+static void build_aarch64(void **state)
+{
+    build(state);
+    capture.arch = &unwind_arch_aarch64;
+    threads[0].call = 98;
+    threads[0].registers = (struct unwind_registers){ { FUTEX, 0x80, 2, 0 } };
+}
+
+static void thread_of_aarch64_waits_with_its_arguments_in_place(void **state)
+{
+    build_aarch64(state);
+    put_mutex(0);
+    struct wait wait = only_wait();
+    assert_string_equal(wait.object, "mutex");
+    assert_int_equal(wait.owner, OWNER);
+    assert_int_equal(wait.address, FUTEX);
+    assert_false(wait.timed);
+    threads[0].registers.value[3] = 0x5000; // its timeout
+    assert_true(only_wait().timed);
+    threads[0].call = -1; // it runs
+    static struct waits waits;
+    waits_read(&capture, &waits);
+    assert_int_equal(waits.count, 0);
+}
+
+static void joined_thread_of_aarch64_has_its_descriptor_before_its_pointer(void **state)
+{
+    build_aarch64(state);
+    threads[1].thread_pointer = FUTEX + 1800;
+    threads[0].registers.value[2] = OWNER;
+    put(0, OWNER);
+    struct wait wait = only_wait();
+    assert_string_equal(wait.object, "thread");
+    assert_int_equal(wait.owner, OWNER);
+    threads[1].thread_pointer = FUTEX - 32; // as on x86-64
+    assert_string_equal(only_wait().object, "futex");
+}
+
 static void call_that_has_ended_is_no_wait(void **state)
 {
     static struct waits waits;
@@ -193,6 +232,9 @@ int main(void)
         cmocka_unit_test(lock_held_for_writing_names_its_writer),
         cmocka_unit_test(mutex_of_musl_names_its_owner_where_it_has_one),
         cmocka_unit_test(joined_thread_is_what_is_waited_for),
+        cmocka_unit_test(thread_of_aarch64_waits_with_its_arguments_in_place),
+        cmocka_unit_test(
+            joined_thread_of_aarch64_has_its_descriptor_before_its_pointer),
         cmocka_unit_test(call_that_has_ended_is_no_wait),
         cmocka_unit_test(call_is_read_from_a_line_of_proc),
         cmocka_unit_test(random_memory_at_a_futex_names_no_owner),

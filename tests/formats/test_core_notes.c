@@ -92,6 +92,37 @@ static void core_notes_read_aarch64_registers_as_they_stand(void **state)
     assert_int_equal(note.thread.state, 0);
 }
 
+static void
+core_notes_have_the_thread_pointer_of_aarch64_in_a_note_of_its_own(void **state)
+{
+    (void)state;
+    static const uint8_t pointer[16] = { 0x40, 0xe7, 0x5f, 0xf7, 0xff, 0xff };
+    struct core_builder b = { .machine = ELF_AARCH64 };
+    struct core_note notes[4];
+    enum ch_status status[4];
+    core_builder_named_note(&b, "LINUX", 0x401, pointer, 8);
+    core_builder_named_note(&b, "LINUX", 0x401, pointer, 16); // of newer kernels
+    core_builder_named_note(&b, "CORE", 0x401, pointer, 4);
+    core_builder_named_note(&b, "LINUX", 0x401, pointer, 4);
+    struct cursor cursor = notes_of(&b);
+    for (size_t i = 0; i < 4; i++)
+        status[i] = core_notes_next(&cursor, ELF_AARCH64, &notes[i]);
+    struct cursor again = notes_of(&b);
+    struct core_note other;
+    enum ch_status of_x86_64 = core_notes_next(&again, ELF_X86_64, &other);
+    core_builder_deinit(&b);
+
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(status[i], CH_OK);
+        assert_int_equal(notes[i].kind, CORE_NOTE_STORAGE);
+        assert_int_equal(notes[i].thread_pointer, 0xfffff75fe740);
+    }
+    assert_int_equal(notes[2].kind, CORE_NOTE_OTHER);
+    assert_int_equal(status[3], CH_ERR_MALFORMED);
+    assert_int_equal(of_x86_64, CH_OK);
+    assert_int_equal(other.kind, CORE_NOTE_OTHER);
+}
+
 static void core_notes_tell_a_fault_from_a_signal_that_was_sent(void **state)
 {
     (void)state;
@@ -221,6 +252,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(core_notes_put_x86_registers_in_the_order_of_dwarf),
         cmocka_unit_test(core_notes_read_aarch64_registers_as_they_stand),
+        cmocka_unit_test(
+            core_notes_have_the_thread_pointer_of_aarch64_in_a_note_of_its_own),
         cmocka_unit_test(core_notes_tell_a_fault_from_a_signal_that_was_sent),
         cmocka_unit_test(core_notes_list_mapped_files_with_offsets_in_bytes),
         cmocka_unit_test(core_notes_do_not_believe_a_count_of_files),

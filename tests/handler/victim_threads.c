@@ -116,11 +116,11 @@ static long mapped_pages(void)
     return pages;
 }
 
-// Ten thousand alternate stacks would be 640 MB if they stayed.
+// Three thousand alternate stacks would be 190 MB if they stayed.
 static void threads_come_and_go(void)
 {
     long before = mapped_pages();
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 3000; i++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, come_and_go, NULL) != 0)
             _exit(97);

@@ -25,6 +25,10 @@ MUSL_OTHERS = ("mutex", "rwlock", "self")
 HARMLESS = ("timeout", "semaphore", "condition")
 
 
+# The number of the call that a thread waits in.
+FUTEX = "202" if os.uname().machine == "x86_64" else "98"
+
+
 def wait_until_blocked(process, count):
     """Waits until that many threads of the process sleep on a futex, and stay there: at its
     start a thread may sleep on another for a moment."""
@@ -38,7 +42,7 @@ def wait_until_blocked(process, count):
                     blocked.append((tid, file.read()))
             except OSError:
                 pass
-        asleep = sum(call.startswith("202 ") for _, call in blocked)
+        asleep = sum(call.startswith(FUTEX + " ") for _, call in blocked)
         looks = looks + 1 if asleep >= count and blocked == before else 0
         before = blocked
         if looks == 100:
@@ -95,7 +99,6 @@ class Deadlocks(unittest.TestCase):
                          {wait["owner"] for wait in circle})
         return circle
 
-    @unittest.skipUnless(os.uname().machine == "x86_64", "registers of x86-64 alone")
     def test_two_threads_that_wait_for_each_other_are_a_deadlock_when_attached_to(self):
         for how, kind in DEADLOCKS.items():
             with self.subTest(how):

@@ -49,15 +49,24 @@ static inline void core_builder_zeroes(struct text *to, size_t size)
         core_builder_put(to, 0, 1);
 }
 
+static inline void core_builder_named_note(struct core_builder *b, const char *name,
+                                           uint32_t type, const void *description,
+                                           size_t size)
+{
+    char padded[8] = "";
+    memcpy(padded, name, strlen(name));
+    core_builder_put(&b->notes, strlen(name) + 1, 4);
+    core_builder_put(&b->notes, size, 4);
+    core_builder_put(&b->notes, type, 4);
+    text_append(&b->notes, padded, sizeof(padded));
+    text_append(&b->notes, description, size);
+    core_builder_zeroes(&b->notes, (4 - size % 4) % 4);
+}
+
 static inline void core_builder_note(struct core_builder *b, uint32_t type,
                                      const void *description, size_t size)
 {
-    core_builder_put(&b->notes, 5, 4);
-    core_builder_put(&b->notes, size, 4);
-    core_builder_put(&b->notes, type, 4);
-    text_append(&b->notes, "CORE\0\0\0", 8);
-    text_append(&b->notes, description, size);
-    core_builder_zeroes(&b->notes, (4 - size % 4) % 4);
+    core_builder_named_note(b, "CORE", type, description, size);
 }
 
 static inline void core_builder_text_note(struct core_builder *b, uint32_t type,

@@ -159,18 +159,24 @@ static void call_code(unsigned char *code)
     function();
 }
 
+#if defined(__x86_64__)
+static const unsigned char undefined[] = { 0x0f, 0x0b }; // ud2
+#else
+static const unsigned char undefined[] = { 0, 0, 0, 0 }; // udf #0
+#endif
+
 static void at_start_of_mapping(void)
 {
     unsigned char *code = code_page();
-    memcpy(code, "\x0f\x0b", 2); // ud2
+    memcpy(code, undefined, sizeof(undefined));
     call_code(code);
 }
 
 static void at_end_of_mapping(void)
 {
-    unsigned char *code = code_page();
-    memcpy(code + PAGE - 2, "\x0f\x0b", 2);
-    call_code(code + PAGE - 2);
+    unsigned char *code = code_page() + PAGE - sizeof(undefined);
+    memcpy(code, undefined, sizeof(undefined));
+    call_code(code);
 }
 
 static void before_first_mapping(void)
