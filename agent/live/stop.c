@@ -73,6 +73,8 @@ static void stop_seize(struct stop *stop, pid_t tid)
     errno = EPERM;
     bool ours = stop->traced || (permitted(PERMITTED_PTRACE) &&
                                  ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0);
+    if (ours)
+        stop_registers_before(stop->tasks_fd, thread);
     if (ours && (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || !stop->traced))
         return;
     int error = errno;

@@ -3,12 +3,16 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 // Values that the kernel leaves in the result register of a system call it will restart
 // (include/linux/errno.h); user space never sees them.
@@ -74,6 +78,12 @@ static void note_call(struct stopped_thread *thread, int64_t number, int64_t res
 }
 
 #if defined(__x86_64__)
+
+void stop_registers_before(int tasks_fd, struct stopped_thread *thread)
+{
+    (void)tasks_fd;
+    (void)thread;
+}
 
 // narrow_regset is what the kernel gives for a 32-bit program: its
 // user_regs_struct32 (arch/x86/include/asm/user32.h).
@@ -179,6 +189,59 @@ static void note_rewound_call(struct stopped_thread *thread)
     thread->run_state = 'S';
 }
 
+// parse_call_before reads a line of /proc: the call's number, six arguments, the stack
+// pointer and the program counter. Of a thread that runs it says so in a word.
+static bool parse_call_before(const char *line, struct call_before *out)
+{
+    enum { WORDS = 8, SP = 6, PC = 7 };
+    uint64_t words[WORDS];
+    char *end;
+    out->number = strtol(line, &end, 10);
+    for (size_t i = 0; i < WORDS; i++) {
+        const char *word = end;
+        words[i] = strtoull(word, &end, 16);
+        if (end == word)
+            return false;
+    }
+    out->argument = words[0];
+    out->sp = words[SP];
+    out->pc = words[PC];
+    return true;
+}
+
+void stop_registers_before(int tasks_fd, struct stopped_thread *thread)
+{
+    char name[32];
+    char line[256];
+    (void)snprintf(name, sizeof(name), "%d/syscall", thread->tid);
+    int fd = openat(tasks_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, line, sizeof(line) - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    if (size <= 0)
+        return;
+    line[size] = 0;
+    struct call_before before;
+    if (parse_call_before(line, &before))
+        thread->before = before;
+}
+
+// note_ended_call records a call that the stop has ended with EINTR: the thread is
+// where it was in the call. Its first argument is in no register any more.
+static void note_ended_call(struct stopped_thread *thread)
+{
+    enum { X8 = 8 };
+    const uint64_t *value = thread->registers.value;
+    const struct call_before *before = &thread->before;
+    if ((int64_t)value[0] != -EINTR || !answers_eintr(before->number) ||
+        value[X8] != (uint64_t)before->number || value[UNWIND_SP] != before->sp ||
+        value[UNWIND_PC] != before->pc)
+        return;
+    thread->call = before->number;
+    thread->restart = true;
+    thread->run_state = 'S';
+}
+
 bool stop_registers_read(struct stopped_thread *thread)
 {
     struct user_regs_struct r;
@@ -198,8 +261,10 @@ bool stop_registers_read(struct stopped_thread *thread)
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_SYSTEM_CALL, &call);
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_TLS, &pointer);
     note_call(thread, number, (int64_t)r.regs[0]);
-    if (number < 0)
+    if (number < 0) {
         note_rewound_call(thread);
+        note_ended_call(thread);
+    }
     return true;
 }
 
@@ -209,7 +274,9 @@ void stop_registers_restart(struct stopped_thread *thread)
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
     if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
         return;
-    r.regs[0] = (uint64_t)-ERESTARTNOHAND;
+    enum { CALL_BYTES = 4 };
+    r.regs[0] = thread->before.argument;
+    r.pc = thread->before.pc - CALL_BYTES;
     ptrace(PTRACE_SETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector);
 }
 

@@ -8,6 +8,10 @@
 #pragma once
 #include "agent/live/stopped_thread.h"
 
+// stop_registers_before notes the call that the thread waits in, by its file in
+// tasks_fd, before it is asked to stop: what AArch64 needs in order to restart it.
+void stop_registers_before(int tasks_fd, struct stopped_thread *thread);
+
 // stop_registers_read fills in registers, flags, run_state ('R' or 'S') and restart of
 // the stopped thread. False: the thread is gone.
 bool stop_registers_read(struct stopped_thread *thread);

@@ -19,17 +19,26 @@ enum stop_state {
     STOP_FREE,    // not ours to stop: the crashed thread
 };
 
+// A call_before is what a thread waited in before it was asked to stop.
+struct call_before {
+    int64_t number;    // 0: none, or not asked for
+    uint64_t argument; // the first
+    uint64_t sp;
+    uint64_t pc;
+};
+
 struct stopped_thread {
     pid_t tid;
     enum stop_state state;
     char run_state;     // before we stopped it, as in /proc: R S D T Z; 0: not known
     int pending_signal; // a signal it was about to receive
     struct unwind_registers registers;
-    uint64_t flags;          // the processor's flags register
-    bool restart;            // we must restart its system call
-    int wait_status;         // waitpid's status of the stop
-    int64_t call;            // the system call it is in; negative: none
-    uint64_t call_result;    // that call's result register
+    uint64_t flags;       // the processor's flags register
+    bool restart;         // we must restart its system call
+    int wait_status;      // waitpid's status of the stop
+    int64_t call;         // the system call it is in; negative: none
+    uint64_t call_result; // that call's result register
+    struct call_before before;
     uint64_t thread_pointer; // 0: not known
     bool narrow;             // a 32-bit program's: see narrow_registers.h
     const uint8_t *vectors;  // a core's: HELD_VECTORS_BYTES; NULL: not read yet

@@ -54,7 +54,7 @@ def deadline():
     with Scene() as scene:
         ended = scene.run(COMMAND, CRASHHOOK_AGENT=straced(scene, "-e trace=ptrace"),
                           CRASHHOOK_TIMEOUT=f"{WAITED}s")
-    return max(DEADLINE, 2 * ended.seconds)
+    return max(DEADLINE, 4 * ended.seconds)
 
 
 class SurvivesTheAgent(unittest.TestCase):
