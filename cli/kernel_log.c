@@ -14,7 +14,8 @@
 
 enum { RECORD_SIZE = 8192, RECORDS_MAX = 100000, TIME_SIZE = 32 };
 
-bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory)
+// kernel_log_tells says whether message tells how process pid ended.
+static bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory)
 {
     char killed[48];
     char fault[24];

@@ -27,6 +27,3 @@ struct kernel_log_answer {
 // log cannot be read; then errno says why, or is 0.
 bool kernel_log_find(const struct kernel_log_query *query,
                      struct kernel_log_answer *out);
-
-// kernel_log_tells says whether message tells how process pid ended.
-bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory);

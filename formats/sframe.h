@@ -123,12 +123,6 @@ CH_CHECKED enum ch_status sframe_find_row(const struct sframe_section *section,
 CH_CHECKED enum ch_status sframe_lookup(const struct sframe_section *section,
                                         uint64_t pc, struct unwind_row *out);
 
-// sframe_doubts_row says that row is one that GNU ld gets wrong (.plt.got of amd64):
-// the caller should try another source first.
-bool sframe_doubts_row(const struct sframe_section *section,
-                       const struct sframe_function *function,
-                       const struct unwind_row *row);
-
 // sframe_base_registers gives the DWARF numbers of the architecture's stack and frame
 // pointers.
 void sframe_base_registers(enum sframe_arch arch, uint16_t *out_sp, uint16_t *out_fp);

@@ -328,9 +328,11 @@ enum ch_status sframe_find_row(const struct sframe_section *section,
     return offset < out->start ? CH_ERR_NOT_FOUND : CH_OK;
 }
 
-bool sframe_doubts_row(const struct sframe_section *section,
-                       const struct sframe_function *function,
-                       const struct unwind_row *row)
+// sframe_doubts_row says that row is one that GNU ld gets wrong (.plt.got of amd64):
+// the caller should try another source first.
+static bool sframe_doubts_row(const struct sframe_section *section,
+                              const struct sframe_function *function,
+                              const struct unwind_row *row)
 {
     return section->arch == SFRAME_AMD64 && function->mask &&
            function->row_count == 1 && row->cfa.kind == UNWIND_REGISTER_PLUS &&

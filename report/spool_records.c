@@ -28,7 +28,7 @@ bool spool_is_record(const char *name)
     return is_named(name, "crash-");
 }
 
-bool spool_is_life(const char *name)
+static bool spool_is_life(const char *name)
 {
     return is_named(name, "life-");
 }

@@ -24,9 +24,8 @@ typedef bool spool_record_fn(void *context, const char *name, int fd);
 // spool_is_record says whether name is that of a record.
 bool spool_is_record(const char *name);
 
-// spool_is_life says whether name is that of a life, and spool_life_name writes that of
-// a process, by its start in clock ticks.
-bool spool_is_life(const char *name);
+// spool_life_name writes the name of a life: that of a process, by its start in clock
+// ticks.
 void spool_life_name(uint64_t start_ticks, int32_t pid,
                      char out[static SPOOL_LIFE_NAME_SIZE]);
 

@@ -55,8 +55,10 @@ static bool starts_read_release(const char *text, size_t digits, char *out, size
     return strlen(out) == digits / 2;
 }
 
-bool starts_read_name(const char *name, int64_t *out_day, char *out_release,
-                      size_t size)
+// starts_read_name reads the day and the release of a file's or a batch's name; false:
+// it is neither. out_release is empty where programs have no release.
+static bool starts_read_name(const char *name, int64_t *out_day, char *out_release,
+                             size_t size)
 {
     const size_t prefix = strlen(START_PREFIX);
     char release[NAME_MAX_SIZE];

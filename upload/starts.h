@@ -22,8 +22,3 @@ struct starts_sending {
 
 // starts_send sends what was counted. It returns how many batches wait.
 size_t starts_send(const struct starts_sending *sending);
-
-// starts_read_name reads the day and the release of a file's or a batch's name; false:
-// it is neither. out_release is empty where programs have no release.
-bool starts_read_name(const char *name, int64_t *out_day, char *out_release,
-                      size_t size);

@@ -14,8 +14,10 @@ void place_names_write_key(const json_t *frame, char out[PLACE_NAMES_SIZE])
                    kind != NULL ? kind : "");
 }
 
-const char *place_names_key(const json_t *report, const json_t *frame,
-                            char out[PLACE_NAMES_SIZE])
+// place_names_key writes the place of a frame and returns its build ID; NULL: it has a
+// name, or is of no build.
+static const char *place_names_key(const json_t *report, const json_t *frame,
+                                   char out[PLACE_NAMES_SIZE])
 {
     if (report_string(frame, "image_offset") == NULL ||
         report_string(frame, "function") != NULL || !report_frame_is_code(frame))

@@ -16,11 +16,6 @@ enum {
     PLACE_NAMES_SIZE = 56,   // of a place as text, including its NUL
 };
 
-// place_names_key writes the place of a frame and returns its build ID; NULL: it has a
-// name, or is of no build.
-const char *place_names_key(const json_t *report, const json_t *frame,
-                            char out[PLACE_NAMES_SIZE]);
-
 // place_names_write_key writes the place of a frame that is in an image.
 void place_names_write_key(const json_t *frame, char out[PLACE_NAMES_SIZE]);
 
