@@ -104,14 +104,25 @@ static bool is_of_release(struct http_request *request, enum symbol_kind kind)
                                release == NULL);
 }
 
+static void fail_busy(struct http_request *request)
+{
+    http_fail(request, 503, "the store of debug files is slow, ask again later");
+}
+
 static void get_file(struct http_request *request, enum symbol_kind kind)
 {
     struct http_answer *answer = &request->answer;
     struct stat file;
+    bool busy = false;
     int fd = find_file_owner(request, kind, request->id).shown &&
                      is_of_release(request, kind)
-                 ? symbol_store_open(collector_of(request)->symbols, kind, request->id)
+                 ? symbol_store_open_now(collector_of(request)->symbols, kind,
+                                         request->id, &busy)
                  : -1;
+    if (busy) {
+        fail_busy(request);
+        return;
+    }
     if (fd < 0 || fstat(fd, &file) != 0) {
         if (fd >= 0)
             close(fd);
@@ -314,10 +325,15 @@ void api_remove_symbols(struct http_request *request)
 static void get_source(struct http_request *request, const char *path)
 {
     struct build_sources sources;
+    bool busy = false;
     int fd = find_file_owner(request, SYMBOL_SOURCES, request->id).shown
-                 ? symbol_store_open(collector_of(request)->symbols, SYMBOL_SOURCES,
-                                     request->id)
+                 ? symbol_store_open_now(collector_of(request)->symbols, SYMBOL_SOURCES,
+                                         request->id, &busy)
                  : -1;
+    if (busy) {
+        fail_busy(request);
+        return;
+    }
     struct http_answer *answer = &request->answer;
     bool found = build_sources_open(&sources, fd);
     if (found)

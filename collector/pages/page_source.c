@@ -41,8 +41,11 @@ static struct page_source_build *build_of(struct page_sources *sources,
         return NULL;
     struct page_source_build *build = &sources->builds[sources->count++];
     *build = (struct page_source_build){ .image = image };
-    build->opened = build_sources_open(
-        &build->sources, symbol_store_open(sources->symbols, SYMBOL_SOURCES, id));
+    // Where one bundle is slow to come, so are others.
+    int fd = sources->busy ? -1
+                           : symbol_store_open_now(sources->symbols, SYMBOL_SOURCES, id,
+                                                   &sources->busy);
+    build->opened = build_sources_open(&build->sources, fd);
     return build;
 }
 
@@ -62,7 +65,7 @@ static bool find_lines(struct page_sources *sources, const json_t *frame,
         build_sources_lines(&build->sources, file, (uint64_t)line, out) == CH_OK)
         return true;
     bool own = !report_frame_is_system(sources->report, frame);
-    build->wanted = build->wanted || (own && !build->opened);
+    build->wanted = build->wanted || (own && !build->opened && !sources->busy);
     build->partial = build->partial || (own && build->opened);
     return false;
 }
@@ -148,6 +151,9 @@ void page_source_write_missing(struct text *out, const struct page_sources *sour
                    "crashhook symbols upload --sources --url %.*s FILE</pre>",
                    PAGE_SHORT, address);
     }
+    if (sources->busy)
+        html_write(out, "<p class=\"cut\">Some sources cannot be fetched now: their "
+                        "store is slow.</p>");
     if (partial)
         html_write(out, "<p class=\"cut\">Frames without source lines are of files that"
                         " were not among the sources sent.</p>");

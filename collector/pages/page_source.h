@@ -32,6 +32,7 @@ struct page_sources {
     size_t count;
     size_t shown; // frames with source lines
     bool opened;  // one of these is shown unfolded
+    bool busy;    // a bundle cannot be fetched now
 };
 
 // page_sources_init prepares to search for bundles of sources; symbols and report must

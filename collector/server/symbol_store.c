@@ -218,23 +218,54 @@ static void fetch_symbol_file(struct symbol_store *symbols, enum symbol_kind kin
     symbol_upload_abandon(&upload);
 }
 
-int symbol_store_open(struct symbol_store *symbols, enum symbol_kind kind,
-                      const char *id)
+// bring_symbol_file has a file that an object has in the folder.
+static void bring_symbol_file(struct symbol_store *symbols, enum symbol_kind kind,
+                              const char *id)
 {
-    const char *folder = symbols->options.folder;
-    if (!symbol_folder_id_ok(id))
-        return -1;
-    int fd = symbol_folder_open(folder, kind, id);
-    if (fd < 0 && has_object(symbols, kind, id)) {
-        pthread_mutex_lock(&symbols->bringing);
-        if (!symbol_folder_has(folder, kind, id))
-            fetch_symbol_file(symbols, kind, id);
-        pthread_mutex_unlock(&symbols->bringing);
-        fd = symbol_folder_open(folder, kind, id);
-    }
+    pthread_mutex_lock(&symbols->bringing);
+    if (!symbol_folder_has(symbols->options.folder, kind, id))
+        fetch_symbol_file(symbols, kind, id);
+    pthread_mutex_unlock(&symbols->bringing);
+}
+
+// open_symbol_file opens a file of the folder, and notes that it is used.
+static int open_symbol_file(struct symbol_store *symbols, enum symbol_kind kind,
+                            const char *id)
+{
+    int fd = symbol_folder_open(symbols->options.folder, kind, id);
     if (fd >= 0)
         note_use(symbols, kind, id, fd);
     return fd;
+}
+
+int symbol_store_open(struct symbol_store *symbols, enum symbol_kind kind,
+                      const char *id)
+{
+    if (!symbol_folder_id_ok(id))
+        return -1;
+    if (!symbol_folder_has(symbols->options.folder, kind, id) &&
+        has_object(symbols, kind, id))
+        bring_symbol_file(symbols, kind, id);
+    return open_symbol_file(symbols, kind, id);
+}
+
+int symbol_store_open_now(struct symbol_store *symbols, enum symbol_kind kind,
+                          const char *id, bool *out_busy)
+{
+    struct store *store = symbols->options.store;
+    *out_busy = false;
+    if (!symbol_folder_id_ok(id))
+        return -1;
+    if (!symbol_folder_has(symbols->options.folder, kind, id) &&
+        has_object(symbols, kind, id)) {
+        if (!store_fetch_enter(store)) {
+            *out_busy = true;
+            return -1;
+        }
+        bring_symbol_file(symbols, kind, id);
+        store_fetch_leave(store);
+    }
+    return open_symbol_file(symbols, kind, id);
 }
 
 enum ch_status symbol_store_room(struct symbol_store *symbols,

@@ -3,7 +3,8 @@
 // A gate in front of an object store, so that one that has become slow does not occupy
 // every thread that shows pages: few fetch at once, others wait while those are quick,
 // and are refused at once while they are not.
-// Users: what reads bodies for requests (store_read.c).
+// Users: what reads bodies (store_read.c) and debug files (symbol_store.c) for
+// requests.
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>

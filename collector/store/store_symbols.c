@@ -266,3 +266,13 @@ enum ch_status store_build_asked(struct store *store, const char *build, int64_t
                              .context = &change };
     return store_transact(store, &job, error);
 }
+
+bool store_fetch_enter(struct store *store)
+{
+    return fetch_gate_enter(&store->fetches);
+}
+
+void store_fetch_leave(struct store *store)
+{
+    fetch_gate_leave(&store->fetches);
+}

@@ -50,6 +50,11 @@ CH_CHECKED enum ch_status store_symbol_used(struct store *store, const char *key
                                             int64_t now_ms, int64_t since_ms,
                                             char error[STORE_ERROR_SIZE]);
 
+// store_fetch_enter waits for one of the few places that fetches for requests have, of
+// bodies and debug files together (fetch_gate.h); false: all are taken for too long.
+bool store_fetch_enter(struct store *store);
+void store_fetch_leave(struct store *store);
+
 // store_symbol_forget removes a file's row; its object goes a day later.
 CH_CHECKED enum ch_status store_symbol_forget(struct store *store, const char *key,
                                               char error[STORE_ERROR_SIZE]);

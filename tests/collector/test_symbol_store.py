@@ -22,6 +22,7 @@ import test_symbols
 from running import wait_for
 
 BINARY = CRASHHOOK = None
+DOWNLOADS = 8  # at once, of a file that is slow to come
 NAMED = ["deepest", "between", "outer", "kept_by_the_sender"]
 
 
@@ -120,6 +121,46 @@ class SymbolStore(test_symbols.Symbols):
                 self.assertIn("503 SlowDown, send it again", answer["error"])
                 server.proxy.fault = None
                 self.assertIn(self.put(collector, self.build_id, self.debug), (200, 201))
+
+    def test_a_store_that_is_slow_holds_up_no_pages(self):
+        os.environ.update(AWS_ACCESS_KEY_ID=s3.KEY, AWS_SECRET_ACCESS_KEY=s3.SECRET)
+        if not s3.installed():
+            self.skipTest("no Swift is installed (package python3-swift)")
+        asked, released = threading.Event(), threading.Event()
+
+        def drag_on(handler, _):
+            if handler.command == "GET":
+                asked.set()
+                released.wait(running.PATIENCE_S)
+            return False
+
+        with s3.Swift() as server, Collector(BINARY, extra=[
+                "--symbol-store", f"s3://{s3.BUCKET}/slow?{server.settings()}"]) as collector:
+            report = self.make_report(self.build_id, self.found)
+            self.assertEqual(self.put(collector, self.build_id, self.debug), 201)
+            self.empty(collector)
+            server.proxy.fault = drag_on
+            answers = []
+            asking = [threading.Thread(target=lambda: answers.append(
+                collector.request("GET", self.address)[0])) for _ in range(DOWNLOADS)]
+            try:
+                self.assertEqual(collector.post(report)[0], 201)  # its names need the file
+                self.assertTrue(asked.wait(running.PATIENCE_S))
+                for thread in asking:
+                    thread.start()
+                wait_for(lambda: len(answers) >= DOWNLOADS - 2, "downloads that are refused")
+                page = collector.request("GET", "/groups")[0]
+                seen = self.view(collector, report)
+            finally:
+                released.set()
+                for thread in asking:
+                    if thread.ident is not None:
+                        thread.join()
+            self.assertEqual(page, 200)
+            self.assertEqual(seen.get("names"), "pending")
+            self.assertIn(503, answers)
+            self.assertEqual(self.functions(collector, report), NAMED)
+            self.assertEqual(collector.request("GET", self.address)[2], self.content())
 
     def test_a_damaged_object_is_not_taken_for_the_file(self):
         place = os.path.join(self.folder, "objects")
