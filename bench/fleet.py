@@ -82,13 +82,13 @@ def debug_file(folder):
 
 
 def written_bytes(pids):
-    """Bytes that these processes caused to be written to disks."""
-    sum_of_all = 0
+    """Bytes that each of these processes caused to be written to disks."""
+    written = {}
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/io", encoding="ascii") as file:
             lines = dict(line.split(": ") for line in file)
-            sum_of_all += int(lines["write_bytes"])
-    return sum_of_all
+            written[pid] = int(lines["write_bytes"])
+    return written
 
 
 # Doubles the reports of a store, none of which is beyond {last}.
@@ -134,10 +134,15 @@ class Fleet:
                          store=self.store, extra=["--symbols", self.folder + "/symbols",
                                                   *self.bodies, *options])
 
+    def writers(self, collector):
+        return [collector.process.pid, *(self.server.processes() if self.server else ())]
+
     def send(self, collector, count, mix="zipf", path=None, rate=0):
-        """Sends that many reports more; what ingest_load says of it, and what they cost."""
-        pids = [collector.process.pid]
-        began, before = written_bytes(pids), processor_seconds(pids[0])
+        """Sends that many reports more; what ingest_load says of it, and what they cost.
+        What processes of the server wrote that ended meanwhile is not counted: those that
+        store reports do not."""
+        pid = collector.process.pid
+        before, began = processor_seconds(pid), written_bytes(self.writers(collector))
         done = subprocess.run(
             [os.path.join(self.build, "bench", "ingest_load"), str(collector.port),
              str(CLIENTS), str(count), path or self.folder + "/body", str(self.sent), mix,
@@ -145,8 +150,9 @@ class Fleet:
         self.sent += count
         self.stored += count
         result = json.loads(done.stdout)
-        result["cpu_ms"] = (processor_seconds(pids[0]) - before) * 1000 / count
-        result["written"] = (written_bytes(pids) - began) / count
+        result["cpu_ms"] = (processor_seconds(pid) - before) * 1000 / count
+        ended = written_bytes(self.writers(collector))
+        result["written"] = sum(ended[one] - began.get(one, 0) for one in ended) / count
         return result
 
     def double(self):

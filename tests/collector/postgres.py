@@ -69,12 +69,15 @@ class Postgres:
                                             start_new_session=True, **self.user)
         self.wait()
 
-    def signal(self, number):
-        """Sends a signal to every process of the server; each has a session of its own."""
+    def processes(self):
+        """The first process of the server, and those that it has started."""
         pid = self.process.pid
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = [int(child) for child in file.read().split()]
-        for process in [pid, *children]:
+            return [pid, *(int(child) for child in file.read().split())]
+
+    def signal(self, number):
+        """Sends a signal to every process of the server; each has a session of its own."""
+        for process in self.processes():
             try:
                 os.kill(process, number)
             except ProcessLookupError:
