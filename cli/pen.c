@@ -59,15 +59,24 @@ static bool steers(uint32_t character)
     return false;
 }
 
-// is_plain_word says whether eight bytes are printable ASCII characters.
-static bool is_plain_word(const char *text)
+// unlike_plain has a bit set where eight bytes are not all printable ASCII characters.
+static inline uint64_t unlike_plain(const char *text)
 {
     const uint64_t each = UINT64_C(0x0101010101010101);
     uint64_t word;
     memcpy(&word, text, sizeof(word));
     uint64_t low = (word - each * 0x20) & ~word; // below 0x20
     uint64_t high = word | (word + each);        // 0x7f and above
-    return ((low | high) & each * 0x80) == 0;
+    return (low | high) & each * 0x80;
+}
+
+// is_plain_block says whether four times eight bytes are, as of long names.
+static inline bool is_plain_block(const char *text)
+{
+    enum { WORD = sizeof(uint64_t) };
+    return (unlike_plain(text) | unlike_plain(text + WORD) |
+            unlike_plain(text + 2 * (size_t)WORD) |
+            unlike_plain(text + 3 * (size_t)WORD)) == 0;
 }
 
 // plain_length is the number of printable ASCII characters that text begins with: they
@@ -75,7 +84,9 @@ static bool is_plain_word(const char *text)
 static size_t plain_length(const char *text, size_t size)
 {
     size_t length = 0;
-    while (size - length >= sizeof(uint64_t) && is_plain_word(text + length))
+    while (size - length >= 4 * sizeof(uint64_t) && is_plain_block(text + length))
+        length += 4 * sizeof(uint64_t);
+    while (size - length >= sizeof(uint64_t) && unlike_plain(text + length) == 0)
         length += sizeof(uint64_t);
     while (length < size && text[length] >= 0x20 && text[length] < 0x7f)
         length++;

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@
 #include "symbolizer/symbolizer.h"
 
 // DEBUG_DIRS_MAX is how many --debug-dir options one call accepts.
-enum { DEBUG_DIRS_MAX = 64 };
+enum { DEBUG_DIRS_MAX = 64, STDOUT_BYTES = 128 << 10 };
 
 struct symbolize {
     const struct options *options;
@@ -169,16 +170,25 @@ static void print_address_json(uint64_t address, const struct symbol_frame *fram
     fputs("]}", stdout);
 }
 
-// print_number prints a number, several times as fast as printf.
-static void print_number(char before, uint32_t number)
+// number_before writes a number before end, with before in front of it, and returns
+// where that is: several times as fast as printf.
+static char *number_before(char *end, char before, uint32_t number)
 {
-    char digits[12];
-    size_t at = sizeof(digits);
     do
-        digits[--at] = (char)('0' + number % 10);
+        *--end = (char)('0' + number % 10);
     while ((number /= 10) != 0);
-    digits[--at] = before;
-    fwrite(digits + at, 1, sizeof(digits) - at, stdout);
+    *--end = before;
+    return end;
+}
+
+// print_place prints ":LINE:COLUMN".
+static void print_place(uint32_t line, uint32_t column)
+{
+    char place[2 * 12];
+    char *end = place + sizeof(place);
+    *--end = '\n';
+    char *at = number_before(number_before(end, ':', column), ':', line);
+    fwrite(at, 1, (size_t)(place + sizeof(place) - at), stdout);
 }
 
 // print_address_text prints two lines per frame, as addr2line -fiC does, with columns.
@@ -191,9 +201,7 @@ static void print_address_text(const struct symbol_frame *frames, size_t count)
         pen_text(&pen, frames[i].function != NULL ? frames[i].function : "??");
         putchar('\n');
         pen_text(&pen, frames[i].file != NULL ? frames[i].file : "??");
-        print_number(':', frames[i].line);
-        print_number(':', frames[i].column);
-        putchar('\n');
+        print_place(frames[i].line, frames[i].column);
     }
 }
 
@@ -271,6 +279,11 @@ static int print_from_stdin(struct printing *printing)
 
 static int print_addresses(struct printing *printing, const struct options *options)
 {
+    // Many answers are hundreds of megabytes: nothing is locked for each name, as there
+    // is one thread, and the kernel is called seldom.
+    static char printed[STDOUT_BYTES];
+    (void)setvbuf(stdout, printed, _IOFBF, sizeof(printed));
+    (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER);
     int result = COMMAND_DONE;
     if (printing->json)
         putchar('[');

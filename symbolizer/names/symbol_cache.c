@@ -92,9 +92,15 @@ enum ch_status symbol_cache_over(struct symbol_cache *out, const void *bytes,
         return status;
     if (!sections_fit(&cache))
         return CH_ERR_MALFORMED;
-    cache.checked = calloc(cache.page_count / 8 + 1, 1);
+    size_t pages = cache.page_count / 8 + 1;
+    size_t functions =
+        cache.sections[SYMBOL_CACHE_FUNCTIONS].size / FUNCTION_SIZE / 8 + 1;
+    size_t files = cache.sections[SYMBOL_CACHE_FILES].size / FILE_SIZE / 8 + 1;
+    cache.checked = calloc(pages + functions + files, 1);
     if (cache.checked == NULL)
         return CH_ERR_NO_MEMORY;
+    cache.functions = cache.checked + pages;
+    cache.files = cache.functions + functions;
     *out = cache;
     return CH_OK;
 }
@@ -129,14 +135,23 @@ void symbol_cache_deinit(struct symbol_cache *cache)
     *cache = (struct symbol_cache){ 0 };
 }
 
-static bool is_page_checked(const struct symbol_cache *cache, size_t page)
+static inline bool is_marked(const uint8_t *bits, size_t number)
 {
-    return (cache->checked[page / 8] >> page % 8 & 1) != 0;
+    return (bits[number / 8] >> number % 8 & 1) != 0;
+}
+
+static inline void mark(uint8_t *bits, size_t number)
+{
+    bits[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
+static inline bool is_page_checked(const struct symbol_cache *cache, size_t page)
+{
+    return is_marked(cache->checked, page);
 }
 
 static bool check_page(struct symbol_cache *cache, size_t page)
 {
-    uint8_t bit = (uint8_t)(1u << page % 8);
     if (is_page_checked(cache, page))
         return true;
     struct cursor sums = cursor_over(cache->bytes + SYMBOL_CACHE_HEADER_SIZE,
@@ -148,7 +163,7 @@ static bool check_page(struct symbol_cache *cache, size_t page)
     if (crc32c(cache->bytes + begin, size) !=
         cursor_u32_at(&sums, page * PAGE_CHECKSUM_SIZE))
         return false;
-    cache->checked[page / 8] |= bit;
+    mark(cache->checked, page);
     return true;
 }
 
@@ -247,18 +262,41 @@ static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
     return cursor_ok(out_rows) ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// next_row reads one row: members that it does not have keep the previous row's values.
-static void next_row(struct cursor *c, struct row *row)
+// small_uleb128 is cursor_uleb128, faster for numbers of one or two bytes, as most are.
+static inline uint64_t small_uleb128(struct cursor *c)
 {
-    uint64_t word = cursor_uleb128(c);
+    if (cursor_left(c) < 2 || (c->at[0] & c->at[1] & 0x80) != 0)
+        return cursor_uleb128(c);
+    uint64_t value = c->at[0] & 0x7f;
+    bool longer = (c->at[0] & 0x80) != 0;
+    value |= longer ? (uint64_t)c->at[1] << 7 : 0;
+    c->at += longer ? 2 : 1;
+    return value;
+}
+
+// small_sleb128 is cursor_sleb128 likewise.
+static inline uint64_t small_sleb128(struct cursor *c)
+{
+    const uint8_t *at = c->at;
+    if (cursor_left(c) < 2 || (at[0] & at[1] & 0x80) != 0)
+        return (uint64_t)cursor_sleb128(c);
+    uint64_t value = small_uleb128(c);
+    uint64_t sign = c->at - at == 2 ? 1u << 13 : 1u << 6;
+    return (value ^ sign) - sign;
+}
+
+// next_row reads one row: members that it does not have keep the previous row's values.
+static inline void next_row(struct cursor *c, struct row *row)
+{
+    uint64_t word = small_uleb128(c);
     row->offset += word >> SYMBOL_CACHE_ROW_SHIFT;
     if ((word & SYMBOL_CACHE_ROW_NODE) != 0)
-        row->node += (uint64_t)cursor_sleb128(c);
+        row->node += small_sleb128(c);
     if ((word & SYMBOL_CACHE_ROW_FILE) != 0)
-        row->file = cursor_uleb128(c);
+        row->file = small_uleb128(c);
     if ((word & SYMBOL_CACHE_ROW_PLACE) != 0) {
-        row->line = (int64_t)((uint64_t)row->line + (uint64_t)cursor_sleb128(c));
-        row->column = cursor_uleb128(c);
+        row->line = (int64_t)((uint64_t)row->line + small_sleb128(c));
+        row->column = small_uleb128(c);
     }
 }
 
@@ -285,6 +323,25 @@ static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint32_t
     return found ? CH_OK : CH_ERR_MALFORMED;
 }
 
+// table_entry gives an entry of a section of entries of one size, of which number is
+// one. It is checked unless known says that it was.
+static struct cursor table_entry(struct symbol_cache *cache,
+                                 enum symbol_cache_section section, uint64_t number,
+                                 size_t size, bool known)
+{
+    const struct symbol_cache_span *span = &cache->sections[section];
+    if (known)
+        return cursor_over(cache->bytes + span->offset + number * size, size);
+    return checked_bytes(cache, section, number * size, size);
+}
+
+// known_string gives a string that was found before.
+static const char *known_string(const struct symbol_cache *cache,
+                                enum symbol_cache_section section, uint32_t offset)
+{
+    return (const char *)cache->bytes + cache->sections[section].offset + offset;
+}
+
 // symbol_cache_find_file stores the name and sum of file number, counted from 1, in
 // frame; 0 is none.
 static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
@@ -298,14 +355,35 @@ static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
         return CH_OK;
     if (number > cache->sections[SYMBOL_CACHE_FILES].size / FILE_SIZE)
         return CH_ERR_MALFORMED;
+    bool known = is_marked(cache->files, number - 1);
     struct cursor c =
-        checked_bytes(cache, SYMBOL_CACHE_FILES, (number - 1) * FILE_SIZE, FILE_SIZE);
+        table_entry(cache, SYMBOL_CACHE_FILES, number - 1, FILE_SIZE, known);
     uint32_t name = cursor_u32(&c);
     const uint8_t *md5 = cursor_take(&c, MD5_SIZE);
     if (!cursor_ok(&c))
         return CH_ERR_MALFORMED;
     frame->file_md5 = memcmp(md5, unknown, MD5_SIZE) != 0 ? md5 : NULL;
-    return find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->file);
+    if (known) {
+        frame->file = known_string(cache, SYMBOL_CACHE_NAMES, name);
+        return CH_OK;
+    }
+    enum ch_status status = find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->file);
+    if (status == CH_OK)
+        mark(cache->files, number - 1);
+    return status;
+}
+
+// find_names gives the names at these offsets of their sections.
+static enum ch_status find_names(struct symbol_cache *cache, uint32_t name,
+                                 uint32_t linker_name, struct symbol_frame *frame)
+{
+    enum ch_status status =
+        find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->function);
+    frame->raw_name = frame->function;
+    if (status == CH_OK && linker_name != 0)
+        status = find_string(cache, SYMBOL_CACHE_LINKER_NAMES, linker_name - 1,
+                             &frame->raw_name);
+    return status;
 }
 
 // symbol_cache_find_function gives the name of function number, counted from 1; 0 is
@@ -318,18 +396,24 @@ static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
         return CH_OK;
     if (number > cache->sections[SYMBOL_CACHE_FUNCTIONS].size / FUNCTION_SIZE)
         return CH_ERR_MALFORMED;
-    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_FUNCTIONS,
-                                    (number - 1) * FUNCTION_SIZE, FUNCTION_SIZE);
+    bool known = is_marked(cache->functions, number - 1);
+    struct cursor c =
+        table_entry(cache, SYMBOL_CACHE_FUNCTIONS, number - 1, FUNCTION_SIZE, known);
     uint32_t name = cursor_u32(&c);
     uint32_t linker_name = cursor_u32(&c);
     if (!cursor_ok(&c))
         return CH_ERR_MALFORMED;
-    enum ch_status status =
-        find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->function);
-    frame->raw_name = frame->function;
-    if (status == CH_OK && linker_name != 0)
-        status = find_string(cache, SYMBOL_CACHE_LINKER_NAMES, linker_name - 1,
-                             &frame->raw_name);
+    if (known) {
+        frame->function = known_string(cache, SYMBOL_CACHE_NAMES, name);
+        frame->raw_name =
+            linker_name != 0
+                ? known_string(cache, SYMBOL_CACHE_LINKER_NAMES, linker_name - 1)
+                : frame->function;
+        return CH_OK;
+    }
+    enum ch_status status = find_names(cache, name, linker_name, frame);
+    if (status == CH_OK)
+        mark(cache->functions, number - 1);
     return status;
 }
 
@@ -342,15 +426,15 @@ static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
     uint64_t at = *node - 1;
     struct cursor c = checked_bytes(cache, SYMBOL_CACHE_NODES, at, NODE_SIZE_MAX);
     uint8_t flags = cursor_u8(&c);
-    uint64_t function = cursor_uleb128(&c);
+    uint64_t function = small_uleb128(&c);
     bool has_start = (flags & SYMBOL_CACHE_NODE_START) != 0;
     bool has_parent = (flags & SYMBOL_CACHE_NODE_PARENT) != 0;
-    uint64_t start = has_start ? cursor_uleb128(&c) : 0;
-    uint64_t entry = has_start ? cursor_uleb128(&c) : 0;
-    uint64_t parent = has_parent ? cursor_uleb128(&c) : 0;
-    uint64_t file = has_parent ? cursor_uleb128(&c) : 0;
-    uint64_t line = has_parent ? cursor_uleb128(&c) : 0;
-    uint64_t column = has_parent ? cursor_uleb128(&c) : 0;
+    uint64_t start = has_start ? small_uleb128(&c) : 0;
+    uint64_t entry = has_start ? small_uleb128(&c) : 0;
+    uint64_t parent = has_parent ? small_uleb128(&c) : 0;
+    uint64_t file = has_parent ? small_uleb128(&c) : 0;
+    uint64_t line = has_parent ? small_uleb128(&c) : 0;
+    uint64_t column = has_parent ? small_uleb128(&c) : 0;
     if (!cursor_ok(&c) || (has_parent && (parent == 0 || parent > at)))
         return CH_ERR_MALFORMED;
     frame->inlined = (flags & SYMBOL_CACHE_NODE_INLINED) != 0;

@@ -6,7 +6,9 @@
 // The file is mapped and needs no preparation: looking up an address takes one binary
 // search, the decoding of a few dozen bytes, and its frames. Each page is verified
 // against its checksum when it is first read, so that opening stays fast and damage is
-// still detected. Bytes are read with cursors only, and references only go backwards.
+// still detected. Bytes are read with cursors, and references only go backwards. What
+// was found in order once, a page, the names of a function or the name of a file, is
+// not checked again.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,7 +74,9 @@ struct symbol_cache {
     uint64_t text[2];
     size_t data_offset;
     uint32_t page_count;
-    uint8_t *checked; // a bit for each page
+    uint8_t *checked;   // a bit for each page
+    uint8_t *functions; // a bit for each one whose entry and names were read
+    uint8_t *files;     // likewise
     struct symbol_cache_span sections[SYMBOL_CACHE_SECTIONS];
 };
 
