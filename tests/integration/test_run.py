@@ -396,11 +396,13 @@ class Traced(Case):
             self.assertEqual(ended.signal, signal.SIGSEGV)
             self.assertTrue(said(ended), ended.stderr)
 
-    def test_a_run_inside_a_traced_program_reports_once(self):
+    def test_a_run_inside_a_watched_program_reports_once(self):
         self.crash([CRASHHOOK, "run", "--", PROGRAMS.compiled("static"), "write"],
                    signal.SIGSEGV, "write_through", via="trace")
         self.crash([CRASHHOOK, "run", "--via", "trace", "--", PROGRAMS.compiled("dynamic"),
                     "write"], signal.SIGSEGV, "write_through", via="preload")
+        self.crash([CRASHHOOK, "run", "--", PROGRAMS.compiled("dynamic"), "write"],
+                   signal.SIGSEGV, "write_through", via="preload")
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to make a setuid program")
     def test_a_child_that_gains_no_privileges_is_told_of_once(self):
