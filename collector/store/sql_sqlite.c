@@ -21,10 +21,12 @@ struct sqlite {
     int64_t until_ms; // when a query is aborted; 0: never
 };
 
-// The triggers that maintain the search index are why a writer must trust the schema.
+// The triggers that maintain the search index are why a writer must trust the schema. A
+// container may have no folder for the temporary files of a step to a newer layout.
 static const char writing_pragmas[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
     "PRAGMA journal_size_limit = 134217728;" // of a log that a long reader made longer
+    "PRAGMA temp_store = MEMORY;"
     "PRAGMA cache_size = -32768; PRAGMA trusted_schema = 1";
 static const char reading_pragmas[] =
     "PRAGMA query_only = 1; PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0";
