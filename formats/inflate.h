@@ -4,9 +4,9 @@
 // compress debug sections.
 //
 // zlib itself is not in the agent, which is static and small; and debug information,
-// hundreds of megabytes of it for a large program, takes less than half of zlib's time
+// hundreds of megabytes of it for a large program, takes two thirds of zlib's time
 // here, as 64 bits of the stream are taken at once and a table entry has all that is to
-// be known of a symbol (docs/performance.md).
+// be known of a symbol (docs/symbolizing.md).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
