@@ -240,14 +240,18 @@ def backup(fleet, stop):
     while not stop.is_set():
         with contextlib.suppress(FileNotFoundError):
             os.unlink(copy)
-        command = (["sqlite3", fleet.folder + "/store.db", f"VACUUM INTO '{copy}'"]
-                   if fleet.server is None else
-                   [fleet.server.programs + "/pg_dump", "--format=custom", "--file=" + copy,
-                    fleet.store])
+        command = ["sqlite3", fleet.folder + "/store.db", f"VACUUM INTO '{copy}'"]
+        if fleet.server:
+            command = [fleet.server.programs + "/pg_basebackup", "--dbname=" +
+                       fleet.server.address("postgres"), "--pgdata=" + copy + ".base",
+                       "--checkpoint=fast", "--max-rate=32M"]
+            shutil.rmtree(copy + ".base", ignore_errors=True)
         with subprocess.Popen(["nice", "-n", "19", *command],
                               stderr=subprocess.DEVNULL) as process:
             while process.poll() is None and not stop.wait(0.05):
                 pass
+            ended = process.poll()
+            assert ended in (None, 0), (command, ended)
             process.terminate()
 
 

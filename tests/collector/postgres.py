@@ -160,6 +160,11 @@ class Standby(Postgres):
                 raise RuntimeError("the standby does not replay")
             time.sleep(0.05)
 
+    def leave(self):
+        """Lets the primary commit without this standby from now on."""
+        self.primary.ask("ALTER SYSTEM RESET synchronous_standby_names")
+        self.primary.ask("SELECT pg_reload_conf()")
+
     def promote(self):
         self.run("pg_ctl", "promote", "-w", "-D", self.folder + "/data")
 
