@@ -63,7 +63,7 @@ static const char *words_of_kind(const char *kind)
 // characters.
 static void append_short(const char *text, size_t limit, struct text *out)
 {
-    size_t length = strcspn(text, "\n");
+    size_t length = strcspn(text, "\r\n");
     if (length <= limit) {
         text_append(out, text, length);
         return;

@@ -313,6 +313,11 @@ static void a_title_says_what_where_and_in_which_program(void **state)
     (void)json_object_set_new(report, "release", json_string("1.4.2"));
     assert_string_equal(make(report).title,
                         "null pointer in pricing_add_line \u00b7 shop-1.2 1.4.2");
+    report = make_report(6, "abort", "lib:abort|pricing_add_line|main@s.c");
+    (void)json_object_set_new(json_object_get(report, "crash"), "message",
+                              json_string("no price\r\nof a pear"));
+    assert_string_equal(make(report).title,
+                        "abort \"no price\" in pricing_add_line \u00b7 shop-1.2");
 }
 
 static void stacks_without_own_frames_still_have_a_key(void **state)
