@@ -396,12 +396,22 @@ static bool own_read_builds(const char *path, struct own_builds *out)
     return true;
 }
 
+// own_names_no_kind says whether a word begins as if it named a kind, and names none:
+// `fuction:abort`.
+static bool own_names_no_kind(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    return colon != NULL && colon[1] != ':' && strchr(word, '/') == NULL;
+}
+
 static bool own_add_user_rule(const char *word)
 {
     struct own_user_rule rule = { .own = word[0] != '!' };
     word += word[0] == '!';
     size_t length = strlen(word);
     if (!own_read_kind(&word, &rule)) {
+        if (own_names_no_kind(word))
+            return false;
         bool space = length > 2 && strcmp(word + length - 2, "::") == 0;
         rule.any = strchr(word, '/') != NULL;
         rule.rule.kind = rule.any ? OWN_IMAGE : space ? OWN_NAMESPACE : OWN_FUNCTION;

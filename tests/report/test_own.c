@@ -214,6 +214,8 @@ static void rules_of_the_user_come_before_the_table(void **state)
                 "source */vendor/*");
     assert_null(own_extend("function:my_abort !image:/opt/other/* package:shop"));
     assert_string_equal(own_extend("fine:: !"), "!");
+    assert_string_equal(own_extend("fuction:abort"), "fuction:abort");
+    assert_null(own_extend("a::b c::d:: /opt/a:b/* !x::*"));
 }
 
 int main(void)
