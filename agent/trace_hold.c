@@ -73,7 +73,8 @@ find_first_caught(struct trace *trace, const struct trace_crash *crash,
                   const struct stopped_thread *crashed, const struct stop *stop)
 {
     const struct trace_caught *first = trace_caught_open(trace, crashed);
-    bool raised = crash->only_first ||
+    // SIGKILL is not seen with a sender, and is a crash only if the process sent it.
+    bool raised = crash->only_first || crash->info.si_signo == SIGKILL ||
                   (crash->info.si_code <= 0 && crash->info.si_pid == crash->own_number);
     for (size_t i = 0; first == NULL && raised && i < stop->count; i++) {
         if (stop->threads[i].state == STOP_STOPPED)
