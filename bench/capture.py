@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # capture BUILD: what a captured frame costs, as bench_backtrace prints it.

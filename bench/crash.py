@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # crash.py BUILD [RUNS]: from the crash to the process being gone and to its report being

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # flight BUILD: what the flight recorder costs (docs/flight.md), beside XRay's own

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # forks.py BUILD [PAIRS] [LIBRARY...]: what a fork, with the child's end, costs a program

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # formats BUILD: the figures of docs/performance.md, section Formats. CBF on recorded

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # growth.py BUILD [RUNS] [SVG]: how cost grows with threads, depth, images, the size of a

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # idle.py BUILD [ROUNDS]: what the library costs a program that does not crash: its start,

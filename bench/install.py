@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # install.py BUILD ROUNDS LIBRARY...: what installing the handler costs, for libraries that

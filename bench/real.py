@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # real.py BUILD [RUNS]: from a signal that ends a real program to the program being gone,

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # symbolize CRASHHOOK FILE [RUNS]: time and peak memory to name 1, 100 and 10,000 random

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # threads.py BUILD [ROUNDS] [LIBRARY...]: what starting and joining a thread costs a program

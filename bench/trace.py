@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # trace BUILD [TURNS]: what `crashhook run --via trace` adds to operations that a tracer is

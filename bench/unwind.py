@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # unwind.py BUILD [RUNS]: crashhook's unwinder against others on the same stopped
