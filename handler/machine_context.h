@@ -104,13 +104,22 @@ static inline bool machine_is_context(const ucontext_t *context)
            context->uc_mcontext.sp > (uintptr_t)context;
 }
 
+// A frame record is at the low end of its frame, so that the caller's stack pointer
+// does not follow from its address. Rules of code that keeps no frame records begin
+// there.
+#if defined(__clang__)
+#define MACHINE_CALLER_STACK() __builtin_sponentry()
+#else
+#define MACHINE_CALLER_STACK() __builtin_dwarf_cfa()
+#endif
+
 static inline __attribute__((always_inline)) void
 machine_context_call(ucontext_t *context)
 {
     uint64_t *frame = __builtin_frame_address(0);
     context->uc_mcontext.pc = (uintptr_t)__builtin_return_address(0);
     context->uc_mcontext.regs[29] = frame[0];
-    context->uc_mcontext.sp = (uintptr_t)(frame + 2);
+    context->uc_mcontext.sp = (uintptr_t)MACHINE_CALLER_STACK();
 }
 
 static inline __attribute__((always_inline)) void
