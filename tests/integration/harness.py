@@ -5,12 +5,14 @@
 # product wrote are read. Nothing here calls a part of the product any other way.
 
 import atexit
+import errno
 import fcntl
 import json
 import os
 import random
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -228,6 +230,21 @@ def wait_for(condition, seconds=60):
             return value
         assert time.monotonic() < deadline, "it did not come"
         time.sleep(0.02)
+
+
+def await_end(pid, seconds=30):
+    """Whether a process, which need not be a child, has ended by then."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError as error:
+        # EINVAL is of one that is being reaped.
+        if error.errno not in (errno.ESRCH, errno.EINVAL):
+            raise
+        return True
+    try:
+        return bool(select.select([fd], [], [], seconds)[0])
+    finally:
+        os.close(fd)
 
 
 def read_when_done(path, seconds=60):

@@ -6,9 +6,10 @@
 
 import os
 import resource
-import select
 import signal
 import tempfile
+
+import harness
 
 NOBODY = 65534
 ROOTS = ("/sys/fs/cgroup/pids", "/sys/fs/cgroup")
@@ -81,13 +82,7 @@ class Seatbelt:
         """Which processes are left when all should have ended by themselves."""
         while pids := self.pids():
             for pid in pids:
-                try:
-                    fd = os.pidfd_open(pid)
-                except ProcessLookupError:
-                    continue
-                ended = select.select([fd], [], [], seconds)[0]
-                os.close(fd)
-                if not ended:
+                if not harness.await_end(pid, seconds):
                     return pids
         return []
 

@@ -5,7 +5,6 @@
 # would have, in time, and nothing is left behind.
 
 import os
-import select
 import signal
 import subprocess
 import unittest
@@ -39,20 +38,6 @@ def agents_of(spool):
     return found
 
 
-def await_end(pids, seconds=30):
-    """Which of the processes are there still when the time is up."""
-    left = []
-    for pid in pids:
-        try:
-            fd = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        if not select.select([fd], [], [], seconds)[0]:
-            left.append(pid)
-        os.close(fd)
-    return left
-
-
 class Tiers(unittest.TestCase):
     def crash(self, command, scene, **variables):
         """The one report of the program, which died in time and left nobody."""
@@ -60,7 +45,8 @@ class Tiers(unittest.TestCase):
         reports = scene.reports()
         self.assertLess(ended.seconds, SECONDS)
         self.assertEqual(len(reports), 1, ended.stderr)
-        self.assertEqual(await_end(agents_of(scene.spool)), [])
+        for agent in agents_of(scene.spool):
+            self.assertTrue(harness.await_end(agent), agent)
         return ended, reports[0]
 
     def is_whole(self, report):
