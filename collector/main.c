@@ -426,9 +426,9 @@ static const char *configure_collector(const struct options *options,
     return NULL;
 }
 
-// open_collector_store opens the store. No thread runs yet, and until the store is open
-// a signal simply ends the program: to reach a database, or to upgrade it, may take any
-// time.
+// open_collector_store opens the store. Until it is open a signal simply ends the
+// program: to reach a database, or to upgrade it, may take any time. No thread runs
+// yet, and one that the store starts takes no signals.
 static enum ch_status open_collector_store(struct collector *collector,
                                            const char *place, const sigset_t *stops,
                                            char error[STORE_ERROR_SIZE])

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/own_thread.h"
+
 enum {
     BUSY_TIMEOUT_MS = 10000,
     PASSES = 2, // the second copies what came during the first
-    OVERLONG =
-        4, // times its length, a log is copied by the writer, whatever that takes
+    // A log that is so many times as long is copied by the writer, whatever that takes.
+    OVERLONG = 4,
 };
 
 struct sqlite_log {
@@ -97,8 +99,7 @@ enum ch_status sqlite_log_create(sqlite3 *writer, const char *path, int pages,
     log->pages = pages;
     pthread_mutex_init(&log->lock, NULL);
     pthread_cond_init(&log->changed, NULL);
-    log->started =
-        open_log(log, path) && pthread_create(&log->thread, NULL, log_main, log) == 0;
+    log->started = open_log(log, path) && own_thread_start(&log->thread, log_main, log);
     if (!log->started) {
         sqlite_log_destroy(log);
         return CH_ERR_IO;

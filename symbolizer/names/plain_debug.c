@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <gelf.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/own_thread.h"
 #include "base/text.h"
 #include "formats/inflate.h"
 
@@ -235,27 +235,13 @@ static void *write_plain_sections(void *context)
     return NULL;
 }
 
-// start_plain_worker starts a thread that writes sections too. A program that looks up
-// names of its own must not find its signals in that thread. False: there is none.
-static bool start_plain_worker(struct plain *plain, pthread_t *out)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return false;
-    bool started = pthread_create(out, NULL, write_plain_sections, plain) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 // plain_write_sections writes all sections: for a large file in two threads, as one
 // section has more than half of it and is written first.
 static enum ch_status plain_write_sections(struct plain *plain)
 {
     pthread_t other;
-    bool started =
-        plain->size >= PLAIN_DEBUG_LARGE && start_plain_worker(plain, &other);
+    bool started = plain->size >= PLAIN_DEBUG_LARGE &&
+                   own_thread_start(&other, write_plain_sections, plain);
     (void)write_plain_sections(plain);
     if (started)
         (void)pthread_join(other, NULL);

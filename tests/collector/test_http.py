@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -433,6 +434,17 @@ class Starting(unittest.TestCase):
                           ["--listen", "192.0.2.1:80"],
                           ["--token-file", "/nowhere"]):
             self.assertEqual(self.run_wrong(*arguments)[0], 1)
+
+    def test_no_thread_but_the_first_takes_the_signals_that_end_it(self):
+        ends = sum(1 << signal.Signals[name] - 1 for name in ("SIGTERM", "SIGINT", "SIGHUP"))
+        with Collector(BINARY) as collector:
+            pid = collector.process.pid
+            threads = set(os.listdir(f"/proc/{pid}/task")) - {str(pid)}
+            self.assertTrue(threads)
+            for thread in threads:
+                with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8") as file:
+                    blocked = int(re.search(r"SigBlk:\s(\w+)", file.read()).group(1), 16)
+                self.assertEqual(blocked & ends, ends, thread)
 
     def test_help_that_cannot_be_written_is_a_failure(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

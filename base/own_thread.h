@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads of our own in a program that receives its signals in others, such as the
+// collector, whose first thread waits for SIGTERM, or one that links the symbolizer. A
+// fault in such a thread ends the process, whatever handlers it has.
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+
+// own_thread_start starts a thread that blocks all signals, whatever its creator
+// blocks: one that is sent to the process never comes to it. The caller joins it.
+// False: there is none.
+bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument);
