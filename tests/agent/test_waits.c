@@ -56,17 +56,23 @@ static void put_mutex(uint32_t kind)
     put(16, kind);
 }
 
-static void mutex_that_is_held_names_its_owner(void **state)
+// expect_held_mutex is of a call whose timeout that register has.
+static void expect_held_mutex(size_t timeout)
 {
-    build(state);
     put_mutex(0);
     struct wait wait = only_wait();
     assert_string_equal(wait.object, "mutex");
     assert_int_equal(wait.owner, OWNER);
     assert_int_equal(wait.address, FUTEX);
     assert_false(wait.timed);
-    threads[0].registers.value[10] = 0x5000; // its timeout
+    threads[0].registers.value[timeout] = 0x5000;
     assert_true(only_wait().timed);
+}
+
+static void mutex_that_is_held_names_its_owner(void **state)
+{
+    build(state);
+    expect_held_mutex(10);
 }
 
 static void what_only_resembles_a_mutex_has_no_owner(void **state)
@@ -140,14 +146,7 @@ static void build_aarch64(void **state)
 static void thread_of_aarch64_waits_with_its_arguments_in_place(void **state)
 {
     build_aarch64(state);
-    put_mutex(0);
-    struct wait wait = only_wait();
-    assert_string_equal(wait.object, "mutex");
-    assert_int_equal(wait.owner, OWNER);
-    assert_int_equal(wait.address, FUTEX);
-    assert_false(wait.timed);
-    threads[0].registers.value[3] = 0x5000; // its timeout
-    assert_true(only_wait().timed);
+    expect_held_mutex(3);
     threads[0].call = -1; // it runs
     static struct waits waits;
     waits_read(&capture, &waits);

@@ -232,6 +232,15 @@ def wait_for(condition, seconds=60):
         time.sleep(0.02)
 
 
+def agent_script(scene, text):
+    """A shell script in the place of the agent; its path."""
+    path = os.path.join(scene.folder, "agent")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n" + text + "\n")
+    os.chmod(path, 0o755)
+    return path
+
+
 def await_end(pid, seconds=30):
     """Whether a process, which need not be a child, has ended by then."""
     try:

@@ -41,13 +41,6 @@ def records(scene):
 
 
 class Record(unittest.TestCase):
-    def wrapper(self, scene, text):
-        path = os.path.join(scene.folder, "agent")
-        with open(path, "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\n" + text + "\n")
-        os.chmod(path, 0o755)
-        return path
-
     def list(self, scene):
         listed = scene.command("list", "--json")
         self.assertEqual(listed.stderr, "")
@@ -112,7 +105,7 @@ class Record(unittest.TestCase):
             with self.subTest(text), Scene() as scene:
                 timeout = "1s" if "STOP" in text else "30s"
                 ended = scene.run([example("null_write")], CRASHHOOK_TIMEOUT=timeout,
-                                  CRASHHOOK_AGENT=self.wrapper(scene, text))
+                                  CRASHHOOK_AGENT=harness.agent_script(scene, text))
                 self.assertEqual(ended.signal, signal.SIGSEGV)
                 report = self.only_report(scene)
                 self.assertIn(reason, report["problems"][0]["status"])
@@ -122,7 +115,7 @@ class Record(unittest.TestCase):
                       "sendto:when=1", "sendto:when=2"):
             call, when = place.split(":")
             with self.subTest(place), Scene() as scene:
-                agent = self.wrapper(
+                agent = harness.agent_script(
                     scene, f"exec strace -D -f -o /dev/null -e trace={call} "
                            f"-e inject={call}:signal=SIGKILL:{when} {shlex.quote(harness.AGENT)}")
                 ended = scene.run([example("null_write")], CRASHHOOK_AGENT=agent)

@@ -33,18 +33,11 @@ BEFORE_PUBLISHING = "renameat,renameat2,?rename,linkat:when=1"  # AArch64 has no
 STAGES = (BEFORE_ATTACH, WHILE_ATTACHING, AFTER_ATTACH, WHILE_WRITING, BEFORE_PUBLISHING)
 
 
-def wrapper(scene, text):
-    path = os.path.join(scene.folder, "agent")
-    with open(path, "w", encoding="ascii") as file:
-        file.write("#!/bin/sh\n" + text + "\n")
-    os.chmod(path, 0o755)
-    return path
-
-
 def straced(scene, options):
     """An agent under strace."""
-    return wrapper(scene, f"exec strace -D -f -o {scene.folder}/strace.log {options} "
-                          f"{shlex.quote(harness.AGENT)} \"$@\"")
+    return harness.agent_script(
+        scene, f"exec strace -D -f -o {scene.folder}/strace.log {options} "
+               f"{shlex.quote(harness.AGENT)} \"$@\"")
 
 
 @functools.lru_cache
@@ -100,13 +93,13 @@ class SurvivesTheAgent(unittest.TestCase):
         self.dies_at_once("/etc/passwd")
 
     def test_an_agent_that_exits_is_not_waited_for(self):
-        self.dies_at_once(lambda scene: wrapper(scene, "exit 1"))
+        self.dies_at_once(lambda scene: harness.agent_script(scene, "exit 1"))
 
     def test_an_agent_killed_at_its_start_is_not_waited_for(self):
-        self.dies_at_once(lambda scene: wrapper(scene, "kill -KILL $$"))
+        self.dies_at_once(lambda scene: harness.agent_script(scene, "kill -KILL $$"))
 
     def test_an_agent_stopped_at_its_start_is_ended_on_the_deadline(self):
-        self.dies_on_its_deadline(lambda scene: wrapper(scene, "kill -STOP $$"))
+        self.dies_on_its_deadline(lambda scene: harness.agent_script(scene, "kill -STOP $$"))
 
     def test_an_agent_killed_at_each_stage_is_not_waited_for(self):
         for place in STAGES:

@@ -237,6 +237,14 @@ static void two_bugs_in_one_interpreter_are_two_groups(void **state)
     assert_string_equal(total.stack, "Shop.total.<locals>.one@shop\nmain@a\n");
 }
 
+static struct made make_assertion(const char *message)
+{
+    json_t *report = make_report(6, "assertion", "lib:abort|put_item|main@s.c");
+    (void)json_object_set_new(json_object_get(report, "crash"), "message",
+                              json_string(message));
+    return make(report);
+}
+
 static void messages_keep_assertions_apart_but_not_their_numbers(void **state)
 {
     (void)state;
@@ -246,12 +254,8 @@ static void messages_keep_assertions_apart_but_not_their_numbers(void **state)
         "shop: shop.c:7: put_item: Assertion `item != NULL' failed.",
     };
     struct made made[3];
-    for (size_t i = 0; i < 3; i++) {
-        json_t *report = make_report(6, "assertion", "lib:abort|put_item|main@s.c");
-        (void)json_object_set_new(json_object_get(report, "crash"), "message",
-                                  json_string(messages[i]));
-        made[i] = make(report);
-    }
+    for (size_t i = 0; i < 3; i++)
+        made[i] = make_assertion(messages[i]);
     expect_same(made[0], made[1]);
     expect_other(made[0], made[2]);
     assert_string_equal(made[0].title,
@@ -273,12 +277,8 @@ static void an_assertion_is_keyed_and_titled_by_its_whole_expression(void **stat
     };
     enum { COUNT = sizeof(messages) / sizeof(messages[0]) };
     struct made made[COUNT];
-    for (size_t i = 0; i < COUNT; i++) {
-        json_t *report = make_report(6, "assertion", "lib:abort|put_item|main@s.c");
-        (void)json_object_set_new(json_object_get(report, "crash"), "message",
-                                  json_string(messages[i]));
-        made[i] = make(report);
-    }
+    for (size_t i = 0; i < COUNT; i++)
+        made[i] = make_assertion(messages[i]);
     expect_same(made[0], made[1]);
     expect_other(made[0], made[2]);
     assert_string_equal(made[0].title,
