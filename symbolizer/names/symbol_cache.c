@@ -135,19 +135,19 @@ void symbol_cache_deinit(struct symbol_cache *cache)
     *cache = (struct symbol_cache){ 0 };
 }
 
-static inline bool is_marked(const uint8_t *bits, size_t number)
+static inline bool cache_is_marked(const uint8_t *bits, size_t number)
 {
     return (bits[number / 8] >> number % 8 & 1) != 0;
 }
 
-static inline void mark(uint8_t *bits, size_t number)
+static inline void cache_mark(uint8_t *bits, size_t number)
 {
     bits[number / 8] |= (uint8_t)(1u << number % 8);
 }
 
 static inline bool is_page_checked(const struct symbol_cache *cache, size_t page)
 {
-    return is_marked(cache->checked, page);
+    return cache_is_marked(cache->checked, page);
 }
 
 static bool check_page(struct symbol_cache *cache, size_t page)
@@ -163,7 +163,7 @@ static bool check_page(struct symbol_cache *cache, size_t page)
     if (crc32c(cache->bytes + begin, size) !=
         cursor_u32_at(&sums, page * PAGE_CHECKSUM_SIZE))
         return false;
-    mark(cache->checked, page);
+    cache_mark(cache->checked, page);
     return true;
 }
 
@@ -262,8 +262,8 @@ static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
     return cursor_ok(out_rows) ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// small_uleb128 is cursor_uleb128, faster for numbers of one or two bytes, as most are.
-static inline uint64_t small_uleb128(struct cursor *c)
+// cache_uleb128 is cursor_uleb128, faster for numbers of one or two bytes, as most are.
+static inline uint64_t cache_uleb128(struct cursor *c)
 {
     if (cursor_left(c) < 2 || (c->at[0] & c->at[1] & 0x80) != 0)
         return cursor_uleb128(c);
@@ -274,13 +274,13 @@ static inline uint64_t small_uleb128(struct cursor *c)
     return value;
 }
 
-// small_sleb128 is cursor_sleb128 likewise.
-static inline uint64_t small_sleb128(struct cursor *c)
+// cache_sleb128 is cursor_sleb128 likewise.
+static inline uint64_t cache_sleb128(struct cursor *c)
 {
     const uint8_t *at = c->at;
     if (cursor_left(c) < 2 || (at[0] & at[1] & 0x80) != 0)
         return (uint64_t)cursor_sleb128(c);
-    uint64_t value = small_uleb128(c);
+    uint64_t value = cache_uleb128(c);
     uint64_t sign = c->at - at == 2 ? 1u << 13 : 1u << 6;
     return (value ^ sign) - sign;
 }
@@ -288,15 +288,15 @@ static inline uint64_t small_sleb128(struct cursor *c)
 // next_row reads one row: members that it does not have keep the previous row's values.
 static inline void next_row(struct cursor *c, struct row *row)
 {
-    uint64_t word = small_uleb128(c);
+    uint64_t word = cache_uleb128(c);
     row->offset += word >> SYMBOL_CACHE_ROW_SHIFT;
     if ((word & SYMBOL_CACHE_ROW_NODE) != 0)
-        row->node += small_sleb128(c);
+        row->node += cache_sleb128(c);
     if ((word & SYMBOL_CACHE_ROW_FILE) != 0)
-        row->file = small_uleb128(c);
+        row->file = cache_uleb128(c);
     if ((word & SYMBOL_CACHE_ROW_PLACE) != 0) {
-        row->line = (int64_t)((uint64_t)row->line + small_sleb128(c));
-        row->column = small_uleb128(c);
+        row->line = (int64_t)((uint64_t)row->line + cache_sleb128(c));
+        row->column = cache_uleb128(c);
     }
 }
 
@@ -355,7 +355,7 @@ static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
         return CH_OK;
     if (number > cache->sections[SYMBOL_CACHE_FILES].size / FILE_SIZE)
         return CH_ERR_MALFORMED;
-    bool known = is_marked(cache->files, number - 1);
+    bool known = cache_is_marked(cache->files, number - 1);
     struct cursor c =
         table_entry(cache, SYMBOL_CACHE_FILES, number - 1, FILE_SIZE, known);
     uint32_t name = cursor_u32(&c);
@@ -369,7 +369,7 @@ static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
     }
     enum ch_status status = find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->file);
     if (status == CH_OK)
-        mark(cache->files, number - 1);
+        cache_mark(cache->files, number - 1);
     return status;
 }
 
@@ -396,7 +396,7 @@ static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
         return CH_OK;
     if (number > cache->sections[SYMBOL_CACHE_FUNCTIONS].size / FUNCTION_SIZE)
         return CH_ERR_MALFORMED;
-    bool known = is_marked(cache->functions, number - 1);
+    bool known = cache_is_marked(cache->functions, number - 1);
     struct cursor c =
         table_entry(cache, SYMBOL_CACHE_FUNCTIONS, number - 1, FUNCTION_SIZE, known);
     uint32_t name = cursor_u32(&c);
@@ -413,7 +413,7 @@ static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
     }
     enum ch_status status = find_names(cache, name, linker_name, frame);
     if (status == CH_OK)
-        mark(cache->functions, number - 1);
+        cache_mark(cache->functions, number - 1);
     return status;
 }
 
@@ -426,15 +426,15 @@ static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
     uint64_t at = *node - 1;
     struct cursor c = checked_bytes(cache, SYMBOL_CACHE_NODES, at, NODE_SIZE_MAX);
     uint8_t flags = cursor_u8(&c);
-    uint64_t function = small_uleb128(&c);
+    uint64_t function = cache_uleb128(&c);
     bool has_start = (flags & SYMBOL_CACHE_NODE_START) != 0;
     bool has_parent = (flags & SYMBOL_CACHE_NODE_PARENT) != 0;
-    uint64_t start = has_start ? small_uleb128(&c) : 0;
-    uint64_t entry = has_start ? small_uleb128(&c) : 0;
-    uint64_t parent = has_parent ? small_uleb128(&c) : 0;
-    uint64_t file = has_parent ? small_uleb128(&c) : 0;
-    uint64_t line = has_parent ? small_uleb128(&c) : 0;
-    uint64_t column = has_parent ? small_uleb128(&c) : 0;
+    uint64_t start = has_start ? cache_uleb128(&c) : 0;
+    uint64_t entry = has_start ? cache_uleb128(&c) : 0;
+    uint64_t parent = has_parent ? cache_uleb128(&c) : 0;
+    uint64_t file = has_parent ? cache_uleb128(&c) : 0;
+    uint64_t line = has_parent ? cache_uleb128(&c) : 0;
+    uint64_t column = has_parent ? cache_uleb128(&c) : 0;
     if (!cursor_ok(&c) || (has_parent && (parent == 0 || parent > at)))
         return CH_ERR_MALFORMED;
     frame->inlined = (flags & SYMBOL_CACHE_NODE_INLINED) != 0;
