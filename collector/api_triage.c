@@ -39,17 +39,17 @@ static bool read_triage(struct http_request *request, json_t *object,
         size_t i = 0;
         while (i < TEXT_COUNT && strcmp(key, texts[i].key) != 0)
             i++;
-        if (i < TEXT_COUNT && json_is_string(value)) {
-            *texts[i].to = json_string_value(value);
-            continue;
-        }
-        if (strcmp(key, "version") == 0 && read_triage_version(request, value, out))
-            continue;
-        if (i < TEXT_COUNT)
-            http_fail(request, 400, "%s is not a string", key);
-        else if (request->answer.status == 0)
+        if (strcmp(key, "version") == 0) {
+            if (!read_triage_version(request, value, out))
+                return false;
+        } else if (i == TEXT_COUNT) {
             http_fail(request, 400, "there is no member `%.40s`", key);
-        return false;
+            return false;
+        } else if (!json_is_string(value)) {
+            http_fail(request, 400, "%s is not a string", key);
+            return false;
+        } else
+            *texts[i].to = json_string_value(value);
     }
     return true;
 }
