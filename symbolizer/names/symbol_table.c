@@ -150,11 +150,53 @@ static int better_first(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+static size_t symbol_slice(const struct symbol_table *table,
+                           const struct symbol *symbol)
+{
+    uint64_t width = (table->text[1] - table->text[0]) / table->count + 1;
+    return (size_t)((symbol->vaddr - table->text[0]) / width);
+}
+
+// symbol_table_slice puts symbols into as many slices of the text as there are symbols,
+// so that few of them are left to be compared with each other. It gives the slices'
+// ends, to be freed; NULL: no memory, and nothing is changed.
+static size_t *symbol_table_slice(struct symbol_table *table)
+{
+    size_t *ends = calloc(table->count + 1, sizeof(ends[0]));
+    struct symbol *sliced = calloc(table->count, sizeof(sliced[0]));
+    if (ends == NULL || sliced == NULL) {
+        free(ends);
+        free(sliced);
+        return NULL;
+    }
+    for (size_t i = 0; i < table->count; i++)
+        ends[symbol_slice(table, &table->symbols[i]) + 1]++;
+    for (size_t i = 0; i < table->count; i++)
+        ends[i + 1] += ends[i];
+    for (size_t i = 0; i < table->count; i++)
+        sliced[ends[symbol_slice(table, &table->symbols[i])]++] = table->symbols[i];
+    free(table->symbols);
+    table->symbols = sliced;
+    table->capacity = table->count;
+    return ends;
+}
+
+static void sort_symbols(struct symbol *symbols, size_t count)
+{
+    if (count > 1)
+        qsort(symbols, count, sizeof(symbols[0]), better_first);
+}
+
 void symbol_table_sort(struct symbol_table *table)
 {
     if (table->count == 0)
         return;
-    qsort(table->symbols, table->count, sizeof(table->symbols[0]), better_first);
+    size_t *ends = symbol_table_slice(table);
+    if (ends == NULL)
+        sort_symbols(table->symbols, table->count);
+    for (size_t i = 0, begin = 0; ends != NULL && i < table->count; begin = ends[i++])
+        sort_symbols(&table->symbols[begin], ends[i] - begin);
+    free(ends);
     size_t kept = 1;
     for (size_t i = 1; i < table->count; i++)
         if (table->symbols[i].vaddr != table->symbols[kept - 1].vaddr)
