@@ -28,7 +28,7 @@ bool argument_entry_symbol(const struct argument_call *call,
             continue;
         *out = (struct argument_symbol){ .name = symbol->name,
                                          .vaddr = symbol->vaddr,
-                                         .size = symbol->size };
+                                         .size = symbol_size(symbol) };
         return true;
     }
     return true;

@@ -248,11 +248,11 @@ bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
     read_symbols(image);
     const struct symbol *symbol =
         image->symbols_read ? symbol_table_find(&image->symbols, vaddr) : NULL;
-    if (symbol == NULL || symbol->size == 0 || vaddr - symbol->vaddr >= symbol->size)
+    if (symbol == NULL || !symbol->sized)
         return false;
     *out = (struct argument_symbol){ .name = symbol->name,
                                      .vaddr = symbol->vaddr,
-                                     .size = symbol->size };
+                                     .size = symbol_size(symbol) };
     return true;
 }
 

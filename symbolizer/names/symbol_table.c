@@ -12,6 +12,8 @@
 // further code may be of functions that have no symbol.
 enum { UNSIZED_MAX = 4096 };
 
+#define REACH_MAX (UINT64_MAX >> 3)
+
 static bool is_function(const GElf_Sym *symbol, const char *name)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
@@ -22,11 +24,17 @@ static bool is_function(const GElf_Sym *symbol, const char *name)
            (type == STT_NOTYPE && name[0] != '$' && name[0] != '.');
 }
 
+static unsigned binding_rank(const GElf_Sym *symbol)
+{
+    int binding = GELF_ST_BIND(symbol->st_info);
+    return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
+}
+
 static uint64_t reach_of(Elf *elf, const GElf_Sym *symbol)
 {
     GElf_Shdr section;
     if (symbol->st_size != 0)
-        return symbol->st_size;
+        return symbol->st_size < REACH_MAX ? symbol->st_size : REACH_MAX;
     if (gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) == NULL ||
         symbol->st_value < section.sh_addr ||
         symbol->st_value - section.sh_addr >= section.sh_size)
@@ -43,12 +51,11 @@ static enum ch_status symbol_table_add_symbol(struct symbol_table *table, Elf *e
     if (!array_reserve(&table->symbols, &table->capacity, table->count,
                        sizeof(table->symbols[0])))
         return CH_ERR_NO_MEMORY;
-    table->symbols[table->count++] =
-        (struct symbol){ .vaddr = from->st_value,
-                         .size = from->st_size,
-                         .reach = reach_of(elf, from),
-                         .name = name,
-                         .binding = (uint8_t)GELF_ST_BIND(from->st_info) };
+    table->symbols[table->count++] = (struct symbol){ .vaddr = from->st_value,
+                                                      .name = name,
+                                                      .reach = reach_of(elf, from),
+                                                      .sized = from->st_size != 0,
+                                                      .rank = binding_rank(from) };
     return CH_OK;
 }
 
@@ -123,11 +130,6 @@ bool symbol_table_has(const struct debug_elf *file, uint64_t vaddr, const char *
     return false;
 }
 
-static int binding_rank(uint8_t binding)
-{
-    return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
-}
-
 // better_first sorts by address, and names that people use before others.
 static int better_first(const void *left, const void *right)
 {
@@ -135,14 +137,14 @@ static int better_first(const void *left, const void *right)
     const struct symbol *b = right;
     if (a->vaddr != b->vaddr)
         return a->vaddr < b->vaddr ? -1 : 1;
-    if ((a->size == 0) != (b->size == 0))
-        return a->size == 0 ? 1 : -1;
+    if (a->sized != b->sized)
+        return a->sized ? -1 : 1;
     size_t a_underscores = strspn(a->name, "_");
     size_t b_underscores = strspn(b->name, "_");
     if (a_underscores != b_underscores)
         return a_underscores < b_underscores ? -1 : 1;
-    if (binding_rank(a->binding) != binding_rank(b->binding))
-        return binding_rank(a->binding) - binding_rank(b->binding);
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
     size_t a_length = strlen(a->name);
     size_t b_length = strlen(b->name);
     if (a_length != b_length)

@@ -15,11 +15,17 @@
 
 struct symbol {
     uint64_t vaddr;
-    uint64_t size;    // from its table; 0: not known
-    uint64_t reach;   // bytes it covers, unless another symbol begins before
-    const char *name; // the linker's name; lives as long as its ELF file
-    uint8_t binding;
+    const char *name;    // the linker's name; lives as long as its ELF file
+    uint64_t reach : 61; // bytes it covers, unless another symbol begins before
+    uint64_t sized : 1;  // they are from its table
+    uint64_t rank : 2;   // global, weak, local
 };
+
+// symbol_size gives the bytes that the file's table has for the symbol; 0: not known.
+static inline uint64_t symbol_size(const struct symbol *symbol)
+{
+    return symbol->sized ? symbol->reach : 0;
+}
 
 struct symbol_table {
     struct symbol *symbols;
