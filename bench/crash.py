@@ -4,8 +4,8 @@
 # crash.py BUILD [RUNS]: from the crash to the process being gone and to its report being
 # complete: without a reporter, with those that Debian has, and with crashhook, in turn.
 # Prints the tables of docs/performance.md: medians, what the handler costs to install, its
-# size, and the agent's peak memory. Turns in which the machine was slow are repeated
-# (phase.py).
+# size, and the agent's peak memory and processor time. Turns in which the machine was slow
+# are repeated (phase.py). A first crash is one with an empty folder of symbol caches.
 
 import json
 import os
@@ -21,13 +21,16 @@ import many
 import peers
 import phase
 
-# Targets: gone and complete in ms, the agent's memory while it holds the process in MB,
-# and how long after the crash the agent may start, in ms.
-TARGETS = {"a": (0.9, 8, 4, None), "n": (0.6, None, None, None), "b": (5, 25, 6, None),
-           "c": (36, 90, 12, None), "d": (6, 15, None, None), "k": (5, 25, 6, None),
-           "l": (36, 90, 12, None), "m": (6, 15, None, None), "f": (5, 60, None, None),
-           "h": (4.5, 12, None, None), "i": (None, 8, None, None),
-           "j": (None, None, None, 1)}
+# Targets: gone, complete and complete at the first crash in ms, the agent's memory while it
+# holds the process in MB, and how long after the crash the agent may start, in ms.
+TARGETS = {"a": (0.9, 8, 30, 4, None), "n": (0.6, None, None, None, None),
+           "b": (5, 25, 60, 6, None), "c": (36, 90, 130, 12, None),
+           "d": (6, 15, 40, None, None), "k": (5, 25, 60, 6, None),
+           "l": (36, 90, 130, 12, None), "m": (6, 15, 40, None, None),
+           "f": (5, 60, None, None, None), "h": (4.5, 12, 40, None, None),
+           "i": (None, 8, None, None, None), "j": (None, None, None, None, 1)}
+FREE_MB = 40  # the agent's memory once the process is gone
+FIRST_CRASHES = 3
 
 # row, threads, depth, heap in MB, extra libraries, what it is
 ROWS = [
@@ -102,32 +105,64 @@ def medians(runs, key):
     return statistics.median(run[key] for run in runs)
 
 
-def agent_used(build, folder, command, variables, alone):
-    """The agent's peak memory in MB and its processor time in ms. Alone: a copy of it
-    without the programs beside it, so that it ends where it would go on as
-    `crashhook finish`."""
-    spool = os.path.join(folder, "spool")
+def wrapped_agent(build, folder, alone):
+    """A program to be run as the agent, and the file that it writes what the agent used
+    into. Alone: a copy of the agent without the programs beside it, so that it ends where
+    it would go on as `crashhook finish`."""
     agent = os.path.join(build, "libexec", "crashhook", "crashhook-agent")
     if alone:
         agent = shutil.copy(agent, os.path.join(folder, "crashhook-agent"))
     peak = os.path.join(folder, "peak")
-    empty(spool)
     wrapper = os.path.join(folder, "agent.sh")
     with open(wrapper, "w", encoding="ascii") as file:
         file.write(f"#!/bin/sh\nexec {build}/bench/agent_peak {peak} {agent} \"$@\"\n")
     os.chmod(wrapper, 0o755)
-    run_once(build, command, spool, CRASHHOOK_AGENT=wrapper, **variables)
+    return wrapper, peak
+
+
+def used(peak):
+    """The agent's peak memory in MB and its processor time in ms."""
     with open(peak, encoding="ascii") as file:
         peak_kb, took_us = map(int, file.read().split())
     return peak_kb / 1024, took_us / 1000
 
 
-def agent_peaks(build, folder, command, variables):
-    """The agent's peak memory in MB while it holds the process, and in all. An agent that
-    waits from the start has a process that it makes report the crash: (None, None)."""
+def agent_used(build, folder, command, variables, alone):
+    spool = os.path.join(folder, "spool")
+    wrapper, peak = wrapped_agent(build, folder, alone)
+    empty(spool)
+    run_once(build, command, spool, CRASHHOOK_AGENT=wrapper, **variables)
+    return used(peak)
+
+
+def agent_costs(build, folder, command, variables):
+    """The agent's peak memory in MB while it holds the process, and in all, and its
+    processor time in all in ms. An agent that waits from the start is not started by the
+    crash: None."""
     if "CRASHHOOK_MODE" in variables:
-        return None, None
-    return [agent_used(build, folder, command, variables, alone)[0] for alone in (True, False)]
+        return None, None, None
+    held, _ = agent_used(build, folder, command, variables, True)
+    return held, *agent_used(build, folder, command, variables, False)
+
+
+def first_crashes(folder, turn):
+    """What turn(XDG_CACHE_HOME) gives for crashes without symbol caches. It returns once
+    what writes them has ended, as crash_timer does."""
+    for number in range(FIRST_CRASHES):
+        caches = os.path.join(folder, f"caches{number}")
+        os.mkdir(caches, 0o700)
+        yield turn(caches)
+        shutil.rmtree(caches)
+
+
+def first_complete(build, folder, command, variables):
+    """Ms to the complete report of a first crash."""
+    spool = os.path.join(folder, "spool")
+
+    def turn(caches):
+        empty(spool)
+        return run_once(build, command, spool, XDG_CACHE_HOME=caches, **variables)
+    return medians(list(first_crashes(folder, turn)), "done_us") / 1000
 
 
 def one_turn(build, command, variables, spool, reporters):
@@ -148,27 +183,32 @@ def measure(build, folder, command, variables, runs, reporters, now):
     spool = os.path.join(folder, "spool")
     turns = now.measure(lambda: one_turn(build, command, variables, spool, reporters), runs)
     ours = [turn["crashhook"] for turn in turns]
-    held_mb, free_mb = agent_peaks(build, folder, command, variables)
+    held_mb, free_mb, used_ms = agent_costs(build, folder, command, variables)
     return {
         "others": {name: medians([turn[name] for turn in turns], "gone_us") / 1000
                    for name in turns[0] if name != "crashhook"},
         "gone": medians(ours, "gone_us") / 1000,
         "raw": medians(ours, "raw_us") / 1000,
         "done": medians(ours, "done_us") / 1000,
+        "first": first_complete(build, folder, command, variables),
         "report": medians(ours, "report_bytes") / 1000,
         "started": medians(ours, "started_ms"),
         "held_mb": held_mb,
         "free_mb": free_mb,
+        "used_ms": used_ms,
     }
 
 
 def record_row(row, what, m):
-    gone, done, held, started = TARGETS[row]
+    gone, done, first, held, started = TARGETS[row]
     for name, value, unit, bound, others in (
             ("gone", m["gone"], "ms", gone, m["others"]),
             ("complete", m["done"], "ms", done, {}),
+            ("complete, first crash", m["first"], "ms", first, {}),
             ("agent started", m["started"], "ms", started, {}),
-            ("agent while it holds", m["held_mb"], "MB", held, {})):
+            ("agent while it holds", m["held_mb"], "MB", held, {}),
+            ("agent afterwards", m["free_mb"], "MB", FREE_MB, {}),
+            ("agent, processor time", m["used_ms"], "ms", None, {})):
         if value is None:
             continue
         figures.record("crash to gone", f"{row}: {what}, {name}", value, unit,
@@ -178,11 +218,11 @@ def record_row(row, what, m):
 def print_row(row, what, m):
     record_row(row, what, m)
     none = m["others"]["no reporter"]
-    held_mb, free_mb = ("-" if m[name] is None else f"{m[name]:.1f}"
-                        for name in ("held_mb", "free_mb"))
+    costs = ("-" if m[name] is None else f"{m[name]:.1f}"
+             for name in ("held_mb", "free_mb", "used_ms"))
     print(f"| {row}: {what} | {none:.2f} | {m['gone']:.2f} | "
-          f"{m['gone'] / none:.1f} | {m['raw']:.2f} | {m['done']:.1f} | "
-          f"{m['report']:.0f} | {held_mb} | {free_mb} |", flush=True)
+          f"{m['gone'] / none:.1f} | {m['raw']:.2f} | {m['done']:.1f} | {m['first']:.0f} | "
+          f"{m['report']:.0f} | {' | '.join(costs)} |", flush=True)
 
 
 def print_others(rows):
@@ -241,8 +281,9 @@ def main(build, runs):
     if peers.writes_core_files():
         reporters[peers.CORE_FILE] = None
     print("| row | no reporter, gone (ms) | crashhook, gone (ms) | ratio | raw report (ms) "
-          "| complete (ms) | report (KB) | agent held (MB) | agent free (MB) |")
-    print("|---|---|---|---|---|---|---|---|---|")
+          "| complete (ms) | first crash (ms) | report (KB) | agent held (MB) "
+          "| agent free (MB) | agent, processor (ms) |")
+    print("|---" * 11 + "|")
     rows = []
     now = phase.Phase()
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as folder:
