@@ -81,8 +81,7 @@ struct crash_state {
     uint32_t *ended;          // enum life_ended, in a life's file; NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
-    uint64_t
-        runtime_asks; // bit N: it has replaced a handler of signal N, and asks that
+    uint64_t runtime_asks; // bit N: it asks the handler of signal N that it replaced
     char why[REQUEST_WHY_MAX]; // the agent's reason for writing no report; empty: none
 };
 
@@ -154,16 +153,18 @@ uint64_t crash_claim_of_caller(void);
 enum crash_claim crash_claim_take(uint64_t self);
 void crash_claim_give_back(void);
 
-// A crash_agent is the handler's connection to a running agent; pidfd is negative when
-// there is none.
+// A crash_agent is the handler's connection to an agent.
 struct crash_agent {
     int channel;
-    int pidfd;
-    bool stays; // it serves other crashes too
+    int pidfd;      // negative: not open
+    int32_t tracer; // the process that may trace us: the agent or its parent
+    bool stays;     // it serves other crashes too
 };
 
-// crash_start_agent has a helper start the agent. False: that failed.
+// crash_start_agent has a helper start the agent. False: not even that was started;
+// otherwise crash_agent_started says what became of it once the channel has ended.
 bool crash_start_agent(struct crash_agent *out, char *const *argv);
+bool crash_agent_started(void);
 
 // crash_ask_daemon has the agent started at install take this crash. False: there is
 // none.

@@ -58,7 +58,9 @@ bool crash_ask_daemon(struct crash_agent *out)
         return false;
     }
     crash_plan->page->agent_pid = crash_state.daemon_pid;
-    *out = (struct crash_agent){ .channel = ends[0], .pidfd = -1, .stays = true };
+    *out = (struct crash_agent){
+        .channel = ends[0], .pidfd = -1, .tracer = crash_state.daemon_pid, .stays = true
+    };
     return true;
 }
 

@@ -80,7 +80,7 @@ static long clone_blocked(void)
     return pid;
 }
 
-// helper_start starts the helper. False: that failed, or it ended before it waited.
+// helper_start starts the helper. False: that failed.
 static bool helper_start(int channel, char *const *argv)
 {
     struct crash_helper *helper = &crash_state.helper;
@@ -97,8 +97,7 @@ static bool helper_start(int channel, char *const *argv)
     long pid = may_clone() ? clone_blocked() : -1;
     sys_sigmask(mask);
     helper->pid = pid > 0 ? (int32_t)pid : 0;
-    return pid > 0 && helper_await_change(CRASH_HELPER_STARTS,
-                                          crash_plan->page->deadline_monotonic_ns);
+    return pid > 0;
 }
 
 bool crash_start_agent(struct crash_agent *out, char *const *argv)
@@ -108,17 +107,13 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     if (crash_make_channel(ends) != 0)
         return false;
     crash_plan->page->agent_pid = 0;
-    bool started = helper_start(ends[1], argv) && crash_plan->page->agent_pid > 0 &&
-                   !crash_state.exec_fails;
+    bool started = helper_start(ends[1], argv);
     sys_close(ends[1]);
     if (!started) {
         sys_close(ends[0]);
         return false;
     }
-    *out = (struct crash_agent){
-        .channel = ends[0],
-        .pidfd = sys_pidfd_open(crash_plan->page->agent_pid),
-    };
+    *out = (struct crash_agent){ ends[0], -1, crash_state.helper.pid, false };
     return true;
 }
 
@@ -151,7 +146,8 @@ bool crash_leave_record(enum record_reason reason)
     if (helper->pid == 0 && crash_may_start())
         (void)helper_start(-1, NULL);
     // One that never waited was ended by a filter or by the kernel.
-    if (helper->pid == 0 || helper_load(&helper->state) == CRASH_HELPER_GONE)
+    if (helper->pid == 0 || (helper_await_change(CRASH_HELPER_STARTS, end) &&
+                             helper_load(&helper->state) == CRASH_HELPER_GONE))
         return crash_write_record(reason);
     helper_tell(&helper->order, CRASH_HELPER_RECORD);
     return helper_await_end(end) && helper->wrote;

@@ -38,18 +38,25 @@ static enum outcome hear_agent(int channel, bool died)
     return died || (count != -EAGAIN && count != -EINTR) ? AGENT_GONE : AGENT_WAITS;
 }
 
-// await_agent returns at the agent's answer, its death, or the deadline.
-static enum outcome await_agent(const struct crash_agent *agent)
+// await_agent returns at the agent's answer, its death, or the deadline. Its death ends
+// the channel, unless a child of its own has that too; so the process itself is watched
+// where it takes longer than most.
+static enum outcome await_agent(struct crash_agent *agent)
 {
+    enum { LONG_NS = 50000000 };
     const struct request_page *page = crash_plan->page;
     struct pollfd watched[] = { { .fd = agent->channel, .events = POLLIN },
-                                { .fd = agent->pidfd, .events = POLLIN } };
+                                { .fd = -1, .events = POLLIN } };
     for (;;) {
         uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
         if (now >= page->deadline_monotonic_ns)
             break;
-        long ready = sys_poll(watched, 2, page->deadline_monotonic_ns - now);
+        uint64_t left = page->deadline_monotonic_ns - now;
+        bool watch = agent->pidfd < 0 && !agent->stays;
+        long ready = sys_poll(watched, 2, watch && left > LONG_NS ? LONG_NS : left);
         enum outcome outcome = AGENT_WAITS;
+        if (watch && ready == 0)
+            watched[1].fd = agent->pidfd = sys_pidfd_open(page->agent_pid);
         if (ready > 0)
             outcome = hear_agent(agent->channel, watched[1].revents != 0);
         if (outcome != AGENT_WAITS)
@@ -64,10 +71,10 @@ static enum outcome await_agent(const struct crash_agent *agent)
     return AGENT_LATE;
 }
 
-static enum outcome ask_agent(const struct crash_agent *agent)
+static enum outcome ask_agent(struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
-    sys_prctl(PR_SET_PTRACER, (unsigned long)page->agent_pid);
+    sys_prctl(PR_SET_PTRACER, (unsigned long)agent->tracer);
     struct request_message message = { .magic = REQUEST_MAGIC,
                                        .page_address = (uintptr_t)page,
                                        .pid = sys_getpid(),
@@ -82,6 +89,11 @@ static enum outcome ask_agent(const struct crash_agent *agent)
     return outcome;
 }
 
+bool crash_agent_started(void)
+{
+    return crash_plan->page->agent_pid > 0 && !crash_state.exec_fails;
+}
+
 // ask_anybody asks the waiting agent and, if that has died, one that is started now.
 static enum record_reason ask_anybody(void)
 {
@@ -93,7 +105,7 @@ static enum record_reason ask_anybody(void)
     if ((died || outcome == AGENT_WAITS) && crash_may_start() &&
         crash_start_agent(&agent, crash_plan->argv))
         outcome = ask_agent(&agent);
-    if (outcome == AGENT_WAITS)
+    if (outcome == AGENT_WAITS || !crash_agent_started())
         return RECORD_NOT_STARTED;
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
 }

@@ -45,10 +45,8 @@ bool daemon_start(void)
     crash_helper_end();
     if (!started)
         return false;
-    if (agent.pidfd >= 0)
-        sys_close(agent.pidfd);
     int fd = move_up(agent.channel);
-    if (sys_status(fd, &now) != 0) {
+    if (!crash_agent_started() || sys_status(fd, &now) != 0) {
         sys_close(fd);
         return false;
     }

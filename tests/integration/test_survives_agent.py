@@ -95,6 +95,10 @@ class SurvivesTheAgent(unittest.TestCase):
     def test_an_agent_that_exits_is_not_waited_for(self):
         self.dies_at_once(lambda scene: harness.agent_script(scene, "exit 1"))
 
+    def test_an_agent_that_exits_before_a_child_of_its_own_is_not_waited_for(self):
+        # The child has the channel, and keeps it for longer than the test allows.
+        self.dies_at_once(lambda scene: harness.agent_script(scene, "sleep 45 & exit 1"))
+
     def test_an_agent_killed_at_its_start_is_not_waited_for(self):
         self.dies_at_once(lambda scene: harness.agent_script(scene, "kill -KILL $$"))
 
