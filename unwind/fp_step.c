@@ -31,5 +31,9 @@ enum ch_status fp_step(const struct unwind_arch *arch,
     unwind_state_set(state, arch->pc, unwind_arch_address(arch, caller_pc));
     unwind_state_set(state, arch->fp, caller_fp);
     unwind_state_set(state, arch->sp, fp + arch->frame_record);
+    // Where a call pushes nothing, a record may be anywhere in its frame: GCC has it at
+    // the low end. What is above it is then the least that the stack pointer can be.
+    if (arch->link != UNWIND_NO_LINK)
+        unwind_state_forget(state, arch->sp);
     return CH_OK;
 }

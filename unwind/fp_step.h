@@ -10,7 +10,8 @@
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_state.h"
 
-// fp_step makes state that of the caller, of which only PC, SP and FP are then known.
+// fp_step makes state that of the caller, of which only PC, SP and FP are then known,
+// and SP only where calls push the return address: elsewhere it is a lower bound.
 // CH_END: the chain ends here (frame pointer or return address 0). CH_ERR_MALFORMED:
 // the frame pointer does not lead outward. CH_ERR_UNSUPPORTED: the frame pointer is not
 // known, or the architecture has no such chain. CH_ERR_FAULT: its record cannot be

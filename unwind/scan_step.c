@@ -35,6 +35,10 @@ static void take_caller(const struct scan_step *scan, uint64_t at, uint64_t call
     state->known = 0;
     unwind_state_set(state, arch->pc, caller);
     unwind_state_set(state, arch->sp, sp);
+    // As in fp_step: where a call pushes nothing, the word may be anywhere in its
+    // frame.
+    if (arch->link != UNWIND_NO_LINK)
+        unwind_state_forget(state, arch->sp);
     if (memory_read_word(scan->memory, at - arch->word, &saved) == CH_OK &&
         likely_record(scan, saved, sp))
         unwind_state_set(state, arch->fp, saved);

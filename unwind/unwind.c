@@ -2,7 +2,6 @@
 #include "unwind/unwind.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "unwind/fp_step.h"
 #include "unwind/image_search.h"
@@ -157,7 +156,9 @@ static enum ch_status step_by_signal(struct walk *w, enum unwind_trust trust,
 {
     const struct unwind_arch *arch = w->space->arch;
     struct unwind_registers saved;
-    if (!arch->read_signal(w->space->memory, pc_of(w), sp_of(w), &saved))
+    uint64_t sp;
+    if (!unwind_arch_signal_sp(arch, &w->state, &sp) ||
+        !arch->read_signal(w->space->memory, pc_of(w), sp, &saved))
         return CH_ERR_NOT_FOUND;
     for (unsigned i = 0; i < arch->register_count; i++)
         unwind_state_set(&w->state, i, saved.value[i]);

@@ -6,6 +6,7 @@
 #include "base/cursor.h"
 #include "formats/elf.h"
 #include "formats/unwind_row.h"
+#include "unwind/unwind_state.h"
 #include "unwind/unwind_types.h"
 
 enum { WORD = 8, NARROW_WORD = 4 };
@@ -217,6 +218,7 @@ const struct unwind_arch unwind_arch_aarch64 = {
     .ra = UNWIND_AARCH64_RA,
     .link = UNWIND_AARCH64_RA,
     .frame_record = 16,
+    .signal_record = 128 + 4560, // its siginfo and ucontext
     .kept = BITS(19, 29) | BITS(31, 32),
     .read_signal = aarch64_read_signal,
     .after_call = aarch64_after_call,
@@ -288,4 +290,15 @@ uint64_t unwind_arch_address(const struct unwind_arch *arch, uint64_t address)
     if (arch->id != UNWIND_ARCH_AARCH64)
         return address;
     return address & UINT64_C(1) << 55 ? address | high : address & ~high;
+}
+
+bool unwind_arch_signal_sp(const struct unwind_arch *arch,
+                           const struct unwind_state *state, uint64_t *out)
+{
+    bool known = unwind_state_knows(state, arch->sp);
+    if (!known && (arch->signal_record == 0 || !unwind_state_knows(state, arch->fp)))
+        return false;
+    *out = known ? state->registers.value[arch->sp]
+                 : state->registers.value[arch->fp] - arch->signal_record;
+    return true;
 }

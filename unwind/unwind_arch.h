@@ -20,6 +20,7 @@ enum unwind_arch_id {
 };
 
 struct unwind_registers;
+struct unwind_state;
 
 // An unwind_signal_fn reads the registers that a signal interrupted, if the code at pc
 // returns from one: the stack pointer then points at what the kernel saved. False:
@@ -44,7 +45,11 @@ struct unwind_arch {
     uint8_t link;         // the link register; NO_LINK: calls push
     uint8_t stack_below;  // CFA - the caller's stack pointer
     uint8_t frame_record; // its size; 0: frame pointers form no chain
-    uint64_t kept;        // bit n: register n is callee-saved
+    // From the stack pointer at a signal's return to the frame record that the kernel
+    // puts above what it saves, where that fits the space that is always there; 0:
+    // none.
+    uint16_t signal_record;
+    uint64_t kept; // bit n: register n is callee-saved
     unwind_signal_fn *read_signal;
     unwind_call_fn *after_call;
 };
@@ -68,3 +73,8 @@ const struct unwind_arch *unwind_arch_find(uint16_t elf_machine);
 
 // unwind_arch_address removes the pointer authentication code from a return address.
 uint64_t unwind_arch_address(const struct unwind_arch *arch, uint64_t address);
+
+// unwind_arch_signal_sp gives the stack pointer at a signal's return, by the frame
+// record above where it is not known itself. False: there is none.
+bool unwind_arch_signal_sp(const struct unwind_arch *arch,
+                           const struct unwind_state *state, uint64_t *out);

@@ -111,22 +111,28 @@ static inline bool target_visit(void *context, const struct unwind_frame *frame,
     return true;
 }
 
-// target_walk_image walks by the image as it is, from function 0 or from wherever the
-// registers say.
-static inline enum unwind_end target_walk_image(struct target *t,
-                                                enum setting_unwind how)
+// target_walk_image_of walks by the image as it is, from wherever the registers say.
+static inline enum unwind_end target_walk_image_of(struct target *t,
+                                                   const struct unwind_arch *arch,
+                                                   enum setting_unwind how)
 {
     struct unwind_space *space;
-    if (t->registers.value[16] == 0)
-        t->registers.value[16] = target_function(0);
     t->frame_count = 0;
-    if (unwind_space_create(&unwind_arch_amd64, &t->reader, &t->image, 1, &space) !=
-        CH_OK)
+    if (unwind_space_create(arch, &t->reader, &t->image, 1, &space) != CH_OK)
         return UNWIND_END_LIMIT;
     unwind_space_set_code(space, target_is_code, NULL);
     enum unwind_end end = unwind_walk(space, &t->registers, how, target_visit, t);
     unwind_space_destroy(space);
     return end;
+}
+
+// target_walk_image does so on amd64, from function 0 if the registers say nothing.
+static inline enum unwind_end target_walk_image(struct target *t,
+                                                enum setting_unwind how)
+{
+    if (t->registers.value[16] == 0)
+        t->registers.value[16] = target_function(0);
+    return target_walk_image_of(t, &unwind_arch_amd64, how);
 }
 
 // target_walk finishes the image first.
