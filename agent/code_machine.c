@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/code_machine.h"
 
-void code_machine_init(struct code_machine *machine, const struct memory_reader *memory,
-                       uint64_t address, uint64_t argument)
+enum { TOP_WORD = CODE_MACHINE_STACK_WORDS - 8 };
+
+static const struct code_value stack_top = {
+    CODE_MACHINE_STACK + 8 * (uint64_t)TOP_WORD, true
+};
+
+static void machine_begin(struct code_machine *machine,
+                          const struct memory_reader *memory, uint64_t address)
 {
-    enum { RETURN_WORD = CODE_MACHINE_STACK_WORDS - 8 };
     *machine = (struct code_machine){ .memory = memory, .pc = address };
     // No function depends on what its stack held before, so it may as well be known.
     for (size_t i = 0; i < CODE_MACHINE_STACK_WORDS; i++)
         machine->stack[i].known = true;
+}
+
+void code_machine_init(struct code_machine *machine, const struct memory_reader *memory,
+                       uint64_t address, uint64_t argument)
+{
+    machine_begin(machine, memory, address);
     machine->registers[CODE_MACHINE_RDI] = (struct code_value){ argument, true };
-    machine->registers[CODE_MACHINE_RSP] =
-        (struct code_value){ CODE_MACHINE_STACK + 8 * (uint64_t)RETURN_WORD, true };
-    machine->stack[RETURN_WORD] = (struct code_value){ CODE_MACHINE_RETURNED, true };
+    machine->registers[CODE_MACHINE_RSP] = stack_top;
+    machine->stack[TOP_WORD] = (struct code_value){ CODE_MACHINE_RETURNED, true };
+}
+
+void code_machine_init_aarch64(struct code_machine *machine,
+                               const struct memory_reader *memory, uint64_t address,
+                               uint64_t argument)
+{
+    machine_begin(machine, memory, address);
+    machine->registers[CODE_MACHINE_X0] = (struct code_value){ argument, true };
+    machine->registers[CODE_MACHINE_SP] = stack_top;
+    machine->registers[CODE_MACHINE_X30] =
+        (struct code_value){ CODE_MACHINE_RETURNED, true };
 }
 
 uint64_t code_machine_keep(uint64_t value, size_t size)

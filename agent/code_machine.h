@@ -11,11 +11,14 @@
 #include "base/status.h"
 
 enum {
-    CODE_MACHINE_REGISTERS = 16, // in the processor's order: rax rcx rdx rbx rsp ...
+    CODE_MACHINE_REGISTERS = 32, // in the processor's order: rax rcx rdx rbx rsp ...
     CODE_MACHINE_RAX = 0,
     CODE_MACHINE_RSP = 4,
     CODE_MACHINE_RBP = 5,
     CODE_MACHINE_RDI = 7,
+    CODE_MACHINE_X0 = 0, // of AArch64: x0 to x30, sp
+    CODE_MACHINE_X30 = 30,
+    CODE_MACHINE_SP = 31,
     CODE_MACHINE_STACK_WORDS = 128,
 };
 
@@ -45,11 +48,17 @@ struct code_machine {
     struct code_value registers[CODE_MACHINE_REGISTERS];
     struct code_value stack[CODE_MACHINE_STACK_WORDS];
     struct code_flags flags;
+    struct code_value thread; // the thread pointer, where a register holds it
 };
 
-// code_machine_init puts machine at the first instruction of a function.
+// code_machine_init puts machine at the first instruction of an x86-64 function.
 void code_machine_init(struct code_machine *machine, const struct memory_reader *memory,
                        uint64_t address, uint64_t argument);
+
+// code_machine_init_aarch64 does so for a function of AArch64.
+void code_machine_init_aarch64(struct code_machine *machine,
+                               const struct memory_reader *memory, uint64_t address,
+                               uint64_t argument);
 
 // code_machine_load reads size bytes (1, 2, 4 or 8) from the stack or the target.
 CH_CHECKED enum ch_status code_machine_load(struct code_machine *machine,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a short function of the target returns, worked out without running it: its
-// x86-64 instructions are followed over a copy of the registers and a stack of our own,
-// and the target's memory is only read.
+// x86-64 or AArch64 instructions are followed over a copy of the registers and a stack
+// of our own, and the target's memory is only read.
 //
 // It understands moves, sums, calls, conditional jumps and returns, which is what
 // `const char *what() const` of exception classes consists of. Anything else ends the
@@ -14,10 +14,13 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
+#include "unwind/unwind_arch.h"
 
 enum { CODE_WALK_STEPS_MAX = 256 };
 
 struct code_walk {
+    enum unwind_arch_id arch; // amd64 or aarch64
+    uint64_t thread;          // aarch64: the thread pointer; 0: not known
     const struct memory_reader *memory;
     bool (*is_code)(void *context, uint64_t address);
     void *context;

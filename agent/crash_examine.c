@@ -263,9 +263,12 @@ static void read_stack_words(const struct capture *capture,
         .get_terminate = crash->places.get_terminate,
         .sp = crash->registers.value[capture->arch->sp],
     };
-    if (capture->arch->id == UNWIND_ARCH_AMD64)
+    if (capture->arch->id == UNWIND_ARCH_AMD64 ||
+        capture->arch->id == UNWIND_ARCH_AARCH64)
         place.code =
-            (struct thrown_code){ images_is_code, (void *)(uintptr_t)&capture->images };
+            (struct thrown_code){ .arch = capture->arch->id,
+                                  .is_code = images_is_code,
+                                  .context = (void *)(uintptr_t)&capture->images };
     uint64_t slot = in_thread(crash, crash->places.exception_slot);
     if (slot != 0 && memory_read_word(&capture->reader, slot, &place.globals) != CH_OK)
         place.globals = 0;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/code_walk.h"
 #include "agent/images/image_frames.h"
 #include "agent/images/image_symbol.h"
 #include "base/cursor.h"
@@ -100,9 +101,23 @@ static bool module_block(const struct capture *capture, uint64_t module, uint64_
            *out != UINT64_MAX; // not yet allocated for this thread
 }
 
-// find_globals computes what __cxa_get_globals at get would return. Linkers relax one
-// TLS form into another, so the code has one of the forms they know: `mov %fs:0,%rax`,
-// or `lea X(%rip),%rdi; call __tls_get_addr`, then an `add` or `lea` with the offset.
+// follow_globals follows __cxa_get_globals at get. What it calls to find where the
+// thread has the variable does as little as it does.
+static uint64_t follow_globals(const struct capture *capture, uint64_t get)
+{
+    const struct code_walk walk = { .arch = capture->arch->id,
+                                    .thread = capture->crash->thread_pointer,
+                                    .memory = &capture->reader,
+                                    .is_code = images_is_code,
+                                    .context = (void *)(uintptr_t)&capture->images };
+    uint64_t globals;
+    return code_walk_call(&walk, get, 0, &globals) == CH_OK ? globals : 0;
+}
+
+// find_globals computes what __cxa_get_globals at get would return. On x86-64, linkers
+// relax one TLS form into another, so the code has one of the forms they know: `mov
+// %fs:0,%rax`, or `lea X(%rip),%rdi; call __tls_get_addr`, then an `add` or `lea` with
+// the offset.
 static uint64_t find_globals(const struct capture *capture, uint64_t get)
 {
     static const struct pattern thread[] = { { "\x64\x48\x8b\x04\x25", 5 } };
@@ -115,8 +130,11 @@ static uint64_t find_globals(const struct capture *capture, uint64_t get)
     size_t end = 0;
     int32_t value = 0;
     int32_t distance = 0;
-    if (get == 0 || capture->crash->thread_pointer == 0 ||
-        capture->arch->id != UNWIND_ARCH_AMD64 ||
+    if (get == 0 || capture->crash->thread_pointer == 0)
+        return 0;
+    if (capture->arch->id == UNWIND_ARCH_AARCH64)
+        return follow_globals(capture, get);
+    if (capture->arch->id != UNWIND_ARCH_AMD64 ||
         memory_read(reader, get, code, sizeof(code)) != CH_OK)
         return 0;
     if (find_pattern(code, 0, thread, 1, &end, &value)) {

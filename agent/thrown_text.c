@@ -126,7 +126,8 @@ static enum ch_status follow_what(const struct memory_reader *reader,
                                   const struct thrown_code *code, uint64_t object,
                                   char out[static EXCEPTION_WHAT_MAX])
 {
-    const struct code_walk walk = { .memory = reader,
+    const struct code_walk walk = { .arch = code->arch,
+                                    .memory = reader,
                                     .is_code = code->is_code,
                                     .context = code->context };
     uint64_t vtable;

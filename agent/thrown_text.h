@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
+#include "unwind/unwind_arch.h"
 
 enum { EXCEPTION_TYPE_MAX = 512, EXCEPTION_WHAT_MAX = 4096 };
 
@@ -26,6 +27,7 @@ struct thrown_object {
 
 // thrown_code tells code from data in the target; without is_code, none is followed.
 struct thrown_code {
+    enum unwind_arch_id arch;
     bool (*is_code)(void *context, uint64_t address);
     void *context;
 };

@@ -18,10 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const struct fake_region region = { CODE, bytes, size };
     struct fake_memory memory = { .regions = &region, .region_count = 1 };
     const struct memory_reader reader = fake_memory_reader(&memory);
-    const struct code_walk walk = { .memory = &reader,
-                                    .is_code = is_code,
-                                    .context = &size };
+    struct code_walk walk = { .memory = &reader, .is_code = is_code, .context = &size };
     uint64_t result;
+    walk.arch = UNWIND_ARCH_AMD64;
+    (void)!code_walk_call(&walk, CODE, CODE + size / 2, &result);
+    walk.arch = UNWIND_ARCH_AARCH64;
     (void)!code_walk_call(&walk, CODE, CODE + size / 2, &result);
     return 0;
 }

@@ -21,10 +21,13 @@ static bool is_code(void *context, uint64_t address)
     return address - CODE < sizeof(code);
 }
 
-static enum ch_status walk_from(uint64_t address, uint64_t *out)
+static enum ch_status walk_from(enum unwind_arch_id arch, uint64_t address,
+                                uint64_t *out)
 {
     const struct memory_reader reader = fake_memory_reader(&memory);
-    const struct code_walk walk = { .memory = &reader, .is_code = is_code };
+    const struct code_walk walk = {
+        .arch = arch, .thread = DATA, .memory = &reader, .is_code = is_code
+    };
     return code_walk_call(&walk, address, OBJECT, out);
 }
 
@@ -45,16 +48,19 @@ static int build(void **state)
     (void)state;
     memset(code, 0xcc, sizeof(code));
     memset(data, 0, sizeof(data));
+    put_word(0, 0x3333);
     put_word(OBJECT + 8 - DATA, 0x1111);
     put_word(OBJECT + 16 - DATA, 0x2222);
     return 0;
 }
 
 // What a function does, and what it returns for the object; 0: it is not understood.
-static const struct {
+struct function {
     const char *hex;
     uint64_t result;
-} functions[] = {
+};
+
+static const struct function amd64_functions[] = {
     { "488b4708c3", 0x1111 },            // mov rax, [rdi+8]; ret
     { "f30f1efa488b4708c3", 0x1111 },    // endbr64 before it
     { "488d4710c3", OBJECT + 16 },       // lea rax, [rdi+16]; ret
@@ -87,36 +93,94 @@ static const struct {
     { "488b0425f0ffffffc3", 0 },                  // reads what cannot be read
 };
 
+static const struct function aarch64_functions[] = {
+    { "000440f9c0035fd6", 0x1111 },         // ldr x0, [x0, #8]; ret
+    { "5f2403d5000440f9c0035fd6", 0x1111 }, // bti c before it
+    { "00400091c0035fd6", OBJECT + 16 },    // add x0, x0, #16; ret
+    { "c0000010c0035fd6", CODE + 0x18 },    // adr x0, 0x18; ret
+    { "00000090c0035fd6", CODE },           // adrp x0, the function; ret
+    // mov x0, #0x7788; movk x0, #0x5566, lsl #16; movk x0, #0x3344, lsl #32; ret
+    { "00f18ed2c0acaaf28068c6f2c0035fd6", UINT64_C(0x334455667788) },
+    // paciasp; stp x29, x30, [sp, #-32]!; mov x29, sp; str x0, [sp, #24];
+    // ldr x0, [sp, #24]; add x0, x0, #16; bl +16; ldp x29, x30, [sp], #32; autiasp;
+    // ret; ldr x0, [x0]; ret
+    { "3f2303d5fd7bbea9fd030091e00f00f9e00f40f90040009104000094fd7bc2a8bf2303d5"
+      "c0035fd6000040f9c0035fd6",
+      0x2222 },
+    // ldr x1, [x0, #8]; cbnz x1, +12; add x0, x0, #1; ret; mov x0, x1; ret
+    { "010440f9610000b500040091c0035fd6e00301aac0035fd6", 0x1111 },
+    // ldrb w1, [x0, #8]; cmp w1, #0x11; mov w2, #2; csinc w0, w2, wzr, eq; ret
+    { "012040393f4400714200805240049f1ac0035fd6", 2 },
+    { "0020403900000012c0035fd6", 1 }, // ldrb w0, [x0, #8]; and w0, w0, #1; ret
+    // ldr x1, [x0, #8]!; tbnz w1, #0, +8; brk #1; mov x1, #8; ldr x0, [x0, x1]; retaa
+    { "018c40f841000037200020d4010180d2006861f8ff0b5fd6", 0x2222 },
+    // mov w1, #-8; add x0, x0, #24; add x0, x0, w1, sxtw; ldur x0, [x0]; ret
+    { "e10080120060009100c0218b000040f8c0035fd6", 0x2222 },
+    { "41d03bd5200040f9c0035fd6", 0x3333 }, // mrs x1, tpidr_el0; ldr x0, [x1]; ret
+    { "010040f9210840f920001fd6", 0 },      // jumps through what is null
+    { "600e40f9c0035fd6", 0 },              // x19 is not known
+    { "000400f9000440f9c0035fd6", 0 },      // writes to the object
+    { "010000d4c0035fd6", 0 },              // svc #0
+    { "00000014", 0 },                      // never ends
+    { "e1018092200040f9c0035fd6", 0 },      // reads what cannot be read
+    { "0000c03dc0035fd6", 0 },              // ldr q0, [x0]
+};
+
+static const struct {
+    enum unwind_arch_id arch;
+    size_t count;
+    const struct function *functions;
+} kinds[] = {
+    { UNWIND_ARCH_AMD64, sizeof(amd64_functions) / sizeof(amd64_functions[0]),
+      amd64_functions },
+    { UNWIND_ARCH_AARCH64, sizeof(aarch64_functions) / sizeof(aarch64_functions[0]),
+      aarch64_functions },
+};
+
+// follow puts a function into memory and follows it.
+static enum ch_status follow(size_t kind, size_t index, uint64_t *out)
+{
+    build(NULL);
+    put_code(0, kinds[kind].functions[index].hex);
+    return walk_from(kinds[kind].arch, CODE, out);
+}
+
 static void function_is_followed_to_what_it_returns(void **state)
 {
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        uint64_t result = 0;
-        build(state);
-        put_code(0, functions[i].hex);
-        enum ch_status status = walk_from(CODE, &result);
-        if (functions[i].result != 0) {
-            assert_int_equal(status, CH_OK);
-            assert_int_equal(result, functions[i].result);
-        } else {
-            assert_true(status != CH_OK || result == 0);
+    (void)state;
+    for (size_t kind = 0; kind < 2; kind++) {
+        for (size_t i = 0; i < kinds[kind].count; i++) {
+            uint64_t result = 0;
+            uint64_t wanted = kinds[kind].functions[i].result;
+            enum ch_status status = follow(kind, i, &result);
+            assert_true(wanted != 0 ? status == CH_OK && result == wanted
+                                    : status != CH_OK || result == 0);
         }
+    }
+}
+
+// damage puts every value into one byte of a function and follows it.
+static void damage(enum unwind_arch_id arch, const char *hex, size_t at)
+{
+    for (unsigned value = 0; value < 256; value++) {
+        uint64_t result;
+        build(NULL);
+        put_code(0, hex);
+        code[at] = (uint8_t)value;
+        memory.read_count = 0;
+        (void)!walk_from(arch, CODE, &result);
+        assert_true(memory.read_count <= 3 * CODE_WALK_STEPS_MAX);
     }
 }
 
 static void function_that_is_cut_or_damaged_ends_in_bounded_time(void **state)
 {
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        size_t size = strlen(functions[i].hex) / 2;
-        for (size_t at = 0; at < size; at++) {
-            for (unsigned value = 0; value < 256; value++) {
-                uint64_t result;
-                build(state);
-                put_code(0, functions[i].hex);
-                code[at] = (uint8_t)value;
-                memory.read_count = 0;
-                (void)!walk_from(CODE, &result);
-                assert_true(memory.read_count <= 3 * CODE_WALK_STEPS_MAX);
-            }
+    (void)state;
+    for (size_t kind = 0; kind < 2; kind++) {
+        for (size_t i = 0; i < kinds[kind].count; i++) {
+            const char *hex = kinds[kind].functions[i].hex;
+            for (size_t at = 0; at < strlen(hex) / 2; at++)
+                damage(kinds[kind].arch, hex, at);
         }
     }
 }
@@ -125,8 +189,11 @@ static void function_outside_of_code_is_not_followed(void **state)
 {
     (void)state;
     uint64_t result;
-    assert_int_equal(walk_from(DATA, &result), CH_ERR_FAULT);
-    assert_int_equal(walk_from(0, &result), CH_ERR_FAULT);
+    for (size_t kind = 0; kind < 2; kind++) {
+        enum unwind_arch_id arch = kinds[kind].arch;
+        assert_int_equal(walk_from(arch, DATA, &result), CH_ERR_FAULT);
+        assert_int_equal(walk_from(arch, 0, &result), CH_ERR_FAULT);
+    }
 }
 
 int main(void)
