@@ -161,13 +161,12 @@ struct crash_agent {
     bool stays;     // it serves other crashes too
 };
 
-// crash_start_agent has a helper start the agent. False: not even that was started;
-// otherwise crash_agent_started says what became of it once the channel has ended.
+// crash_start_agent has a helper start the agent: crash_agent_started says whether one
+// came, once the channel has ended. False: not even the helper was started.
 bool crash_start_agent(struct crash_agent *out, char *const *argv);
 bool crash_agent_started(void);
 
-// crash_ask_daemon has the agent started at install take this crash. False: there is
-// none.
+// crash_ask_daemon has the agent started at install take this crash. False: none is.
 bool crash_ask_daemon(struct crash_agent *out);
 
 // crash_helper_end tells the helper that nothing is left to do, and waits for its end
