@@ -134,7 +134,9 @@ static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die 
     if (image->table_reads == READ_MAX)
         return dwarf_addrdie(image->types.dwarf, vaddr, out) != NULL;
     image->table_reads++;
-    return address_table_unit(image->types.dwarf, vaddr, out);
+    image->table.dwarf = image->types.dwarf;
+    image->table.file = debug_files_dwarf(&image->types.files);
+    return address_table_unit(&image->table, vaddr, out);
 }
 
 // listed_scopes gives the functions of the unit that the file's address table has for

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "symbolizer/arguments/argument_scan.h"
+#include "symbolizer/names/address_table.h"
 #include "symbolizer/names/report_images.h"
 #include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/symbolizer_options.h"
@@ -55,7 +56,8 @@ struct argument_image {
     struct argument_unit *listed;
     size_t listed_count;
     size_t listed_capacity;
-    unsigned table_reads; // how often the address table was read through
+    struct address_table table;
+    unsigned table_reads; // how often it was read through
     bool indexed;         // units was read, for what the address table lacks
     bool unindexable;
     struct unit_index units;

@@ -3,7 +3,7 @@
 
 #include "symbolizer/names/dwarf_sections.h"
 
-enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8 };
+enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128 };
 
 // table_set is one set: the ranges of a unit.
 struct table_set {
@@ -60,14 +60,39 @@ bool address_table_find(struct cursor table, uint64_t vaddr, uint64_t *out_unit)
     return false;
 }
 
-bool address_table_unit(Dwarf *dwarf, uint64_t vaddr, Dwarf_Die *out)
+// unit_entry gives the entry of the unit at that offset.
+static bool unit_entry(Dwarf *dwarf, uint64_t unit, Dwarf_Die *out)
 {
-    uint64_t unit;
     Dwarf_Off next;
     size_t header;
-    struct cursor table = dwarf_section(dwarf, "debug_aranges");
-    return address_table_find(table, vaddr, &unit) &&
-           dwarf_next_unit(dwarf, unit, &next, &header, NULL, NULL, NULL, NULL, NULL,
+    return dwarf_next_unit(dwarf, unit, &next, &header, NULL, NULL, NULL, NULL, NULL,
                            NULL) == 0 &&
            dwarf_offdie(dwarf, unit + header, out) != NULL;
+}
+
+// pass_units makes libdw read the headers of the units before the one at that offset,
+// which it does for any unit. Reading a header maps what the page cache has around it,
+// 64 KB in most kernels; those of a large file would be most of the process's memory.
+static void pass_units(struct address_table *table, struct cursor sets, uint64_t before)
+{
+    struct table_set set;
+    Dwarf_Die unit;
+    unsigned passed = 0;
+    while (table_next_set(&sets, &set) && set.unit < before) {
+        if (set.unit <= table->passed || ++passed % UNITS_AT_ONCE != 0)
+            continue;
+        table->passed = set.unit;
+        if (unit_entry(table->dwarf, set.unit, &unit))
+            debug_elf_drop_pages(table->file);
+    }
+}
+
+bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out)
+{
+    uint64_t unit;
+    struct cursor sets = dwarf_section(table->dwarf, "debug_aranges");
+    if (!address_table_find(sets, vaddr, &unit))
+        return false;
+    pass_units(table, sets, unit);
+    return unit_entry(table->dwarf, unit, out);
 }

@@ -10,10 +10,17 @@
 #include <elfutils/libdw.h>
 
 #include "base/cursor.h"
+#include "symbolizer/names/debug_elf.h"
+
+struct address_table {
+    Dwarf *dwarf;                 // borrowed
+    const struct debug_elf *file; // that dwarf was opened on
+    uint64_t passed;              // libdw knows the units up to this offset at least
+};
 
 // address_table_find finds the set whose ranges contain vaddr, and gives the offset of
 // its unit in .debug_info. Sets of forms that no compiler here writes are passed over.
 bool address_table_find(struct cursor table, uint64_t vaddr, uint64_t *out_unit);
 
-// address_table_unit gives the entry of the unit that dwarf's table has for vaddr.
-bool address_table_unit(Dwarf *dwarf, uint64_t vaddr, Dwarf_Die *out);
+// address_table_unit gives the entry of the unit that the table has for vaddr.
+bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out);

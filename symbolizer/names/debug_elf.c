@@ -6,6 +6,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,15 @@ enum ch_status debug_elf_over(struct debug_elf *out, void *bytes, size_t size)
     *out = (struct debug_elf){ .fd = -1, .bytes = bytes };
     out->elf = elf_memory(bytes, size);
     return accept_elf(out);
+}
+
+void debug_elf_drop_pages(const struct debug_elf *file)
+{
+    size_t size;
+    char *mapped = file->fd >= 0 ? elf_rawfile(file->elf, &size) : NULL;
+    // What libelf could not map it has read into memory, which never begins a page.
+    if (mapped != NULL && (uintptr_t)mapped % (uintptr_t)sysconf(_SC_PAGESIZE) == 0)
+        (void)madvise(mapped, size, MADV_DONTNEED);
 }
 
 void debug_elf_close(struct debug_elf *file)

@@ -32,6 +32,10 @@ CH_CHECKED enum ch_status debug_elf_adopt(struct debug_elf *out, int fd);
 CH_CHECKED enum ch_status debug_elf_over(struct debug_elf *out, void *bytes,
                                          size_t size);
 
+// debug_elf_drop_pages unmaps the pages of file that were read, which are read again
+// when they are used. It does nothing to a file that is not mapped.
+void debug_elf_drop_pages(const struct debug_elf *file);
+
 // debug_elf_close closes file; a zeroed one is closed.
 void debug_elf_close(struct debug_elf *file);
 

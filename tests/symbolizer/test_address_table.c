@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/names/address_table.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <stdio.h>
+#include <stdlib.h>
 
+#include "base/crc32c.h"
 #include "support/test.h"
 
 // Two sets: unit 0x11 with 0x1000-0x1100, unit 0x222 with 0x2000-0x2010 and
@@ -64,9 +65,11 @@ static void address_table_passes_over_sets_of_other_forms(void **state)
 static void address_table_agrees_with_libdw_on_this_program(void **state)
 {
     (void)state;
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
+    struct debug_elf file;
+    assert_int_equal(debug_elf_open(&file, "/proc/self/exe"), CH_OK);
+    Dwarf *dwarf = dwarf_begin_elf(file.elf, DWARF_C_READ, NULL);
     assert_non_null(dwarf);
+    struct address_table table = { .dwarf = dwarf, .file = &file };
     Dwarf_Aranges *ranges;
     size_t count = 0;
     size_t same = 0;
@@ -78,12 +81,46 @@ static void address_table_agrees_with_libdw_on_this_program(void **state)
         Dwarf_Die theirs;
         (void)dwarf_getarangeinfo(dwarf_onearange(ranges, i), &address, &length, NULL);
         same += dwarf_addrdie(dwarf, address, &theirs) != NULL &&
-                address_table_unit(dwarf, address, &ours) && ours.addr == theirs.addr;
+                address_table_unit(&table, address, &ours) && ours.addr == theirs.addr;
     }
     dwarf_end(dwarf);
-    close(fd);
+    debug_elf_close(&file);
     assert_true(count != 0);
     assert_int_equal(same, count);
+}
+
+// mapped_file_pages counts this process's pages of files.
+static long mapped_file_pages(void)
+{
+    char line[256];
+    char *at = line;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    (void)fclose(file);
+    (void)strtol(at, &at, 10); // all of its address space
+    (void)strtol(at, &at, 10); // all in memory
+    return strtol(at, &at, 10);
+}
+
+static uint32_t bytes_of_names(const struct debug_elf *file)
+{
+    const Elf_Data *names = debug_elf_section(file, ".strtab");
+    assert_non_null(names);
+    return crc32c(names->d_buf, names->d_size);
+}
+
+static void debug_elf_that_dropped_its_pages_reads_them_again(void **state)
+{
+    (void)state;
+    struct debug_elf file;
+    assert_int_equal(debug_elf_open(&file, "/proc/self/exe"), CH_OK);
+    uint32_t before = bytes_of_names(&file);
+    long pages = mapped_file_pages();
+    debug_elf_drop_pages(&file);
+    assert_true(mapped_file_pages() < pages);
+    assert_int_equal(bytes_of_names(&file), before);
+    debug_elf_close(&file);
 }
 
 int main(void)
@@ -93,6 +130,7 @@ int main(void)
         cmocka_unit_test(address_table_that_is_cut_has_what_is_whole),
         cmocka_unit_test(address_table_passes_over_sets_of_other_forms),
         cmocka_unit_test(address_table_agrees_with_libdw_on_this_program),
+        cmocka_unit_test(debug_elf_that_dropped_its_pages_reads_them_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
