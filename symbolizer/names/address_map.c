@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/names/address_map.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/sorted.h"
+
+// Digits of starts by which many ranges are sorted; below RADIX_LEAST, counting them
+// takes longer than comparing.
+enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, RADIX_LEAST = 512 };
 
 void address_map_deinit(struct address_map *map)
 {
@@ -41,6 +46,66 @@ static int outer_first(const void *left, const void *right)
     if (a->high != b->high)
         return a->high > b->high ? -1 : 1;
     return a->owner > b->owner ? -1 : a->owner < b->owner;
+}
+
+// sort_digit sorts by one digit of the starts; those where it is equal stay in order.
+static void sort_digit(const struct address_range *from, struct address_range *to,
+                       size_t count, unsigned shift)
+{
+    uint32_t at[RADIX] = { 0 };
+    uint32_t next = 0;
+    for (size_t i = 0; i < count; i++)
+        at[from[i].low >> shift & (RADIX - 1)]++;
+    for (size_t i = 0; i < RADIX; i++) {
+        uint32_t of_digit = at[i];
+        at[i] = next;
+        next += of_digit;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[at[from[i].low >> shift & (RADIX - 1)]++] = from[i];
+}
+
+// sort_equal_starts sorts the ranges that begin together. Most are in order already, as
+// an entry precedes those within it.
+static void sort_equal_starts(struct address_range *ranges, size_t count)
+{
+    size_t first = 0;
+    bool ordered = true;
+    for (size_t i = 1; i <= count; i++) {
+        bool same = i < count && ranges[i].low == ranges[first].low;
+        ordered = ordered && (!same || outer_first(&ranges[i - 1], &ranges[i]) <= 0);
+        if (same)
+            continue;
+        if (!ordered)
+            qsort(&ranges[first], i - first, sizeof(ranges[0]), outer_first);
+        first = i;
+        ordered = true;
+    }
+}
+
+// sort_ranges sorts as outer_first does: many of them digit by digit.
+static void sort_ranges(struct address_map *map)
+{
+    size_t count = map->range_count;
+    struct address_range *other =
+        count >= RADIX_LEAST ? malloc(count * sizeof(other[0])) : NULL;
+    if (other == NULL) {
+        qsort(map->ranges, count, sizeof(map->ranges[0]), outer_first);
+        return;
+    }
+    uint64_t differ = 0;
+    for (size_t i = 1; i < count; i++)
+        differ |= map->ranges[i].low ^ map->ranges[0].low;
+    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+        if ((differ >> shift & (RADIX - 1)) == 0)
+            continue;
+        sort_digit(map->ranges, other, count, shift);
+        struct address_range *sorted = other;
+        other = map->ranges;
+        map->ranges = sorted;
+    }
+    free(other);
+    sort_equal_starts(map->ranges, count);
 }
 
 static void emit_range(struct address_map *map, uint64_t start, uint32_t owner)
@@ -86,7 +151,7 @@ enum ch_status address_map_build(struct address_map *map)
         free(open);
         return CH_ERR_NO_MEMORY;
     }
-    qsort(map->ranges, count, sizeof(map->ranges[0]), outer_first);
+    sort_ranges(map);
     size_t open_count = 0;
     for (size_t i = 0; i < count; i++) {
         open_count = close_ranges(map, open, open_count, map->ranges[i].low);

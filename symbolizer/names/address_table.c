@@ -5,15 +5,10 @@
 
 enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128 };
 
-// table_set is one set: the ranges of a unit.
-struct table_set {
-    struct cursor ranges;
-    uint64_t unit; // offset in .debug_info
-};
-
-// table_next_set takes the next set. A set of another form has no ranges.
-static bool table_next_set(struct cursor *table, struct table_set *out)
+// table_next_set begins the next set. A set of another form has no ranges.
+static bool table_next_set(struct address_table *at)
 {
+    struct cursor *table = &at->sets;
     size_t begin = cursor_offset(table);
     uint64_t length = cursor_u32(table);
     size_t word = length == UINT32_MAX ? 8 : 4;
@@ -32,29 +27,41 @@ static bool table_next_set(struct cursor *table, struct table_set *out)
     cursor_skip(&set, past != 0 ? 2 * ADDRESS_BYTES - past : 0);
     bool known = cursor_ok(&set) && version == TABLE_VERSION &&
                  address_bytes == ADDRESS_BYTES && segment_bytes == 0;
-    *out = (struct table_set){ .ranges = known ? set : cursor_over(NULL, 0),
-                               .unit = unit };
+    at->ranges = known ? set : cursor_over(NULL, 0);
+    at->unit = unit;
     return true;
 }
 
-static bool table_set_contains(struct cursor ranges, uint64_t vaddr)
+struct address_table address_table_over(struct cursor section)
 {
-    while (cursor_left(&ranges) >= 2 * ADDRESS_BYTES) {
-        uint64_t begin = cursor_u64(&ranges);
-        uint64_t size = cursor_u64(&ranges);
-        if (vaddr - begin < size)
+    return (struct address_table){ .sets = section, .ranges = cursor_over(NULL, 0) };
+}
+
+bool address_table_next(struct address_table *at, uint64_t *out_low, uint64_t *out_size)
+{
+    do {
+        while (cursor_left(&at->ranges) >= 2 * ADDRESS_BYTES) {
+            uint64_t low = cursor_u64(&at->ranges);
+            uint64_t size = cursor_u64(&at->ranges);
+            if (size == 0) // as in the pair that ends a set
+                continue;
+            *out_low = low;
+            *out_size = size;
             return true;
-    }
+        }
+    } while (cursor_left(&at->sets) != 0 && table_next_set(at));
     return false;
 }
 
-bool address_table_find(struct cursor table, uint64_t vaddr, uint64_t *out_unit)
+bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_unit)
 {
-    struct table_set set;
-    while (cursor_left(&table) != 0 && table_next_set(&table, &set)) {
-        if (!table_set_contains(set.ranges, vaddr))
+    struct address_table at = address_table_over(section);
+    uint64_t low;
+    uint64_t size;
+    while (address_table_next(&at, &low, &size)) {
+        if (vaddr - low >= size)
             continue;
-        *out_unit = set.unit;
+        *out_unit = at.unit;
         return true;
     }
     return false;

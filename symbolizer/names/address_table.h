@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The units of a file by address, as .debug_aranges lists them (DWARF 5, section
-// 6.1.2), for a few addresses: libdw sorts all of a C library's 12,000 ranges before it
-// answers the first question, which takes longer than the rest of a report's values.
+// 6.1.2). libdw makes an entry of the heap of each of a C library's 12,000 ranges, and
+// sorts them, before it answers the first question, which takes longer than the rest of
+// a report's values.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,9 +19,24 @@ struct address_table {
     uint64_t passed;              // libdw knows the units up to this offset at least
 };
 
+// An address_table is a place in the section.
+struct address_table {
+    struct cursor sets;
+    struct cursor ranges; // of the set at hand
+    uint64_t unit;        // its unit's offset in .debug_info
+};
+
+// address_table_over gives the section's begin.
+struct address_table address_table_over(struct cursor section);
+
+// address_table_next takes the next range that is not empty, and its unit. False: there
+// are no more. Sets of forms that no compiler here writes are passed over.
+bool address_table_next(struct address_table *at, uint64_t *out_low,
+                        uint64_t *out_size);
+
 // address_table_find finds the set whose ranges contain vaddr, and gives the offset of
-// its unit in .debug_info. Sets of forms that no compiler here writes are passed over.
-bool address_table_find(struct cursor table, uint64_t vaddr, uint64_t *out_unit);
+// its unit in .debug_info.
+bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_unit);
 
 // address_table_unit gives the entry of the unit that the table has for vaddr.
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out);

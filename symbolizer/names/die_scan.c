@@ -43,6 +43,7 @@ struct die_abbrev {
     uint8_t use;
     bool children;
     bool inlined;
+    bool scope;
     uint32_t first_field;
     uint32_t field_count;
 };
@@ -155,6 +156,12 @@ static enum abbrev_use tag_use(unsigned tag)
     }
 }
 
+static bool tag_is_scope(unsigned tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
 static struct unit_sizes scan_sizes(const struct die_scan *scan)
 {
     return (struct unit_sizes){ .address = scan->address_size,
@@ -220,6 +227,7 @@ static enum ch_status read_abbrev(struct die_scan *scan, Dwarf_Abbrev *from)
         .use = (uint8_t)tag_use(tag),
         .children = dwarf_abbrevhaschildren(from) != 0,
         .inlined = tag == DW_TAG_inlined_subroutine,
+        .scope = tag_is_scope(tag),
         .first_field = (uint32_t)scan->field_count,
     };
     enum ch_status status = read_fields(scan, from, &abbrev);
@@ -433,6 +441,15 @@ static bool die_read_entry(struct die_scan *scan, const struct die_abbrev *abbre
     return abbrev->use == ABBREV_CODE && entry_code(&entry, out);
 }
 
+// die_check_entry says whether there is an entry with that abbreviation's code.
+static enum ch_status die_check_entry(const struct die_scan *scan, uint64_t code)
+{
+    if (!cursor_ok(&scan->input) || code >= scan->abbrev_count ||
+        scan->abbrevs[code].use == ABBREV_ABSENT)
+        return CH_ERR_MALFORMED;
+    return scan->depth > DIE_DEPTH_MAX ? CH_ERR_LIMIT : CH_OK;
+}
+
 enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
                              uint32_t *out_closed)
 {
@@ -447,11 +464,9 @@ enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
             closed = scan->depth < closed ? scan->depth : closed;
             continue;
         }
-        if (!cursor_ok(&scan->input) || code >= scan->abbrev_count ||
-            scan->abbrevs[code].use == ABBREV_ABSENT)
-            return CH_ERR_MALFORMED;
-        if (scan->depth > DIE_DEPTH_MAX)
-            return CH_ERR_LIMIT;
+        enum ch_status status = die_check_entry(scan, code);
+        if (status != CH_OK)
+            return status;
         struct die_code found = { .offset = offset };
         bool owns_code = die_read_entry(scan, &scan->abbrevs[code], &found);
         if (!cursor_ok(&scan->input))
@@ -461,6 +476,55 @@ enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
             *out_closed = closed;
             return CH_OK;
         }
+        if (scan->depth == 0)
+            return CH_END; // the unit's own entry has no children
+    }
+    return cursor_ok(&scan->input) ? CH_END : CH_ERR_TRUNCATED;
+}
+
+// die_pass_member passes over one entry, and what it encloses if that has no members
+// and the entry says where it ends.
+static void die_pass_member(struct die_scan *scan, const struct die_abbrev *abbrev)
+{
+    struct entry entry = { 0 };
+    const struct die_field *fields = &scan->fields[abbrev->first_field];
+    bool encloses =
+        scan->depth == 0 || (abbrev->scope && scan->depth <= DIE_SCOPES_MAX);
+    bool skipped = abbrev->children && !encloses;
+    for (uint32_t i = 0; i < abbrev->field_count; i++)
+        pass_field(scan, fields[i], skipped, &entry);
+    if (!abbrev->children || (skipped && skip_subtree(scan, &entry)))
+        return;
+    scan->depth++;
+    if (!encloses && scan->hidden == 0)
+        scan->hidden = scan->depth;
+}
+
+enum ch_status die_scan_next_member(struct die_scan *scan, struct die_member *out)
+{
+    while (cursor_left(&scan->input) != 0) {
+        uint64_t offset = scan->base + cursor_offset(&scan->input);
+        uint64_t code = cursor_uleb128(&scan->input);
+        if (code == 0) {
+            if (scan->depth <= 1)
+                return CH_END;
+            scan->depth--;
+            scan->hidden = scan->depth < scan->hidden ? 0 : scan->hidden;
+            continue;
+        }
+        enum ch_status status = die_check_entry(scan, code);
+        if (status != CH_OK)
+            return status;
+        const struct die_abbrev *abbrev = &scan->abbrevs[code];
+        *out = (struct die_member){ offset, scan->depth, abbrev->scope };
+        bool member =
+            scan->hidden == 0 && scan->depth != 0 &&
+            (abbrev->scope || (abbrev->use == ABBREV_CODE && !abbrev->inlined));
+        die_pass_member(scan, abbrev);
+        if (!cursor_ok(&scan->input))
+            return CH_ERR_TRUNCATED;
+        if (member)
+            return CH_OK;
         if (scan->depth == 0)
             return CH_END; // the unit's own entry has no children
     }

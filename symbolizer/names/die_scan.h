@@ -18,8 +18,9 @@
 #include "base/cursor.h"
 #include "base/status.h"
 
-// DIE_DEPTH_MAX limits the nesting of entries.
-enum { DIE_DEPTH_MAX = 4096 };
+// DIE_DEPTH_MAX limits the nesting of entries, DIE_SCOPES_MAX that of scopes of
+// members.
+enum { DIE_DEPTH_MAX = 4096, DIE_SCOPES_MAX = 64 };
 
 // A die_code is an entry that has code.
 struct die_code {
@@ -31,11 +32,20 @@ struct die_code {
     uint64_t high;
 };
 
+// A die_member is a scope, which is a namespace, a class, a structure or a union, or a
+// function.
+struct die_member {
+    uint64_t offset; // in the section
+    uint32_t depth;  // the number of entries that enclose it
+    bool scope;
+};
+
 struct die_scan {
     struct cursor input;  // the unit's entries
     uint64_t base;        // section offset of the input's first byte
     uint64_t header_size; // of the unit, before the input
     uint32_t depth;
+    uint32_t hidden; // from this depth on, not only scopes enclose entries; 0: they do
     uint8_t address_size;
     uint8_t offset_size;
     uint16_t version;
@@ -58,3 +68,9 @@ void die_scan_deinit(struct die_scan *scan);
 // more. CH_END: the end of the unit.
 CH_CHECKED enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
                                         uint32_t *out_closed);
+
+// die_scan_next_member finds the next scope or function that only scopes enclose, at
+// most DIE_SCOPES_MAX of them, or that nothing does but the unit. A scan is for members
+// or for code. CH_END: the end of the unit.
+CH_CHECKED enum ch_status die_scan_next_member(struct die_scan *scan,
+                                               struct die_member *out);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
+#include "symbolizer/names/address_table.h"
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/names/dwarf_sections.h"
 
@@ -79,60 +81,50 @@ static enum ch_status need_stated(struct unit_index *index)
     return status == CH_OK ? address_map_build(&index->stated) : status;
 }
 
-// unit_at gives the index of the unit whose entry is at offset, or ADDRESS_MAP_NONE.
-static uint32_t unit_at(const struct unit_index *index, Dwarf_Off offset)
+// unit_at gives the index of the unit whose header is at offset, or ADDRESS_MAP_NONE.
+static uint32_t unit_at(const struct unit_index *index, uint64_t offset)
 {
-    size_t low = 0;
-    size_t high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf_dieoffset(&index->units[middle].die) < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found =
-        low < index->count && dwarf_dieoffset(&index->units[low].die) == offset;
-    return found ? (uint32_t)low : ADDRESS_MAP_NONE;
-}
-
-static enum ch_status add_arange(struct unit_index *index, Dwarf_Arange *arange)
-{
-    Dwarf_Addr start;
-    Dwarf_Word size;
-    Dwarf_Off offset;
-    struct address_range range = { 0 };
-    if (dwarf_getarangeinfo(arange, &start, &size, &offset) != 0 ||
-        __builtin_add_overflow(start, size, &range.high))
-        return CH_OK;
-    range.low = start;
-    range.owner = unit_at(index, offset);
-    if (range.owner == ADDRESS_MAP_NONE || range.low < index->text[0] ||
-        range.high > index->text[1])
-        return CH_OK;
-    index->units[range.owner].listed = true;
-    return address_map_add(&index->listed, &range);
+    size_t after = SORTED_UP_TO(index->units, index->count, offset, offset);
+    bool found = after != 0 && index->units[after - 1].offset == offset;
+    return found ? (uint32_t)(after - 1) : ADDRESS_MAP_NONE;
 }
 
 // read_aranges adds units with their ranges in .debug_aranges, if there is one.
 static enum ch_status read_aranges(struct unit_index *index)
 {
-    Dwarf_Aranges *aranges;
-    size_t count;
+    struct address_table table =
+        address_table_over(dwarf_section(index->dwarf, "debug_aranges"));
+    struct address_range range = { .owner = ADDRESS_MAP_NONE };
+    uint64_t offset = UINT64_MAX; // of the owner
+    uint64_t size;
     enum ch_status status = CH_OK;
-    if (dwarf_getaranges(index->dwarf, &aranges, &count) != 0 || aranges == NULL)
-        return CH_OK;
-    for (size_t i = 0; status == CH_OK && i < count; i++)
-        status = add_arange(index, dwarf_onearange(aranges, i));
+    while (status == CH_OK && address_table_next(&table, &range.low, &size)) {
+        if (table.unit != offset)
+            range.owner = unit_at(index, table.unit);
+        offset = table.unit;
+        if (range.owner == ADDRESS_MAP_NONE || range.low < index->text[0] ||
+            __builtin_add_overflow(range.low, size, &range.high) ||
+            range.high > index->text[1])
+            continue;
+        index->units[range.owner].listed = true;
+        status = address_map_add(&index->listed, &range);
+    }
     return status == CH_OK ? address_map_build(&index->listed) : status;
 }
 
-static enum ch_status add_unit(struct unit_index *index, const Dwarf_Die *die)
+// offset_of_unit gives where the header before a unit's entry begins.
+static uint64_t offset_of_unit(Dwarf_Die *die)
+{
+    return dwarf_dieoffset(die) - dwarf_cuoffset(die);
+}
+
+static enum ch_status add_unit(struct unit_index *index, Dwarf_Die *die)
 {
     if (!array_reserve(&index->units, &index->capacity, index->count,
                        sizeof(index->units[0])))
         return CH_ERR_NO_MEMORY;
-    index->units[index->count++] = (struct unit){ .die = *die };
+    index->units[index->count++] =
+        (struct unit){ .die = *die, .offset = offset_of_unit(die) };
     return CH_OK;
 }
 
@@ -332,7 +324,7 @@ static const struct unit_spaces *spaces_of(struct unit_index *index, struct unit
         return NULL;
     bool is_same_file = dwarf_cu_getdwarf(entry.cu) == index->dwarf;
     uint32_t found =
-        is_same_file ? unit_at(index, dwarf_dieoffset(&entry)) : ADDRESS_MAP_NONE;
+        is_same_file ? unit_at(index, offset_of_unit(&entry)) : ADDRESS_MAP_NONE;
     if (die->cu != unit->whole.cu)
         unit = found != ADDRESS_MAP_NONE ? &index->units[found] : NULL;
     if (unit == NULL)

@@ -34,6 +34,7 @@ struct unit_site {
 };
 
 struct unit {
+    uint64_t offset; // of its header, before die
     Dwarf_Die die;   // the skeleton's if the unit is split
     Dwarf_Die whole; // the entry with the functions: die, or the split unit's
     bool opened;     // scopes were read, or could not be

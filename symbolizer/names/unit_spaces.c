@@ -7,14 +7,12 @@
 
 #include "base/array.h"
 #include "base/sorted.h"
+#include "symbolizer/names/die_scan.h"
 
-enum { DEPTH_MAX = 64 };
-
-// open_spaces are the entries that enclose the current one, and their scopes.
+// open_spaces are the scopes that enclose the current entry.
 struct open_spaces {
-    Dwarf_Die die[DEPTH_MAX];
-    uint32_t space[DEPTH_MAX];
-    unsigned depth;
+    uint32_t space[DIE_SCOPES_MAX];
+    unsigned count;
 };
 
 void unit_spaces_deinit(struct unit_spaces *spaces)
@@ -24,95 +22,69 @@ void unit_spaces_deinit(struct unit_spaces *spaces)
     *spaces = (struct unit_spaces){ 0 };
 }
 
-static bool is_scope_entry(Dwarf_Die *die)
-{
-    switch (dwarf_tag(die)) {
-    case DW_TAG_namespace:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-        return true;
-    default:
-        return false;
-    }
-}
-
 // name_of_space gives the name of a scope. Only a namespace without one has a usual
 // name.
-static const char *name_of_space(Dwarf_Die *die)
+static const char *name_of_space(const struct unit_spaces *spaces,
+                                 const struct unit_space *space)
 {
-    const char *name = dwarf_diename(die);
-    bool unnamed = name == NULL && dwarf_tag(die) == DW_TAG_namespace;
+    Dwarf_Die die;
+    if (dwarf_offdie(spaces->dwarf, space->die_offset, &die) == NULL)
+        return NULL;
+    const char *name = dwarf_diename(&die);
+    bool unnamed = name == NULL && dwarf_tag(&die) == DW_TAG_namespace;
     return unnamed ? "(anonymous namespace)" : name;
 }
 
-static enum ch_status add_space(struct unit_spaces *spaces, Dwarf_Die *die,
+static enum ch_status add_space(struct unit_spaces *spaces, uint64_t die_offset,
                                 uint32_t parent)
 {
     if (!array_reserve(&spaces->spaces, &spaces->capacity, spaces->count,
                        sizeof(spaces->spaces[0])))
         return CH_ERR_NO_MEMORY;
     spaces->spaces[spaces->count++] =
-        (struct unit_space){ .name = name_of_space(die), .parent = parent };
+        (struct unit_space){ .die_offset = die_offset, .parent = parent };
     return CH_OK;
 }
 
-static enum ch_status add_member(struct unit_spaces *spaces, Dwarf_Die *die,
+static enum ch_status add_member(struct unit_spaces *spaces, uint64_t die_offset,
                                  uint32_t space)
 {
     if (!array_reserve(&spaces->members, &spaces->member_capacity, spaces->member_count,
                        sizeof(spaces->members[0])))
         return CH_ERR_NO_MEMORY;
     spaces->members[spaces->member_count++] =
-        (struct unit_member){ .die_offset = dwarf_dieoffset(die), .space = space };
+        (struct unit_member){ .die_offset = die_offset, .space = space };
     return CH_OK;
 }
 
-// visit_entry notes die, an entry of the scope `of`, and moves it to its first child if
-// it is a scope with any; true says so.
-static bool visit_entry(struct unit_spaces *spaces, struct open_spaces *open,
-                        Dwarf_Die *die, enum ch_status *out_status)
+// note_member notes a scope, or a function that is in one. Entries follow each other
+// as they are nested, so a scope at depth d has d - 1 around it.
+static enum ch_status note_member(struct unit_spaces *spaces, struct open_spaces *open,
+                                  const struct die_member *member)
 {
-    uint32_t of = open->depth != 0 ? open->space[open->depth - 1] : UNIT_SPACE_NONE;
-    Dwarf_Die child;
-    *out_status = CH_OK;
-    if (dwarf_tag(die) == DW_TAG_subprogram && of != UNIT_SPACE_NONE)
-        *out_status = add_member(spaces, die, of);
-    if (!is_scope_entry(die) || open->depth == DEPTH_MAX ||
-        dwarf_child(die, &child) != 0)
-        return false;
-    *out_status = add_space(spaces, die, of);
-    if (*out_status != CH_OK)
-        return false;
-    open->die[open->depth] = *die;
-    open->space[open->depth++] = (uint32_t)(spaces->count - 1);
-    *die = child;
-    return true;
-}
-
-// next_scope_entry moves die to the entry after it, of an enclosing scope if it was the
-// last of its own; false: there are no more.
-static bool next_scope_entry(struct open_spaces *open, Dwarf_Die *die)
-{
-    Dwarf_Die next;
-    while (dwarf_siblingof(die, &next) != 0) {
-        if (open->depth == 0)
-            return false;
-        *die = open->die[--open->depth];
-    }
-    *die = next;
-    return true;
+    if (open->count >= member->depth)
+        open->count = member->depth - 1;
+    uint32_t of = open->count != 0 ? open->space[open->count - 1] : UNIT_SPACE_NONE;
+    if (!member->scope)
+        return of != UNIT_SPACE_NONE ? add_member(spaces, member->offset, of) : CH_OK;
+    enum ch_status status = add_space(spaces, member->offset, of);
+    if (status == CH_OK && open->count < DIE_SCOPES_MAX)
+        open->space[open->count++] = (uint32_t)(spaces->count - 1);
+    return status;
 }
 
 enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
 {
-    struct open_spaces open = { .depth = 0 };
-    enum ch_status status = CH_OK;
-    Dwarf_Die die;
-    *out = (struct unit_spaces){ 0 };
-    bool more = dwarf_child(unit, &die) == 0;
-    while (more && status == CH_OK)
-        more = visit_entry(out, &open, &die, &status) || next_scope_entry(&open, &die);
+    struct open_spaces open = { .count = 0 };
+    struct die_member member;
+    struct die_scan scan;
+    *out = (struct unit_spaces){ .dwarf = dwarf_cu_getdwarf(unit->cu) };
+    enum ch_status status = die_scan_init(&scan, unit);
+    if (status != CH_OK)
+        return status;
+    while (status != CH_ERR_NO_MEMORY && die_scan_next_member(&scan, &member) == CH_OK)
+        status = note_member(out, &open, &member);
+    die_scan_deinit(&scan);
     if (status != CH_OK)
         unit_spaces_deinit(out);
     return status;
@@ -122,13 +94,13 @@ enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
 static enum ch_status append_space(const struct unit_spaces *spaces, uint32_t space,
                                    struct text *out)
 {
-    const char *names[DEPTH_MAX];
+    const char *names[DIE_SCOPES_MAX];
     size_t count = 0;
-    for (; space != UNIT_SPACE_NONE && count < DEPTH_MAX;
+    for (; space != UNIT_SPACE_NONE && count < DIE_SCOPES_MAX;
          space = spaces->spaces[space].parent) {
-        if (spaces->spaces[space].name == NULL)
+        names[count] = name_of_space(spaces, &spaces->spaces[space]);
+        if (names[count++] == NULL)
             return CH_ERR_NOT_FOUND;
-        names[count++] = spaces->spaces[space].name;
     }
     while (count-- > 0) {
         text_append_string(out, names[count]);

@@ -19,7 +19,7 @@
 #define UNIT_SPACE_NONE UINT32_MAX
 
 struct unit_space {
-    const char *name; // NULL: it has none
+    uint64_t die_offset; // of its entry, which has its name
     uint32_t parent;
 };
 
@@ -31,6 +31,7 @@ struct unit_member {
 
 // unit_spaces; zeroed, it is empty.
 struct unit_spaces {
+    Dwarf *dwarf;
     struct unit_space *spaces;
     size_t count;
     size_t capacity;

@@ -35,6 +35,32 @@ def names(path, text, *options):
                           text=text))
 
 
+SCOPES = """
+namespace shop {
+namespace {
+int stock[4];
+struct clerk {
+    void greet() { stock[0]++; }
+    union paper {
+        [[gnu::always_inline]] static int read_price(int i) { return stock[i & 3] / i; }
+    };
+};
+[[gnu::always_inline]] inline int count_items(int i)
+{
+    struct counter {
+        [[gnu::always_inline]] static int step(int i) { return stock[i & 1]++; }
+    };
+    return counter::step(i);
+}
+}
+}
+int main(int argc, char **)
+{
+    return shop::clerk::paper::read_price(argc) + shop::count_items(argc);
+}
+"""
+
+
 def take_apart(path, debug):
     """path loses its debug information to the file debug."""
     run("objcopy", "--only-keep-debug", path, debug)
@@ -69,6 +95,17 @@ def names_agree_with_other_tools(folder):
             assert compare_names.compare(CRASHHOOK, path, 1500, SEED) == 0
             lines = with_lines(names(path, addresses_of(path)))
             assert lines > size / 3 * 0.7, (lines, size / 3)
+
+
+def functions_of_one_file_are_named_with_the_scopes_they_are_in(folder):
+    path = os.path.join(folder, "scopes")
+    for flags in ("-gdwarf-4",), ("-gdwarf-5", "-gz"):
+        run("g++", "-O1", *flags, "-x", "c++", "-o", path, "-", text=SCOPES)
+        found = {frame["function"] for answer in names(path, addresses_of(path))
+                 for frame in answer["frames"] if frame.get("inlined")}
+        inside = "shop::(anonymous namespace)::"
+        assert found == {inside + "clerk::paper::read_price", inside + "count_items",
+                         "step"}, found
 
 
 def units_are_found_with_address_ranges_listed_and_without(folder):
@@ -443,6 +480,7 @@ def the_index_that_root_made_of_what_is_installed_is_for_everybody(folder):
 
 CHECKS = [
     names_agree_with_other_tools,
+    functions_of_one_file_are_named_with_the_scopes_they_are_in,
     units_are_found_with_address_ranges_listed_and_without,
     split_debug_information_says_what_the_whole_says,
     a_frame_whose_split_file_is_missing_says_so,

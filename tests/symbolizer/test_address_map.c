@@ -130,6 +130,40 @@ static void map_agrees_with_a_search_of_a_random_nest(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void map_of_many_ranges_gives_the_deepest_and_shortest_of_a_start(void **state)
+{
+    (void)state;
+    // Starts that many share, and that differ in their lowest and their highest bits.
+    enum { COUNT = 5000, NEAR = 700 };
+    struct address_range *ranges = calloc(COUNT, sizeof(ranges[0]));
+    assert_non_null(ranges);
+    srand(11);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t low = (uint64_t)(rand() % 2) << 60 | (unsigned)rand() % NEAR << 8;
+        ranges[i] = (struct address_range){ .low = low,
+                                            .high = low + 1 + (unsigned)rand() % 255,
+                                            .depth = (unsigned)rand() % 4,
+                                            .owner = i };
+    }
+    struct address_map map = map_of(ranges, COUNT);
+    size_t wrong = 0;
+    for (uint64_t at = 0; at < 2 * NEAR; at++) {
+        uint64_t start = (at & 1) << 60 | at >> 1 << 8;
+        const struct address_range *best = NULL;
+        for (size_t i = 0; i < COUNT; i++) {
+            const struct address_range *r = &ranges[i];
+            if (r->low == start && (best == NULL || r->depth > best->depth ||
+                                    (r->depth == best->depth && r->high < best->high)))
+                best = r;
+        }
+        wrong += address_map_find(&map, start) !=
+                 (best != NULL ? best->owner : ADDRESS_MAP_NONE);
+    }
+    address_map_deinit(&map);
+    free(ranges);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +172,7 @@ int main(void)
         cmocka_unit_test(map_gives_the_first_of_owners_that_claim_the_same_range),
         cmocka_unit_test(map_keeps_addresses_of_a_range_that_outlives_its_parent),
         cmocka_unit_test(map_leaves_empty_and_backward_ranges_out),
+        cmocka_unit_test(map_of_many_ranges_gives_the_deepest_and_shortest_of_a_start),
         cmocka_unit_test(map_agrees_with_a_search_of_a_random_nest),
     };
     return cmocka_run_group_tests_name("symbolizer/address_map", tests, NULL, NULL);
