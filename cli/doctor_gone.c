@@ -21,20 +21,45 @@ enum { LOG_BYTES = 16 << 20, GONE_TIME_SIZE = 32 };
 struct gone_reports {
     char then[REPORT_ID_SIZE];  // of the time in question; empty: none
     char other[REPORT_ID_SIZE]; // of another time; empty: none
+    char child[REPORT_ID_SIZE]; // of that time, of a process that it had started
 };
 
-static bool is_report_of(const struct spool *spool, const char *id, pid_t pid)
+// A kinship is what the process of a report is to the one in question.
+enum kinship {
+    KINSHIP_NONE,
+    KINSHIP_SAME,
+    KINSHIP_CHILD,
+};
+
+static enum kinship kinship_of(const struct spool *spool, const char *id, pid_t pid)
 {
     struct report_error error;
     json_t *report = NULL;
     int fd = -1;
     if (spool_read(spool, id, &fd) != CH_OK)
-        return false;
-    bool found = report_read(fd, &report, &error) == CH_OK &&
-                 report_integer(json_object_get(report, "process"), "pid", 0) == pid;
+        return KINSHIP_NONE;
+    enum kinship kinship = KINSHIP_NONE;
+    if (report_read(fd, &report, &error) == CH_OK) {
+        const json_t *process = json_object_get(report, "process");
+        if (report_integer(process, "pid", 0) == pid)
+            kinship = KINSHIP_SAME;
+        else if (report_integer(process, "ppid", 0) == pid)
+            kinship = KINSHIP_CHILD;
+    }
     (void)close(fd);
     json_decref(report);
-    return found;
+    return kinship;
+}
+
+static void note_report(const struct spool *spool, const char *id, pid_t pid, bool then,
+                        struct gone_reports *out)
+{
+    char *of_itself = then ? out->then : out->other;
+    enum kinship kinship = kinship_of(spool, id, pid);
+    if (kinship == KINSHIP_SAME && of_itself[0] == 0)
+        memcpy(of_itself, id, REPORT_ID_SIZE);
+    if (kinship == KINSHIP_CHILD && then && out->child[0] == 0)
+        memcpy(out->child, id, REPORT_ID_SIZE);
 }
 
 static int64_t report_second(const char *id)
@@ -54,9 +79,8 @@ static void find_reports_of(struct session *session, pid_t pid,
         listing.count = 0;
     for (size_t i = listing.count; i > 0 && out->then[0] == 0; i--) {
         const char *id = listing.entries[i - 1].id;
-        char *found = time_span_has(span, report_second(id)) ? out->then : out->other;
-        if (found[0] == 0 && is_report_of(&session->spool, id, pid))
-            memcpy(found, id, REPORT_ID_SIZE);
+        note_report(&session->spool, id, pid, time_span_has(span, report_second(id)),
+                    out);
     }
     spool_listing_deinit(&listing);
     spool_close(&session->spool);
@@ -175,6 +199,15 @@ enum doctor_verdict doctor_gone(struct doctor *doctor, pid_t pid,
         text_appendf(&out->line, "process %d was reported: crashhook show %s", pid,
                      reports.then);
         return DOCTOR_FINE;
+    }
+    // `crashhook run` that watches for kills stays the parent of its program, and it is
+    // its number that the shell tells.
+    if (reports.child[0] != 0) {
+        text_appendf(&out->line,
+                     "process %d left no report; one that it had started did: "
+                     "crashhook show %s",
+                     pid, reports.child);
+        return DOCTOR_NOTE;
     }
     text_appendf(&out->line, "process %d is gone, and %s has no report of it%s", pid,
                  session->spool_path, span != NULL ? " at that time" : "");

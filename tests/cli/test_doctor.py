@@ -409,6 +409,14 @@ class Processes(Doctor):
             self.assertEqual((verdict, text),
                              ("ok", f"process {self.GONE} was reported: crashhook show {identity}"))
 
+    def test_of_a_process_whose_child_left_a_report_that_is_named(self):
+        with Scene() as scene:
+            identity = scene.add(1, process={"pid": 7, "ppid": self.GONE, "executable": "/bin/shop"})
+            verdict, text, _ = self.process(scene, self.GONE)
+            self.assertEqual((verdict, text), (
+                "note", f"process {self.GONE} left no report; one that it had started did: "
+                        f"crashhook show {identity}"))
+
     def test_why_there_is_no_report_is_told_from_the_kernels_log(self):
         with Scene() as scene:
             fault = self.kernel_log(scene, "6,1,2,-;other[1]: segfault at 1\n", self.FAULT)
