@@ -190,6 +190,22 @@ void raw_languages_frame(struct raw_languages *languages,
     languages->next_frame++;
 }
 
+bool raw_languages_needs_registers(const struct raw_languages *languages)
+{
+    return languages->any || languages->hotspot.heap_count != 0;
+}
+
+void raw_languages_frames(struct raw_languages *languages,
+                          const struct unwind_frame *frames, size_t count,
+                          const struct unwind_state *state)
+{
+    // V8's frames, which are found by their frame pointers, come one by one.
+    languages->next_frame += count - 1;
+    if (count > 1)
+        languages->before = frames[count - 2];
+    raw_languages_frame(languages, &frames[count - 1], state);
+}
+
 void raw_languages_creator(struct raw_languages *languages)
 {
     size_t first = languages->table.frame_count;

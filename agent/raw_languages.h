@@ -64,6 +64,13 @@ void raw_languages_frame(struct raw_languages *languages,
                          const struct unwind_frame *frame,
                          const struct unwind_state *state);
 
+// raw_languages_needs_registers is whether the walk has to come with the registers of
+// each frame; raw_languages_frames is told many frames at once where it has not.
+bool raw_languages_needs_registers(const struct raw_languages *languages);
+void raw_languages_frames(struct raw_languages *languages,
+                          const struct unwind_frame *frames, size_t count,
+                          const struct unwind_state *state);
+
 // raw_languages_creator says that the next frame is no caller, but created what was
 // walked: its place has the member `creator`.
 void raw_languages_creator(struct raw_languages *languages);

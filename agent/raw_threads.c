@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "agent/held_pointers.h"
-#include "agent/held_vectors.h"
+#include "agent/held_stack.h"
 #include "agent/images/image_frames.h"
 #include "agent/narrow_registers.h"
 #include "agent/raw_write.h"
 #include "base/hex.h"
 #include "base/register_name.h"
-#include "report/held_file.h"
 #include "report/system_image.h"
 
 #define NOT_LISTED SIZE_MAX
@@ -160,6 +159,16 @@ static bool keep_frame(void *context, const struct unwind_frame *frame,
     return !t->changed;
 }
 
+// keep_frames is keep_frame for walks of which nothing needs the registers of each
+// frame.
+static bool keep_frames(void *context, const struct unwind_frame *frames, size_t count,
+                        const struct unwind_state *state)
+{
+    struct raw_threads *t = context;
+    raw_languages_frames(&t->languages, frames, count, state);
+    return backtrace_limit_add_many(&t->backtrace, frames, count);
+}
+
 // keep_goroutine_frame is keep_frame for the stack of a goroutine. Its first frame was
 // not interrupted but called, or is none.
 static bool keep_goroutine_frame(void *context, const struct unwind_frame *frame,
@@ -272,8 +281,13 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
     struct unwind_registers narrow;
     if (capture->narrow)
         narrow = narrow_registers_numbered(registers);
-    enum unwind_end end = unwind_walk(t->space, capture->narrow ? &narrow : registers,
-                                      capture->settings->unwind, keep_frame, t);
+    const struct unwind_registers *from = capture->narrow ? &narrow : registers;
+    enum setting_unwind how = capture->settings->unwind;
+    bool one_by_one =
+        t->change.goroutine != 0 || raw_languages_needs_registers(&t->languages);
+    enum unwind_end end = one_by_one
+                              ? unwind_walk(t->space, from, how, keep_frame, t)
+                              : unwind_walk_frames(t->space, from, how, keep_frames, t);
     if (t->changed)
         end = unwind_goroutine(t);
     raw_languages_end(&t->languages);
@@ -356,70 +370,6 @@ static void note_raw_fingerprint(struct raw_threads *t)
     }
 }
 
-// hold_stack copies a stack from at on, and notes the pointers in it if pointers is not
-// NULL.
-static void hold_stack(struct capture *capture, uint64_t at, uint64_t end,
-                       struct held_pointers *pointers)
-{
-    uint8_t bytes[16384];
-    size_t searched = 0;
-    while (at < end) {
-        size_t wanted = end - at < sizeof(bytes) ? (size_t)(end - at) : sizeof(bytes);
-        size_t got = capture->reader.read(capture->reader.source, at, bytes, wanted);
-        if (got == 0 || got > wanted)
-            return;
-        held_file_add_memory(capture->held, at, bytes, got);
-        if (pointers != NULL && searched < HELD_POINTERS_STACK)
-            held_pointers_search(pointers, bytes, got);
-        searched += got;
-        at += got;
-    }
-}
-
-// hold_pointed copies what the registers and the stack of a thread point to.
-static void hold_pointed(struct raw_threads *t,
-                         const struct unwind_registers *registers, uint64_t at,
-                         uint64_t end)
-{
-    const struct capture *capture = t->capture;
-    struct held_pointers *pointers = &t->pointers;
-    for (size_t i = 0; i < capture->arch->register_count; i++)
-        held_pointers_note(pointers, registers->value[i]);
-    hold_stack(t->capture, at, end, pointers);
-    held_pointers_copy(pointers);
-}
-
-// hold_thread copies the thread's registers and its stack for the free phase, which
-// finds variables in them. The copy begins below the stack pointer and ends at the
-// mapping's end. What it points to is copied of the thread that crashed; without a
-// crash, of all until the limit.
-static void hold_thread(struct raw_threads *t, const struct stopped_thread *from,
-                        const struct unwind_registers *registers)
-{
-    struct capture *capture = t->capture;
-    uint64_t at = registers->value[capture->arch->sp];
-    const struct target_mapping *stack = images_mapping(&capture->images, at);
-    if (capture->held == NULL || capture->settings->arguments == SETTING_NO ||
-        stack == NULL || capture->narrow)
-        return;
-    bool crashed = capture->crash != NULL && from->tid == capture->crash->tid;
-    const struct held_thread thread = { .tid = (uint64_t)from->tid,
-                                        .arch = capture->arch,
-                                        .registers = *registers };
-    held_file_add_thread(capture->held, &thread);
-    held_vectors_add(capture, from);
-    uint64_t below = at - stack->start;
-    at -= below < CAPTURE_BELOW_STACK ? below : CAPTURE_BELOW_STACK;
-    uint64_t end = stack->end;
-    if (end - at > RAW_THREAD_STACK_MAX)
-        end = at + RAW_THREAD_STACK_MAX;
-    held_pointers_set_stack(&t->pointers, stack, at);
-    if (crashed || capture->crash == NULL)
-        hold_pointed(t, registers, at, end);
-    else
-        hold_stack(capture, at, end, NULL);
-}
-
 // bound_backtrace limits the next thread's stack to what is left of the limit for all.
 static void bound_backtrace(struct raw_threads *t)
 {
@@ -478,7 +428,7 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
                             crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers, pointer);
         uint64_t begin = capture_clock_us();
-        hold_thread(t, thread, registers);
+        held_stack_add(t->capture, &t->pointers, thread, registers);
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);

@@ -17,9 +17,6 @@
 // The kernel's thread names have at most 15 characters, a core's may have more.
 enum { RAW_THREAD_NAME_SIZE = 64 };
 
-// RAW_THREAD_STACK_MAX is how much of a stack is handed to the free phase.
-enum { RAW_THREAD_STACK_MAX = 256 << 10 };
-
 // Limits of a report's threads. They keep a report readable with names added and every
 // frame in its place, as collectors before version 2 take it: past the frame limit,
 // stacks are cut to one frame; past the byte limit, threads are left out.

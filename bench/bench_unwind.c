@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "agent/capture.h"
-#include "unwind/backtrace_limit.h"
+#include "base/array.h"
+#include "unwind/unwind.h"
 
 struct frames {
     struct unwind_frame *frames;
@@ -16,20 +17,16 @@ struct frames {
     size_t capacity;
 };
 
-static bool keep(void *context, const struct unwind_frame *frame,
+static bool keep(void *context, const struct unwind_frame *frames, size_t count,
                  const struct unwind_state *state)
 {
     (void)state;
     struct frames *all = context;
-    if (all->count == all->capacity) {
-        size_t larger = all->capacity != 0 ? all->capacity * 2 : 4096;
-        void *frames = realloc(all->frames, larger * sizeof(*frame));
-        if (frames == NULL)
-            return false;
-        all->frames = frames;
-        all->capacity = larger;
-    }
-    all->frames[all->count++] = *frame;
+    if (!array_reserve_many(&all->frames, &all->capacity, all->count, count,
+                            sizeof(*frames)))
+        return false;
+    memcpy(all->frames + all->count, frames, count * sizeof(*frames));
+    all->count += count;
     return true;
 }
 
@@ -55,7 +52,7 @@ static size_t unwind_all(struct capture *capture, struct unwind_space *space,
         if (thread->state != STOP_STOPPED || stack == NULL)
             continue;
         target_memory_set_stack(&capture->memory, stack->start, stack->end);
-        (void)unwind_walk(space, &thread->registers, how, keep, all);
+        (void)unwind_walk_frames(space, &thread->registers, how, keep, all);
         threads++;
     }
     return threads;

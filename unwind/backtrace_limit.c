@@ -60,6 +60,21 @@ bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *f
     return true;
 }
 
+bool backtrace_limit_add_many(struct backtrace_limit *b,
+                              const struct unwind_frame *frames, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        // Of many frames, the ring would keep only the last ones.
+        if (b->top != 0 && b->kept == b->limit && count - i > b->top) {
+            b->total += count - i - b->top;
+            i = count - b->top;
+        }
+        if (!backtrace_limit_add(b, &frames[i]))
+            return false;
+    }
+    return true;
+}
+
 size_t backtrace_limit_count(const struct backtrace_limit *b)
 {
     return b->kept;

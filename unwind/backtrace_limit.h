@@ -44,6 +44,10 @@ void backtrace_limit_set(struct backtrace_limit *b, uint32_t limit, uint32_t top
 // backtrace_limit_add adds the next frame outward. False: no more are wanted.
 bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *frame);
 
+// backtrace_limit_add_many adds the next count frames outward.
+bool backtrace_limit_add_many(struct backtrace_limit *b,
+                              const struct unwind_frame *frames, size_t count);
+
 // backtrace_limit_count is the number of entries to show.
 size_t backtrace_limit_count(const struct backtrace_limit *b);
 

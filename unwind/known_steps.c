@@ -34,12 +34,17 @@ static size_t known_steps_at(uint64_t pc)
 // not within the words that are read.
 static bool known_step_save(struct known_step *step, unsigned reg, int64_t offset)
 {
+    // The stack pointer and the PC are the step's own.
+    if (step->set >> reg & 1)
+        return false;
     if (offset % WORD != 0 || offset >= 0 || offset < -WORD * KNOWN_STEP_WORDS ||
         step->saved_count == KNOWN_STEP_SAVED)
         return false;
-    uint8_t words = (uint8_t)(-offset / WORD);
-    step->saved[step->saved_count++] = (struct known_saved){ (uint8_t)reg, words };
-    step->words = words > step->words ? words : step->words;
+    uint8_t bytes = (uint8_t)-offset;
+    step->saved[step->saved_count++] =
+        (struct known_saved){ (uint8_t)reg, (int8_t)offset };
+    step->bytes = bytes > step->bytes ? bytes : step->bytes;
+    step->set |= UINT64_C(1) << reg;
     return true;
 }
 
@@ -55,7 +60,8 @@ static bool known_step_make(const struct unwind_arch *arch,
         return false;
     out->cfa_reg = (uint8_t)row->cfa.reg;
     out->cfa_offset = (int32_t)row->cfa.offset;
-    out->words = 1;
+    out->set = UINT64_C(1) << arch->sp | UINT64_C(1) << arch->pc;
+    out->bytes = WORD;
     bool plain =
         row->fp.kind == UNWIND_SAME || known_step_save(out, arch->fp, row->fp.offset);
     for (uint32_t i = 0; i < row->other_count && plain; i++)
@@ -68,61 +74,91 @@ static bool known_step_make(const struct unwind_arch *arch,
 void known_steps_add(struct known_steps *steps, enum setting_unwind how, uint64_t pc,
                      const struct unwind_row *row, enum unwind_trust trust)
 {
-    // SFrame recovers no registers but three.
-    bool tracks = trust == UNWIND_TRUST_SFRAME;
-    struct known_step step = { .pc = pc,
-                               .how = (uint8_t)how,
-                               .trust = (uint8_t)trust,
-                               .known = tracks ? UINT64_C(1) << steps->arch->fp
-                                               : ~UINT64_C(0) };
+    struct known_step step = { .pc = pc, .how = (uint8_t)how, .trust = (uint8_t)trust };
     // Where a row ends at the return address, the walk looks for a signal there.
     if (row->end != pc && known_step_make(steps->arch, row, &step))
         steps->steps[known_steps_at(pc)] = step;
 }
 
-static uint64_t known_word(const uint8_t *cfa, unsigned words)
+static uint64_t known_word(const uint8_t *cfa, int offset)
 {
     uint64_t word;
-    memcpy(&word, cfa - (size_t)words * WORD, sizeof(word));
+    memcpy(&word, cfa + offset, sizeof(word));
     return word;
 }
 
-bool known_steps_repeat(const struct known_steps *steps, enum setting_unwind how,
-                        struct unwind_state *state, enum unwind_trust *out_trust)
+// known_step_is is whether step is the one from the return address pc.
+static bool known_step_is(const struct known_step *step, enum setting_unwind how,
+                          uint64_t pc)
 {
-    const struct unwind_arch *arch = steps->arch;
-    const struct memory_window *window = steps->window;
+    return step->pc == pc && step->how == how && pc != 0;
+}
+
+// known_steps_follow gives the step from the return address pc, to which step led;
+// NULL: there is none. The step that followed the last time is tried first: a processor
+// goes on with it before it has loaded pc.
+static struct known_step *known_steps_follow(struct known_steps *steps,
+                                             struct known_step *step,
+                                             enum setting_unwind how, uint64_t pc)
+{
+    struct known_step *caller = &steps->steps[step->caller];
+    if (known_step_is(caller, how, pc))
+        return caller;
+    size_t place = known_steps_at(pc);
+    caller = &steps->steps[place];
+    if (!known_step_is(caller, how, pc))
+        return NULL;
+    step->caller = (uint8_t)place;
+    return caller;
+}
+
+size_t known_steps_repeat(struct known_steps *steps, enum setting_unwind how,
+                          struct unwind_state *state, struct unwind_frame *frames,
+                          size_t room)
+{
+    // Copies, because the words that are stored might else be taken to change these.
+    const struct unwind_arch arch = *steps->arch;
+    const struct memory_window window = *steps->window;
+    const uint64_t fp = UINT64_C(1) << arch.fp;
     uint64_t *value = state->registers.value;
-    uint64_t pc = value[arch->pc];
-    const struct known_step *step = &steps->steps[known_steps_at(pc)];
-    if (step->pc != pc || step->how != how || !unwind_state_knows(state, step->cfa_reg))
-        return false;
+    uint64_t pc = value[arch.pc];
+    uint64_t sp = value[arch.sp];
+    uint64_t known = state->known;
+    uint64_t kept = state->kept;
+    struct unwind_frame *frame = frames;
+    struct known_step *step = &steps->steps[known_steps_at(pc)];
+    if (!known_step_is(step, how, pc))
+        return 0;
 
-    uint64_t cfa = value[step->cfa_reg] + (uint64_t)step->cfa_offset;
-    size_t bytes = (size_t)step->words * WORD;
-    uint64_t skip = cfa - bytes - window->address;
-    if (cfa % WORD != 0 || cfa <= value[arch->sp] || window->size < bytes ||
-        skip > window->size - bytes)
-        return false;
-    const uint8_t *top = window->bytes + skip + bytes;
-    uint64_t caller = known_word(top, 1);
-    const struct known_step *next = &steps->steps[known_steps_at(caller)];
-    if (next->pc != caller || next->how != how || caller == 0)
-        return false;
+    for (; frame != frames + room && known >> step->cfa_reg & 1; frame++) {
+        uint64_t cfa = value[step->cfa_reg] + (uint64_t)step->cfa_offset;
+        uint64_t inside = cfa - window.address;
+        if (cfa % WORD != 0 || cfa <= sp || inside < step->bytes ||
+            inside > window.size)
+            break;
+        const uint8_t *top = window.bytes + inside;
+        uint64_t caller_pc = known_word(top, -WORD);
+        struct known_step *caller = known_steps_follow(steps, step, how, caller_pc);
+        if (caller == NULL)
+            break;
 
-    uint64_t fp = UINT64_C(1) << arch->fp;
-    uint64_t set = UINT64_C(1) << arch->sp | UINT64_C(1) << arch->pc;
-    state->known &= step->known;
-    state->kept &= arch->kept;
-    state->kept |= state->known & fp;
-    for (unsigned i = 0; i < step->saved_count; i++) {
-        value[step->saved[i].reg] = known_word(top, step->saved[i].words);
-        set |= UINT64_C(1) << step->saved[i].reg;
+        // SFrame recovers no registers but three.
+        if (step->trust == UNWIND_TRUST_SFRAME)
+            known &= fp;
+        kept = (kept & arch.kept) | (known & fp) | step->set;
+        known |= step->set;
+        const struct known_saved *end = step->saved + step->saved_count;
+        for (const struct known_saved *saved = step->saved; saved != end; saved++)
+            value[saved->reg] = known_word(top, saved->offset);
+        value[arch.sp] = sp = cfa;
+        pc = caller_pc;
+        frame->address = pc;
+        frame->kind = UNWIND_KIND_RA;
+        frame->trust = (enum unwind_trust)step->trust;
+        step = caller;
     }
-    value[arch->sp] = cfa;
-    value[arch->pc] = caller;
-    state->known |= set;
-    state->kept |= set;
-    *out_trust = (enum unwind_trust)step->trust;
-    return true;
+    value[arch.pc] = pc;
+    state->known = known;
+    state->kept = kept;
+    return (size_t)(frame - frames);
 }

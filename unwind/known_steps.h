@@ -7,9 +7,11 @@
 // offset, and what the frame saved lies in the few words below the CFA, as nearly all
 // frames of x86-64 have it. Such a step is repeated from the part of the stack that the
 // memory reader holds, without the searches and checks that led to it the first time;
-// everything else is left to the walk.
+// everything else is left to the walk. Many steps are made in one call: what remains of
+// a frame then is a few words to load, and little more than copying the stack.
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/memory_reader.h"
@@ -24,17 +26,18 @@ enum { KNOWN_STEPS = 256, KNOWN_STEP_SAVED = 6, KNOWN_STEP_WORDS = 16 };
 
 struct known_saved {
     uint8_t reg;
-    uint8_t words; // it lies so many words below the CFA
+    int8_t offset; // where it lies, from the CFA
 };
 
 struct known_step {
-    uint64_t pc;    // the return address; 0: this place is empty
-    uint64_t known; // the registers that the step leaves known, if they were
+    uint64_t pc;  // the return address; 0: this place is empty
+    uint64_t set; // the registers that the step recovers
     int32_t cfa_offset;
     uint8_t cfa_reg;
-    uint8_t how;   // enum setting_unwind of the walk
-    uint8_t trust; // enum unwind_trust of the frame that it leads to
-    uint8_t words; // as many below the CFA are read
+    uint8_t how;    // enum setting_unwind of the walk
+    uint8_t trust;  // enum unwind_trust of the frame that it leads to
+    uint8_t bytes;  // as many below the CFA are read
+    uint8_t caller; // the place of the step that followed it the last time
     uint8_t saved_count;
     struct known_saved saved[KNOWN_STEP_SAVED];
 };
@@ -56,7 +59,10 @@ struct known_steps *known_steps_create(const struct unwind_arch *arch,
 void known_steps_add(struct known_steps *steps, enum setting_unwind how, uint64_t pc,
                      const struct unwind_row *row, enum unwind_trust trust);
 
-// known_steps_repeat makes the step from a return address, state's PC, to another one
-// from which a step is known too. False: it cannot be repeated, and state is unchanged.
-bool known_steps_repeat(const struct known_steps *steps, enum setting_unwind how,
-                        struct unwind_state *state, enum unwind_trust *out_trust);
+// known_steps_repeat makes at most `room` steps from a return address, state's PC, each
+// to another one from which a step is known too. It writes the frames that it comes to
+// and returns how many; state is that of the last one. 0: no step can be repeated, and
+// state is unchanged.
+size_t known_steps_repeat(struct known_steps *steps, enum setting_unwind how,
+                          struct unwind_state *state, struct unwind_frame *frames,
+                          size_t room);

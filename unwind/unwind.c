@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/unwind.h"
 
-#include <stdlib.h>
-
 #include "unwind/fp_step.h"
 #include "unwind/image_search.h"
-#include "unwind/known_steps.h"
-#include "unwind/libunwind_step.h"
 #include "unwind/outermost_code.h"
 #include "unwind/row_step.h"
-#include "unwind/rule_cache.h"
 #include "unwind/scan_step.h"
+#include "unwind/space_parts.h"
 #include "unwind/unwind_state.h"
 
 enum {
-    CODE_PLACES = 512,        // addresses known to be code
+    FRAMES_AT_ONCE = 256,     // passed to an unwind_frames_fn
     SIGNALS_MAX = 1024,       // frames of one walk that a signal interrupted
     FULL_REGISTERS_BITS = -1, // every register is known
-};
-
-struct unwind_space {
-    const struct unwind_arch *arch;
-    const struct memory_reader *memory;
-    const struct unwind_image *images;
-    size_t count;
-    unwind_code_fn *code;
-    void *code_context;
-    unwind_leave_fn *leave; // NULL: there is none
-    void *leave_context;
-    struct rule_cache *rules;
-    struct libunwind_images *libunwind_images; // created when first used
-    struct libunwind_walk *libunwind;
-    struct known_steps *known_steps; // NULL: no step is repeated
-    uint64_t known_code[CODE_PLACES];
 };
 
 // walk is a walk under way: the current frame and how it was found.
@@ -55,84 +35,6 @@ struct walk {
 // A step_fn moves w->state outward and sets the kind and trust of the new frame.
 // unwind_try_step undoes the changes of one that fails.
 typedef enum ch_status step_fn(struct walk *w, struct unwind_frame *frame);
-
-enum ch_status unwind_space_create(const struct unwind_arch *arch,
-                                   const struct memory_reader *memory,
-                                   const struct unwind_image *images, size_t count,
-                                   struct unwind_space **out)
-{
-    struct unwind_space *space = calloc(1, sizeof(*space));
-    if (space == NULL)
-        return CH_ERR_NO_MEMORY;
-
-    *space = (struct unwind_space){
-        .arch = arch, .memory = memory, .images = images, .count = count
-    };
-    enum ch_status status =
-        rule_cache_create(arch, memory, images, count, &space->rules);
-    if (status != CH_OK) {
-        unwind_space_destroy(space);
-        return status;
-    }
-    space->known_steps = known_steps_create(arch, memory);
-    *out = space;
-    return CH_OK;
-}
-
-void unwind_space_destroy(struct unwind_space *space)
-{
-    if (space == NULL)
-        return;
-    libunwind_walk_destroy(space->libunwind);
-    libunwind_images_destroy(space->libunwind_images);
-    rule_cache_destroy(space->rules);
-    free(space->known_steps);
-    free(space);
-}
-
-void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
-                           void *context)
-{
-    space->code = code;
-    space->code_context = context;
-}
-
-void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
-                            void *context)
-{
-    space->leave = leave;
-    space->leave_context = context;
-}
-
-void unwind_space_set_debug_frames(struct unwind_space *space,
-                                   unwind_debug_frame_fn *find, void *context)
-{
-    rule_cache_set_debug_frames(space->rules, find, context);
-}
-
-void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *find,
-                               void *context)
-{
-    rule_cache_set_sections(space->rules, find, context);
-}
-
-// space_is_code is an unwind_code_fn over a space.
-static bool space_is_code(void *context, uint64_t address)
-{
-    struct unwind_space *space = context;
-    // Multiplicative hashing: the top 9 bits index CODE_PLACES places, and 0 marks an
-    // empty one. Only addresses of code are kept.
-    uint64_t *known =
-        &space->known_code[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
-    if (*known == address && address != 0)
-        return true;
-    bool code = space->code != NULL
-                    ? space->code(space->code_context, address)
-                    : image_search(space->images, space->count, address) != NULL;
-    if (code)
-        *known = address;
-    return code;
-}
 
 static uint64_t pc_of(const struct walk *w)
 {
@@ -226,7 +128,7 @@ static enum ch_status step_by_scan(struct walk *w, struct unwind_frame *frame)
 {
     const struct scan_step scan = { .arch = w->space->arch,
                                     .memory = w->space->memory,
-                                    .is_code = space_is_code,
+                                    .is_code = unwind_space_is_code,
                                     .context = w->space };
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
     return scan_step(&scan, &w->scan_words, &w->state);
@@ -338,7 +240,7 @@ static enum ch_status unwind_check_step(struct walk *w, uint64_t pc, uint64_t sp
         return CH_ERR_MALFORMED;
     if (signal && (++w->signals > SIGNALS_MAX || next_sp == sp))
         return CH_ERR_MALFORMED;
-    return space_is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
+    return unwind_space_is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
 static enum ch_status unwind_try_step(struct walk *w, step_fn *step)
@@ -447,14 +349,20 @@ static void keep_step(struct walk *w, uint64_t pc, bool had_rule)
         known_steps_add(w->space->known_steps, w->how, pc, w->row, w->frame.trust);
 }
 
-// repeat_step moves to the caller by a step that was kept.
-static bool repeat_step(struct walk *w)
+// repeat_steps moves outward by steps that were kept, and gives the number of frames.
+static size_t repeat_steps(struct walk *w, struct unwind_frame *frames, size_t room)
 {
-    if (w->space->known_steps == NULL || w->frame.kind != UNWIND_KIND_RA ||
-        !known_steps_repeat(w->space->known_steps, w->how, &w->state, &w->frame.trust))
-        return false;
-    w->lost = w->lost || w->frame.trust != UNWIND_TRUST_CFI;
-    return true;
+    if (w->space->known_steps == NULL || w->frame.kind != UNWIND_KIND_RA)
+        return 0;
+    bool tries_sframe = w->how == SETTING_UNWIND_AUTO && !skips_sframe(w);
+    size_t count =
+        known_steps_repeat(w->space->known_steps, w->how, &w->state, frames, room);
+    // Only where SFrame is tried first is it of interest what steps by it have lost.
+    for (size_t i = 0; i < count && !w->lost && tries_sframe; i++)
+        w->lost = frames[i].trust != UNWIND_TRUST_CFI;
+    if (count != 0)
+        w->frame = frames[count - 1];
+    return count;
 }
 
 // walk_to_caller moves to the caller by the first method that leads there. Otherwise it
@@ -468,7 +376,7 @@ static enum ch_status walk_to_caller(struct walk *w)
     const bool keeps = w->frame.kind == UNWIND_KIND_RA && !asks_runtime;
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
-    if (w->first && !space_is_code(w->space, pc) &&
+    if (w->first && !unwind_space_is_code(w->space, pc) &&
         unwind_try_step(w, step_by_call) == CH_OK)
         return CH_OK;
 
@@ -541,10 +449,40 @@ static bool is_entry(struct walk *w)
            !space->arch->read_signal(space->memory, pc, sp_of(w), &saved);
 }
 
-enum unwind_end unwind_walk(struct unwind_space *space,
-                            const struct unwind_registers *registers,
-                            enum setting_unwind how, unwind_frame_fn *visit,
-                            void *context)
+// walk_out passes the frames of a walk to visit, at most `room` with one call.
+static enum unwind_end walk_out(struct walk *w, size_t room, unwind_frames_fn *visit,
+                                void *context)
+{
+    struct unwind_frame frames[FRAMES_AT_ONCE];
+    size_t visited = 0;
+    size_t count = 1;
+    frames[0] = w->frame;
+    for (;;) {
+        if (!visit(context, frames, count, &w->state))
+            return UNWIND_END_LIMIT;
+        visited += count;
+        size_t left = UNWIND_MAX_FRAMES - visited;
+        count = repeat_steps(w, frames, room < left ? room : left);
+        if (count != 0)
+            continue;
+        enum ch_status status = walk_to_caller(w);
+        if (status != CH_OK)
+            return end_reason(status);
+        if (left == 0)
+            return UNWIND_END_LIMIT;
+        if (is_entry(w))
+            w->frame.kind = UNWIND_KIND_PC;
+        w->frame.address = pc_of(w);
+        w->first = false;
+        frames[0] = w->frame;
+        count = 1;
+    }
+}
+
+static enum unwind_end walk_from(struct unwind_space *space,
+                                 const struct unwind_registers *registers,
+                                 enum setting_unwind how, size_t room,
+                                 unwind_frames_fn *visit, void *context)
 {
     struct walk w = {
         .space = space,
@@ -554,21 +492,39 @@ enum unwind_end unwind_walk(struct unwind_space *space,
         .scan_words = SCAN_WALK_WORDS,
     };
     unwind_begin_at(&w, registers);
+    w.frame.address = pc_of(&w);
+    return walk_out(&w, room, visit, context);
+}
 
-    for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
-        w.frame.address = pc_of(&w);
-        if (!visit(context, &w.frame, &w.state))
-            return UNWIND_END_LIMIT;
-        if (repeat_step(&w))
-            continue;
-        enum ch_status status = walk_to_caller(&w);
-        if (status != CH_OK)
-            return end_reason(status);
-        if (is_entry(&w))
-            w.frame.kind = UNWIND_KIND_PC;
-        w.first = false;
-    }
-    return UNWIND_END_LIMIT;
+// visit_alone is an unwind_frames_fn that passes each frame on with its registers.
+struct visit_alone {
+    unwind_frame_fn *visit;
+    void *context;
+};
+
+static bool visit_alone(void *context, const struct unwind_frame *frames, size_t count,
+                        const struct unwind_state *state)
+{
+    const struct visit_alone *alone = context;
+    (void)count;
+    return alone->visit(alone->context, frames, state);
+}
+
+enum unwind_end unwind_walk(struct unwind_space *space,
+                            const struct unwind_registers *registers,
+                            enum setting_unwind how, unwind_frame_fn *visit,
+                            void *context)
+{
+    struct visit_alone alone = { visit, context };
+    return walk_from(space, registers, how, 1, visit_alone, &alone);
+}
+
+enum unwind_end unwind_walk_frames(struct unwind_space *space,
+                                   const struct unwind_registers *registers,
+                                   enum setting_unwind how, unwind_frames_fn *visit,
+                                   void *context)
+{
+    return walk_from(space, registers, how, FRAMES_AT_ONCE, visit, context);
 }
 
 enum ch_status unwind_find_cfa(struct unwind_space *space,

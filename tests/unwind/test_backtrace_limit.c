@@ -15,6 +15,19 @@ static void walk(struct backtrace_limit *b, size_t depth)
     }
 }
 
+// walk_by_many gives the same frames, `many` of them at once.
+static void walk_by_many(struct backtrace_limit *b, size_t depth, size_t many)
+{
+    struct unwind_frame frames[2000];
+    assert_true(depth <= sizeof(frames) / sizeof(frames[0]));
+    for (size_t i = 0; i < depth; i++)
+        frames[i] = (struct unwind_frame){ .address = i };
+    for (size_t i = 0; i < depth; i += many)
+        if (!backtrace_limit_add_many(b, &frames[i],
+                                      many < depth - i ? many : depth - i))
+            return;
+}
+
 // describe writes entries as numbers, +N for N omitted frames and ... for a cut.
 static void describe(const struct backtrace_limit *b, char *out, size_t size)
 {
@@ -34,13 +47,19 @@ static void describe(const struct backtrace_limit *b, char *out, size_t size)
 
 static void expect(uint32_t limit, uint32_t top, size_t depth, const char *wanted)
 {
-    struct backtrace_limit b;
-    char seen[256];
-    backtrace_limit_init(&b, limit, top);
-    walk(&b, depth);
-    describe(&b, seen, sizeof(seen));
-    backtrace_limit_deinit(&b);
-    assert_string_equal(seen, wanted);
+    static const size_t many[] = { 0, 1, 2, 5, 7, 256 };
+    for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++) {
+        struct backtrace_limit b;
+        char seen[256];
+        backtrace_limit_init(&b, limit, top);
+        if (many[i] == 0)
+            walk(&b, depth);
+        else
+            walk_by_many(&b, depth, many[i]);
+        describe(&b, seen, sizeof(seen));
+        backtrace_limit_deinit(&b);
+        assert_string_equal(seen, wanted);
+    }
 }
 
 static void backtrace_within_its_limit_is_whole(void **state)

@@ -79,9 +79,19 @@ static void know_steps(struct stage *s, enum unwind_trust trust)
     known_steps_add(s->steps, SETTING_UNWIND_AUTO, CALLER, &s->row, trust);
 }
 
+// repeat makes one step, if it can.
 static bool repeat(struct stage *s, enum unwind_trust *out)
 {
-    return known_steps_repeat(s->steps, SETTING_UNWIND_AUTO, &s->state, out);
+    struct unwind_frame frame;
+    size_t made =
+        known_steps_repeat(s->steps, SETTING_UNWIND_AUTO, &s->state, &frame, 1);
+    if (made == 0)
+        return false;
+    assert_int_equal(made, 1);
+    assert_int_equal(frame.address, s->state.registers.value[16]);
+    assert_int_equal(frame.kind, UNWIND_KIND_RA);
+    *out = frame.trust;
+    return true;
 }
 
 // assert_same_step asserts that a repeated step and the row's lead to the same state.
@@ -164,10 +174,11 @@ static void step_is_repeated_for_its_address_and_its_method_alone(void **state)
 {
     (void)state;
     struct stage s;
-    enum unwind_trust trust;
+    struct unwind_frame frame;
     set_stage(&s);
     know_steps(&s, UNWIND_TRUST_CFI);
-    assert_false(known_steps_repeat(s.steps, SETTING_UNWIND_PRECISE, &s.state, &trust));
+    assert_int_equal(
+        known_steps_repeat(s.steps, SETTING_UNWIND_PRECISE, &s.state, &frame, 1), 0);
     s.state.registers.value[16] = PC + 1;
     assert_no_step(&s);
 }
@@ -231,6 +242,97 @@ static void step_is_repeated_only_where_its_register_is_known(void **state)
     assert_no_step(&s);
 }
 
+// set_frames makes the stack one of 8 frames of 8 words, whose return addresses are
+// callers[0] to callers[7].
+static void set_frames(struct stage *s, const uint64_t callers[8])
+{
+    set_stage(s);
+    for (size_t i = 0; i < 8; i++)
+        s->stack[i * 8 + 7] = callers[i];
+}
+
+static void steps_follow_one_another_until_one_is_not_known(void **state)
+{
+    (void)state;
+    static const uint64_t callers[8] = { CALLER, PC,         PC, CALLER,
+                                         CALLER, CALLER + 1, PC, PC };
+    struct stage s;
+    struct unwind_frame frames[8];
+    set_frames(&s, callers);
+    know_steps(&s, UNWIND_TRUST_CFI);
+    // The second time each step has one that followed it.
+    for (int turn = 0; turn < 2; turn++) {
+        s.state.registers.value[7] = SP;
+        s.state.registers.value[16] = PC;
+        assert_int_equal(
+            known_steps_repeat(s.steps, SETTING_UNWIND_AUTO, &s.state, frames, 8), 5);
+        for (size_t i = 0; i < 5; i++)
+            assert_int_equal(frames[i].address, callers[i]);
+        assert_int_equal(s.state.registers.value[16], CALLER);
+        assert_int_equal(s.state.registers.value[7], SP + 5 * 64);
+        assert_int_equal(s.state.registers.value[RBX], s.stack[4 * 8 + 4]);
+    }
+}
+
+static void steps_fill_the_room_and_no_more(void **state)
+{
+    (void)state;
+    static const uint64_t callers[8] = { PC, PC, PC, PC, PC, PC, PC, PC };
+    struct stage s;
+    struct unwind_frame frames[8];
+    for (size_t room = 0; room < 8; room++) {
+        set_frames(&s, callers);
+        know_steps(&s, UNWIND_TRUST_CFI);
+        assert_int_equal(
+            known_steps_repeat(s.steps, SETTING_UNWIND_AUTO, &s.state, frames, room),
+            room);
+        assert_int_equal(s.state.registers.value[7], SP + room * 64);
+    }
+}
+
+// Three frames in one call, and one by one: the states are the same.
+static void steps_in_one_call_are_those_of_single_calls(void **state)
+{
+    (void)state;
+    static const uint64_t callers[8] = { CALLER, PC, CALLER, PC };
+    static const enum unwind_trust trusts[] = { UNWIND_TRUST_CFI, UNWIND_TRUST_SFRAME };
+    struct stage s;
+    struct unwind_frame frames[3];
+    for (size_t i = 0; i < sizeof(trusts) / sizeof(trusts[0]); i++) {
+        set_frames(&s, callers);
+        s.row.other_count = trusts[i] == UNWIND_TRUST_CFI ? 2 : 0;
+        know_steps(&s, trusts[i]);
+        struct unwind_state before = s.state;
+        enum unwind_trust found;
+        for (size_t j = 0; j < 3; j++)
+            assert_true(repeat(&s, &found));
+        assert_int_equal(
+            known_steps_repeat(s.steps, SETTING_UNWIND_AUTO, &before, frames, 3), 3);
+        assert_memory_equal(&before, &s.state, sizeof(before));
+    }
+}
+
+static void step_that_was_replaced_does_not_follow_any_more(void **state)
+{
+    (void)state;
+    static const uint64_t callers[8] = { CALLER, PC };
+    struct stage s;
+    enum unwind_trust trust;
+    set_frames(&s, callers);
+    know_steps(&s, UNWIND_TRUST_CFI);
+    assert_true(repeat(&s, &trust));
+    // An address with CALLER's place in the table takes it.
+    uint64_t other = CALLER;
+    do
+        other++;
+    while (other * UINT64_C(0x9e3779b97f4a7c15) >> 56 !=
+           CALLER * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+    known_steps_add(s.steps, SETTING_UNWIND_AUTO, other, &s.row, UNWIND_TRUST_CFI);
+    s.state.registers.value[7] = SP;
+    s.state.registers.value[16] = PC;
+    assert_no_step(&s);
+}
+
 // A change of the stage's row that makes its step depend on more than the stack.
 typedef void change_fn(struct unwind_row *row);
 
@@ -269,6 +371,11 @@ static void change_saved_far_below(struct unwind_row *row)
     row->others[0].rule.offset = -8 * (KNOWN_STEP_WORDS + 1);
 }
 
+static void change_saved_stack_pointer(struct unwind_row *row)
+{
+    row->others[0].reg = 7;
+}
+
 static void change_saved_by_register(struct unwind_row *row)
 {
     row->others[1].rule = rule(UNWIND_AT_REGISTER, 6, -8);
@@ -283,9 +390,11 @@ static void step_that_depends_on_more_than_the_stack_is_not_kept(void **state)
 {
     (void)state;
     static change_fn *const changes[] = {
-        change_to_signal,       change_to_word_at_register, change_return_place,
-        change_return_to_same,  change_frame_pointer,       change_saved_above,
-        change_saved_far_below, change_saved_by_register,   change_end,
+        change_to_signal,           change_to_word_at_register,
+        change_return_place,        change_return_to_same,
+        change_frame_pointer,       change_saved_above,
+        change_saved_far_below,     change_saved_by_register,
+        change_saved_stack_pointer, change_end,
     };
     struct stage s;
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
@@ -325,6 +434,10 @@ int main(void)
         cmocka_unit_test(step_is_repeated_only_outward_and_aligned),
         cmocka_unit_test(step_is_repeated_only_from_what_the_window_holds),
         cmocka_unit_test(step_is_repeated_only_where_its_register_is_known),
+        cmocka_unit_test(steps_follow_one_another_until_one_is_not_known),
+        cmocka_unit_test(steps_fill_the_room_and_no_more),
+        cmocka_unit_test(steps_in_one_call_are_those_of_single_calls),
+        cmocka_unit_test(step_that_was_replaced_does_not_follow_any_more),
         cmocka_unit_test(step_that_depends_on_more_than_the_stack_is_not_kept),
         cmocka_unit_test(nothing_is_repeated_where_words_differ_from_ours),
     };
