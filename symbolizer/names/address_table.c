@@ -6,7 +6,7 @@
 enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128 };
 
 // table_next_set begins the next set. A set of another form has no ranges.
-static bool table_next_set(struct address_table *at)
+static bool table_next_set(struct address_sets *at)
 {
     struct cursor *table = &at->sets;
     size_t begin = cursor_offset(table);
@@ -32,12 +32,12 @@ static bool table_next_set(struct address_table *at)
     return true;
 }
 
-struct address_table address_table_over(struct cursor section)
+struct address_sets address_table_sets(struct cursor section)
 {
-    return (struct address_table){ .sets = section, .ranges = cursor_over(NULL, 0) };
+    return (struct address_sets){ .sets = section, .ranges = cursor_over(NULL, 0) };
 }
 
-bool address_table_next(struct address_table *at, uint64_t *out_low, uint64_t *out_size)
+bool address_table_next(struct address_sets *at, uint64_t *out_low, uint64_t *out_size)
 {
     do {
         while (cursor_left(&at->ranges) >= 2 * ADDRESS_BYTES) {
@@ -55,7 +55,7 @@ bool address_table_next(struct address_table *at, uint64_t *out_low, uint64_t *o
 
 bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_unit)
 {
-    struct address_table at = address_table_over(section);
+    struct address_sets at = address_table_sets(section);
     uint64_t low;
     uint64_t size;
     while (address_table_next(&at, &low, &size)) {
@@ -80,12 +80,13 @@ static bool unit_entry(Dwarf *dwarf, uint64_t unit, Dwarf_Die *out)
 // pass_units makes libdw read the headers of the units before the one at that offset,
 // which it does for any unit. Reading a header maps what the page cache has around it,
 // 64 KB in most kernels; those of a large file would be most of the process's memory.
-static void pass_units(struct address_table *table, struct cursor sets, uint64_t before)
+static void pass_units(struct address_table *table, struct cursor section,
+                       uint64_t before)
 {
-    struct table_set set;
+    struct address_sets set = address_table_sets(section);
     Dwarf_Die unit;
     unsigned passed = 0;
-    while (table_next_set(&sets, &set) && set.unit < before) {
+    while (table_next_set(&set) && set.unit < before) {
         if (set.unit <= table->passed || ++passed % UNITS_AT_ONCE != 0)
             continue;
         table->passed = set.unit;
@@ -97,9 +98,9 @@ static void pass_units(struct address_table *table, struct cursor sets, uint64_t
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out)
 {
     uint64_t unit;
-    struct cursor sets = dwarf_section(table->dwarf, "debug_aranges");
-    if (!address_table_find(sets, vaddr, &unit))
+    struct cursor section = dwarf_section(table->dwarf, "debug_aranges");
+    if (!address_table_find(section, vaddr, &unit))
         return false;
-    pass_units(table, sets, unit);
+    pass_units(table, section, unit);
     return unit_entry(table->dwarf, unit, out);
 }

@@ -19,20 +19,19 @@ struct address_table {
     uint64_t passed;              // libdw knows the units up to this offset at least
 };
 
-// An address_table is a place in the section.
-struct address_table {
+// address_sets are the sets of ranges from a place in the section on.
+struct address_sets {
     struct cursor sets;
     struct cursor ranges; // of the set at hand
     uint64_t unit;        // its unit's offset in .debug_info
 };
 
-// address_table_over gives the section's begin.
-struct address_table address_table_over(struct cursor section);
+// address_table_sets gives all of them.
+struct address_sets address_table_sets(struct cursor section);
 
 // address_table_next takes the next range that is not empty, and its unit. False: there
 // are no more. Sets of forms that no compiler here writes are passed over.
-bool address_table_next(struct address_table *at, uint64_t *out_low,
-                        uint64_t *out_size);
+bool address_table_next(struct address_sets *at, uint64_t *out_low, uint64_t *out_size);
 
 // address_table_find finds the set whose ranges contain vaddr, and gives the offset of
 // its unit in .debug_info.

@@ -92,8 +92,8 @@ static uint32_t unit_at(const struct unit_index *index, uint64_t offset)
 // read_aranges adds units with their ranges in .debug_aranges, if there is one.
 static enum ch_status read_aranges(struct unit_index *index)
 {
-    struct address_table table =
-        address_table_over(dwarf_section(index->dwarf, "debug_aranges"));
+    struct address_sets table =
+        address_table_sets(dwarf_section(index->dwarf, "debug_aranges"));
     struct address_range range = { .owner = ADDRESS_MAP_NONE };
     uint64_t offset = UINT64_MAX; // of the owner
     uint64_t size;
