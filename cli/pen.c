@@ -59,6 +59,25 @@ static bool steers(uint32_t character)
     return false;
 }
 
+// is_plain_text says whether all bytes of a text are printable ASCII characters, as of
+// most names: a few instructions for each PART of it. The last part may overlap the one
+// before it.
+static bool is_plain_text(const char *text, size_t size)
+{
+    enum { PART = 16 };
+    int8_t __attribute__((vector_size(PART))) unlike = { 0 };
+    if (size < PART)
+        return false; // not known
+    for (size_t at = 0; at < size; at += PART) {
+        int8_t __attribute__((vector_size(PART))) part;
+        memcpy(&part, text + (at < size - PART ? at : size - PART), PART);
+        unlike |= (part < 0x20) | (part == 0x7f); // from 0x80 on they are negative
+    }
+    uint64_t words[PART / sizeof(uint64_t)];
+    memcpy(words, &unlike, sizeof(words));
+    return (words[0] | words[1]) == 0;
+}
+
 // unlike_plain has a bit set where eight bytes are not all printable ASCII characters.
 static inline uint64_t unlike_plain(const char *text)
 {
@@ -70,22 +89,11 @@ static inline uint64_t unlike_plain(const char *text)
     return (low | high) & each * 0x80;
 }
 
-// is_plain_block says whether four times eight bytes are, as of long names.
-static inline bool is_plain_block(const char *text)
-{
-    enum { WORD = sizeof(uint64_t) };
-    return (unlike_plain(text) | unlike_plain(text + WORD) |
-            unlike_plain(text + 2 * (size_t)WORD) |
-            unlike_plain(text + 3 * (size_t)WORD)) == 0;
-}
-
 // plain_length is the number of printable ASCII characters that text begins with: they
 // are most of all that is printed, and are copied together.
 static size_t plain_length(const char *text, size_t size)
 {
-    size_t length = 0;
-    while (size - length >= 4 * sizeof(uint64_t) && is_plain_block(text + length))
-        length += 4 * sizeof(uint64_t);
+    size_t length = is_plain_text(text, size) ? size : 0;
     while (size - length >= sizeof(uint64_t) && unlike_plain(text + length) == 0)
         length += sizeof(uint64_t);
     while (length < size && text[length] >= 0x20 && text[length] < 0x7f)

@@ -18,12 +18,13 @@
 #include "cli/pen.h"
 #include "report/report.h"
 #include "symbolizer/names/image_cache.h"
+#include "symbolizer/names/symbol_cache.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 
 // DEBUG_DIRS_MAX is how many --debug-dir options one call accepts.
-enum { DEBUG_DIRS_MAX = 64, STDOUT_BYTES = 128 << 10 };
+enum { DEBUG_DIRS_MAX = 64, PRINTED_BYTES = 128 << 10 };
 
 struct symbolize {
     const struct options *options;
@@ -181,27 +182,28 @@ static char *number_before(char *end, char before, uint32_t number)
     return end;
 }
 
-// print_place prints ":LINE:COLUMN".
-static void print_place(uint32_t line, uint32_t column)
+// append_line_column appends ":LINE:COLUMN".
+static void append_line_column(uint32_t line, uint32_t column, struct text *out)
 {
     char place[2 * 12];
     char *end = place + sizeof(place);
     *--end = '\n';
     char *at = number_before(number_before(end, ':', column), ':', line);
-    fwrite(at, 1, (size_t)(place + sizeof(place) - at), stdout);
+    text_append(out, at, (size_t)(place + sizeof(place) - at));
 }
 
-// print_address_text prints two lines per frame, as addr2line -fiC does, with columns.
-static void print_address_text(const struct symbol_frame *frames, size_t count)
+// append_address appends two lines per frame, as addr2line -fiC prints them, with
+// columns.
+static void append_address(const struct symbol_frame *frames, size_t count,
+                           struct text *out)
 {
-    const struct pen pen = { .to = stdout };
     if (count == 0)
-        puts("??\n??:0:0");
+        text_append_string(out, "??\n??:0:0\n");
     for (size_t i = 0; i < count; i++) {
-        pen_text(&pen, frames[i].function != NULL ? frames[i].function : "??");
-        putchar('\n');
-        pen_text(&pen, frames[i].file != NULL ? frames[i].file : "??");
-        print_place(frames[i].line, frames[i].column);
+        pen_escape(frames[i].function != NULL ? frames[i].function : "??", out);
+        text_append(out, "\n", 1);
+        pen_escape(frames[i].file != NULL ? frames[i].file : "??", out);
+        append_line_column(frames[i].line, frames[i].column, out);
     }
 }
 
@@ -222,22 +224,44 @@ struct printing {
     struct symbol_image *image;
     bool json;
     size_t count;
+    struct text out; // what is not yet printed, unless it is JSON
+    bool lost;       // memory was short for it
 };
 
-static int print_address(struct printing *printing, const char *text)
+// print_appended prints what was appended.
+static void print_appended(struct printing *printing)
+{
+    printing->lost |= !text_ok(&printing->out);
+    if (printing->out.size != 0)
+        fwrite(printing->out.bytes, 1, printing->out.size, stdout);
+    text_clear(&printing->out);
+}
+
+static void print_address(struct printing *printing, uint64_t address)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
-    uint64_t address;
-    if (!parse_link_address(text, &address))
-        return command_misused("symbolize: '%s' is not an address in hexadecimal",
-                               text);
     size_t count = symbol_image_find(printing->image, address, frames);
     if (!printing->json) {
-        print_address_text(frames, count);
-        return COMMAND_DONE;
+        append_address(frames, count, &printing->out);
+        if (printing->out.size >= PRINTED_BYTES)
+            print_appended(printing);
+        return;
     }
     fputs(printing->count++ != 0 ? ",\n" : "\n", stdout);
     print_address_json(address, frames, count);
+}
+
+static int refuse_address(const char *text)
+{
+    return command_misused("symbolize: '%s' is not an address in hexadecimal", text);
+}
+
+static int print_argument(struct printing *printing, const char *text)
+{
+    uint64_t address;
+    if (!parse_link_address(text, &address))
+        return refuse_address(text);
+    print_address(printing, address);
     return COMMAND_DONE;
 }
 
@@ -264,25 +288,37 @@ static bool read_word(char *word, size_t room)
 static int print_from_stdin(struct printing *printing)
 {
     char word[64];
+    uint64_t addresses[SYMBOL_CACHE_EXPECTED_MAX];
     struct stat input;
     // Another program may wait for each answer, except when the input is a file.
     bool at_once = !printing->json &&
                    (fstat(STDIN_FILENO, &input) != 0 || !S_ISREG(input.st_mode));
-    int result = COMMAND_DONE;
-    while (result == COMMAND_DONE && read_word(word, sizeof(word))) {
-        result = print_address(printing, word);
-        if (at_once)
+    size_t most = at_once ? 1 : SYMBOL_CACHE_EXPECTED_MAX;
+    for (;;) {
+        size_t count = 0;
+        bool more = true;
+        while (count < most && (more = read_word(word, sizeof(word))) &&
+               parse_link_address(word, &addresses[count]))
+            count++;
+        symbol_image_expect(printing->image, addresses, count);
+        for (size_t i = 0; i < count; i++)
+            print_address(printing, addresses[i]);
+        if (at_once) {
+            print_appended(printing);
             fflush(stdout);
+        }
+        if (count < most)
+            return more ? refuse_address(word) : COMMAND_DONE;
     }
-    return result;
 }
 
 static int print_addresses(struct printing *printing, const struct options *options)
 {
     // Many answers are hundreds of megabytes: nothing is locked for each name, as there
     // is one thread, and the kernel is called seldom.
-    static char printed[STDOUT_BYTES];
-    (void)setvbuf(stdout, printed, _IOFBF, sizeof(printed));
+    static char printed[PRINTED_BYTES];
+    if (printing->json)
+        (void)setvbuf(stdout, printed, _IOFBF, sizeof(printed));
     (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER);
     int result = COMMAND_DONE;
     if (printing->json)
@@ -290,11 +326,14 @@ static int print_addresses(struct printing *printing, const struct options *opti
     for (size_t i = 0; result == COMMAND_DONE && i < options->argument_count; i++) {
         const char *text = options->arguments[i];
         result = strcmp(text, "-") == 0 ? print_from_stdin(printing)
-                                        : print_address(printing, text);
+                                        : print_argument(printing, text);
     }
+    print_appended(printing);
     if (printing->json)
         puts("\n]");
-    return result;
+    return printing->lost
+               ? command_fail("cannot print all answers: %s", strerror(ENOMEM))
+               : result;
 }
 
 static int symbolize_file(const struct symbolize *symbolize, const char *path)
@@ -325,6 +364,7 @@ static int symbolize_file(const struct symbolize *symbolize, const char *path)
     if (status == DEBUG_FOUND && !symbol_image_is_cached(printing.image))
         image_cache_begin(path, &id, &search);
     symbol_image_close(printing.image);
+    text_deinit(&printing.out);
     return result;
 }
 

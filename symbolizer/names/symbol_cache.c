@@ -6,25 +6,18 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/md5.h"
+#include "symbolizer/names/packed_name.h"
+#include "symbolizer/names/row_block.h"
 
 enum {
     PAGE_CHECKSUM_SIZE = 4,
-    FUNCTION_SIZE = 8,
     FILE_SIZE = 20,
-    NODE_SIZE_MAX = 64,
+    NAME_HEADER_MAX = 5,
     STRING_MAX = 32 << 20, // more than any name
-};
-
-// row is the current row of a block.
-struct row {
-    uint64_t offset; // from the first address of code
-    uint64_t node;   // 1 + its offset in the section; 0: none
-    uint64_t file;   // 1 + its number; 0: none
-    int64_t line;
-    uint64_t column;
 };
 
 // symbol_cache_read_header reads what symbol-cache.md describes under Header.
@@ -94,7 +87,8 @@ enum ch_status symbol_cache_over(struct symbol_cache *out, const void *bytes,
         return CH_ERR_MALFORMED;
     size_t pages = cache.page_count / 8 + 1;
     size_t functions =
-        cache.sections[SYMBOL_CACHE_FUNCTIONS].size / FUNCTION_SIZE / 8 + 1;
+        cache.sections[SYMBOL_CACHE_FUNCTIONS].size / SYMBOL_CACHE_FUNCTION_SIZE / 8 +
+        1;
     size_t files = cache.sections[SYMBOL_CACHE_FILES].size / FILE_SIZE / 8 + 1;
     cache.checked = calloc(pages + functions + files, 1);
     if (cache.checked == NULL)
@@ -132,6 +126,7 @@ void symbol_cache_deinit(struct symbol_cache *cache)
     if (cache->mapped)
         munmap((void *)(uintptr_t)cache->bytes, cache->size);
     free(cache->checked);
+    free(cache->unpacked);
     *cache = (struct symbol_cache){ 0 };
 }
 
@@ -150,7 +145,9 @@ static inline bool is_page_checked(const struct symbol_cache *cache, size_t page
     return cache_is_marked(cache->checked, page);
 }
 
-static bool check_page(struct symbol_cache *cache, size_t page)
+// check_page is kept out of lookups, where nearly every page has been checked.
+__attribute__((noinline)) static bool check_page(struct symbol_cache *cache,
+                                                 size_t page)
 {
     if (is_page_checked(cache, page))
         return true;
@@ -167,11 +164,24 @@ static bool check_page(struct symbol_cache *cache, size_t page)
     return true;
 }
 
+// are_pages_checked says whether the pages of size bytes, at least one, from offset of
+// the file on are in order.
+__attribute__((always_inline)) static inline bool
+are_pages_checked(struct symbol_cache *cache, size_t offset, size_t size)
+{
+    size_t page = (offset - cache->data_offset) / SYMBOL_CACHE_PAGE;
+    size_t last = (offset + size - 1 - cache->data_offset) / SYMBOL_CACHE_PAGE;
+    bool right = true;
+    for (; right && page <= last; page++)
+        right = is_page_checked(cache, page) || check_page(cache, page);
+    return right;
+}
+
 // checked_bytes gives a cursor over at most size bytes of a section from offset on,
-// after verifying their pages. If there are none, it is poisoned.
-static struct cursor checked_bytes(struct symbol_cache *cache,
-                                   enum symbol_cache_section section, uint64_t offset,
-                                   size_t size)
+// after verifying their pages unless they are known. If there are none, it is poisoned.
+__attribute__((always_inline)) static inline struct cursor
+checked_bytes(struct symbol_cache *cache, enum symbol_cache_section section,
+              uint64_t offset, size_t size, bool known)
 {
     const struct symbol_cache_span *span = &cache->sections[section];
     struct cursor c = cursor_over(cache->bytes, 0);
@@ -180,10 +190,7 @@ static struct cursor checked_bytes(struct symbol_cache *cache,
         size = (size_t)(span->size - offset);
     if (right) {
         size_t begin = span->offset + (size_t)offset;
-        size_t first = (begin - cache->data_offset) / SYMBOL_CACHE_PAGE;
-        size_t last = (begin + size - 1 - cache->data_offset) / SYMBOL_CACHE_PAGE;
-        for (size_t page = first; right && page <= last; page++)
-            right = is_page_checked(cache, page) || check_page(cache, page);
+        right = known || are_pages_checked(cache, begin, size);
         c = cursor_over(cache->bytes + begin, size);
     }
     if (!right)
@@ -191,14 +198,33 @@ static struct cursor checked_bytes(struct symbol_cache *cache,
     return c;
 }
 
-// find_string gives the string at offset of a section. It may extend over several
-// pages.
-static enum ch_status find_string(struct symbol_cache *cache,
-                                  enum symbol_cache_section section, uint64_t offset,
-                                  const char **out)
+// row_block_at gives the block of rows that has offset; poisoned: there is none. Known:
+// the pages are not checked.
+static inline struct cursor row_block_at(struct symbol_cache *cache, uint32_t offset,
+                                         bool known)
+{
+    size_t index = (size_t)(offset >> ROW_BLOCK_SHIFT) * SYMBOL_CACHE_BLOCK_SIZE;
+    struct cursor block = checked_bytes(cache, SYMBOL_CACHE_BLOCKS, index,
+                                        SYMBOL_CACHE_BLOCK_SIZE, known);
+    uint32_t at = cursor_u32(&block);
+    if (!cursor_ok(&block))
+        return block;
+    struct cursor c =
+        checked_bytes(cache, SYMBOL_CACHE_ROWS, at, ROW_BLOCK_HEADER_SIZE, known);
+    const uint8_t *header = cursor_take(&c, ROW_BLOCK_HEADER_SIZE);
+    return header != NULL ? checked_bytes(cache, SYMBOL_CACHE_ROWS, at,
+                                          row_block_size(header), known)
+                          : c;
+}
+
+// find_linker_name gives a string of the section of linker's names. It may extend over
+// several pages.
+static enum ch_status find_linker_name(struct symbol_cache *cache, uint32_t offset,
+                                       const char **out)
 {
     for (size_t size = 64; size <= STRING_MAX; size *= 8) {
-        struct cursor c = checked_bytes(cache, section, offset, size);
+        struct cursor c =
+            checked_bytes(cache, SYMBOL_CACHE_LINKER_NAMES, offset, size, false);
         bool last = cursor_left(&c) < size;
         const char *string = cursor_string(&c);
         if (string != NULL) {
@@ -211,135 +237,45 @@ static enum ch_status find_string(struct symbol_cache *cache,
     return CH_ERR_MALFORMED;
 }
 
-// block_at reads a block: the offset of its first row, and where its rows begin. False:
-// its page is damaged.
-static bool block_at(struct symbol_cache *cache, size_t number, uint32_t *out_first,
-                     uint32_t *out_rows)
+// stored_name is a name in the file: a string, or packed.
+struct stored_name {
+    const char *string; // NULL: it is packed
+    const uint8_t *packed;
+    size_t packed_limit; // of the bytes there
+    size_t size;
+};
+
+// name_header_word reads the number of at most NAME_HEADER_MAX bytes before a name.
+static inline uint64_t name_header_word(struct cursor *c)
 {
-    size_t begin = cache->sections[SYMBOL_CACHE_BLOCKS].offset +
-                   number * SYMBOL_CACHE_BLOCK_SIZE; // the section is within the file
-    size_t first = (begin - cache->data_offset) / SYMBOL_CACHE_PAGE;
-    size_t last =
-        (begin + SYMBOL_CACHE_BLOCK_SIZE - 1 - cache->data_offset) / SYMBOL_CACHE_PAGE;
-    if ((!is_page_checked(cache, first) && !check_page(cache, first)) ||
-        (last != first && !is_page_checked(cache, last) && !check_page(cache, last)))
+    uint64_t word = 0;
+    uint8_t byte = 0x80;
+    for (unsigned shift = 0; byte >= 0x80 && cursor_ok(c); shift += 7) {
+        byte = cursor_u8(c);
+        word |= (uint64_t)(byte & 0x7f) << shift;
+    }
+    return word;
+}
+
+// cache_read_name finds the name at offset. Known is one that was read before.
+static inline bool cache_read_name(struct symbol_cache *cache, uint32_t offset,
+                                   bool known, struct stored_name *out)
+{
+    struct cursor c =
+        checked_bytes(cache, SYMBOL_CACHE_NAMES, offset, NAME_HEADER_MAX, known);
+    uint64_t word = name_header_word(&c);
+    size_t size = (size_t)(word >> SYMBOL_CACHE_NAME_SHIFT);
+    bool packed = (word & SYMBOL_CACHE_NAME_PACKED) != 0;
+    if (!cursor_ok(&c) || size > (packed ? (size_t)PACKED_NAME_MAX : STRING_MAX))
         return false;
-    struct cursor c = cursor_over(cache->bytes + begin, SYMBOL_CACHE_BLOCK_SIZE);
-    *out_first = cursor_u32(&c);
-    *out_rows = cursor_u32(&c);
-    return true;
-}
-
-// find_block stores the number of the block that contains offset, and its rows.
-static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
-                                 struct cursor *out_rows, uint32_t *out_first)
-{
-    size_t count = cache->sections[SYMBOL_CACHE_BLOCKS].size / SYMBOL_CACHE_BLOCK_SIZE;
-    size_t low = 0;
-    size_t high = count;
-    uint32_t rows = 0;
-    uint32_t rows_end = cache->sections[SYMBOL_CACHE_ROWS].size;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint32_t first;
-        uint32_t at;
-        if (!block_at(cache, middle, &first, &at))
-            return CH_ERR_MALFORMED;
-        if (first <= offset) {
-            *out_first = first;
-            rows = at;
-            low = middle + 1;
-        } else {
-            rows_end = at;
-            high = middle;
-        }
-    }
-    if (low == 0)
-        return CH_END;
-    if (rows_end <= rows)
-        return CH_ERR_MALFORMED;
-    *out_rows = checked_bytes(cache, SYMBOL_CACHE_ROWS, rows, rows_end - rows);
-    return cursor_ok(out_rows) ? CH_OK : CH_ERR_MALFORMED;
-}
-
-// cache_uleb128 is cursor_uleb128, faster for numbers of one or two bytes, as most are.
-static inline uint64_t cache_uleb128(struct cursor *c)
-{
-    if (cursor_left(c) < 2 || (c->at[0] & c->at[1] & 0x80) != 0)
-        return cursor_uleb128(c);
-    uint64_t value = c->at[0] & 0x7f;
-    bool longer = (c->at[0] & 0x80) != 0;
-    value |= longer ? (uint64_t)c->at[1] << 7 : 0;
-    c->at += longer ? 2 : 1;
-    return value;
-}
-
-// cache_sleb128 is cursor_sleb128 likewise.
-static inline uint64_t cache_sleb128(struct cursor *c)
-{
-    const uint8_t *at = c->at;
-    if (cursor_left(c) < 2 || (at[0] & at[1] & 0x80) != 0)
-        return (uint64_t)cursor_sleb128(c);
-    uint64_t value = cache_uleb128(c);
-    uint64_t sign = c->at - at == 2 ? 1u << 13 : 1u << 6;
-    return (value ^ sign) - sign;
-}
-
-// next_row reads one row: members that it does not have keep the previous row's values.
-static inline void next_row(struct cursor *c, struct row *row)
-{
-    uint64_t word = cache_uleb128(c);
-    row->offset += word >> SYMBOL_CACHE_ROW_SHIFT;
-    if ((word & SYMBOL_CACHE_ROW_NODE) != 0)
-        row->node += cache_sleb128(c);
-    if ((word & SYMBOL_CACHE_ROW_FILE) != 0)
-        row->file = cache_uleb128(c);
-    if ((word & SYMBOL_CACHE_ROW_PLACE) != 0) {
-        row->line = (int64_t)((uint64_t)row->line + cache_sleb128(c));
-        row->column = cache_uleb128(c);
-    }
-}
-
-// symbol_cache_find_row stores the last row at or before offset. CH_END: there is none.
-static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint32_t offset,
-                                            struct row *out)
-{
-    struct cursor rows;
-    uint32_t first;
-    enum ch_status status = find_block(cache, offset, &rows, &first);
-    if (status != CH_OK)
-        return status;
-    struct row row = { .offset = first };
-    bool found = false;
-    for (int i = 0; cursor_left(&rows) != 0; i++) {
-        next_row(&rows, &row);
-        if (!cursor_ok(&rows) || i == SYMBOL_CACHE_BLOCK_ROWS)
-            return CH_ERR_MALFORMED;
-        if (row.offset > offset)
-            break;
-        *out = row;
-        found = true;
-    }
-    return found ? CH_OK : CH_ERR_MALFORMED;
-}
-
-// table_entry gives an entry of a section of entries of one size, of which number is
-// one. It is checked unless known says that it was.
-static struct cursor table_entry(struct symbol_cache *cache,
-                                 enum symbol_cache_section section, uint64_t number,
-                                 size_t size, bool known)
-{
-    const struct symbol_cache_span *span = &cache->sections[section];
-    if (known)
-        return cursor_over(cache->bytes + span->offset + number * size, size);
-    return checked_bytes(cache, section, number * size, size);
-}
-
-// known_string gives a string that was found before.
-static const char *known_string(const struct symbol_cache *cache,
-                                enum symbol_cache_section section, uint32_t offset)
-{
-    return (const char *)cache->bytes + cache->sections[section].offset + offset;
+    // A packed name is shorter than the name.
+    c = checked_bytes(cache, SYMBOL_CACHE_NAMES, offset + cursor_offset(&c), size + 1,
+                      known);
+    out->size = size;
+    out->packed_limit = cursor_left(&c);
+    out->packed = cursor_take(&c, packed ? 0 : size + 1);
+    out->string = packed ? NULL : (const char *)out->packed;
+    return out->packed != NULL && (packed || out->packed[size] == 0);
 }
 
 // symbol_cache_find_file stores the name and sum of file number, counted from 1, in
@@ -349,134 +285,250 @@ static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
                                              struct symbol_frame *frame)
 {
     static const uint8_t unknown[MD5_SIZE];
-    frame->file = NULL;
-    frame->file_md5 = NULL;
+    struct stored_name name;
     if (number == 0)
         return CH_OK;
     if (number > cache->sections[SYMBOL_CACHE_FILES].size / FILE_SIZE)
         return CH_ERR_MALFORMED;
     bool known = cache_is_marked(cache->files, number - 1);
-    struct cursor c =
-        table_entry(cache, SYMBOL_CACHE_FILES, number - 1, FILE_SIZE, known);
-    uint32_t name = cursor_u32(&c);
+    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_FILES, (number - 1) * FILE_SIZE,
+                                    FILE_SIZE, known);
+    uint32_t offset = cursor_u32(&c);
     const uint8_t *md5 = cursor_take(&c, MD5_SIZE);
-    if (!cursor_ok(&c))
+    if (!cursor_ok(&c) || !cache_read_name(cache, offset, known, &name) ||
+        name.string == NULL)
         return CH_ERR_MALFORMED;
+    frame->file = name.string;
     frame->file_md5 = memcmp(md5, unknown, MD5_SIZE) != 0 ? md5 : NULL;
-    if (known) {
-        frame->file = known_string(cache, SYMBOL_CACHE_NAMES, name);
-        return CH_OK;
-    }
-    enum ch_status status = find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->file);
-    if (status == CH_OK)
+    if (!known)
         cache_mark(cache->files, number - 1);
-    return status;
-}
-
-// find_names gives the names at these offsets of their sections.
-static enum ch_status find_names(struct symbol_cache *cache, uint32_t name,
-                                 uint32_t linker_name, struct symbol_frame *frame)
-{
-    enum ch_status status =
-        find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->function);
-    frame->raw_name = frame->function;
-    if (status == CH_OK && linker_name != 0)
-        status = find_string(cache, SYMBOL_CACHE_LINKER_NAMES, linker_name - 1,
-                             &frame->raw_name);
-    return status;
+    return CH_OK;
 }
 
 // symbol_cache_find_function gives the name of function number, counted from 1; 0 is
-// none.
+// none. The linker's name is NULL where it is the same.
 static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
                                                  uint64_t number,
-                                                 struct symbol_frame *frame)
+                                                 struct stored_name *out,
+                                                 const char **out_linker_name)
 {
-    if (number == 0)
-        return CH_OK;
-    if (number > cache->sections[SYMBOL_CACHE_FUNCTIONS].size / FUNCTION_SIZE)
+    enum { SIZE = SYMBOL_CACHE_FUNCTION_SIZE };
+    if (number > cache->sections[SYMBOL_CACHE_FUNCTIONS].size / SIZE)
         return CH_ERR_MALFORMED;
     bool known = cache_is_marked(cache->functions, number - 1);
     struct cursor c =
-        table_entry(cache, SYMBOL_CACHE_FUNCTIONS, number - 1, FUNCTION_SIZE, known);
+        checked_bytes(cache, SYMBOL_CACHE_FUNCTIONS, (number - 1) * SIZE, SIZE, known);
     uint32_t name = cursor_u32(&c);
     uint32_t linker_name = cursor_u32(&c);
-    if (!cursor_ok(&c))
+    if (!cursor_ok(&c) || !cache_read_name(cache, name, known, out))
         return CH_ERR_MALFORMED;
-    if (known) {
-        frame->function = known_string(cache, SYMBOL_CACHE_NAMES, name);
-        frame->raw_name =
-            linker_name != 0
-                ? known_string(cache, SYMBOL_CACHE_LINKER_NAMES, linker_name - 1)
-                : frame->function;
-        return CH_OK;
-    }
-    enum ch_status status = find_names(cache, name, linker_name, frame);
-    if (status == CH_OK)
+    *out_linker_name = NULL;
+    if (linker_name != 0 && known)
+        *out_linker_name = (const char *)cache->bytes +
+                           cache->sections[SYMBOL_CACHE_LINKER_NAMES].offset +
+                           linker_name - 1;
+    else if (linker_name != 0 &&
+             find_linker_name(cache, linker_name - 1, out_linker_name) != CH_OK)
+        return CH_ERR_MALFORMED;
+    if (!known)
         cache_mark(cache->functions, number - 1);
+    return CH_OK;
+}
+
+// answer is one that is being put together: its frames, and the packed names among
+// them.
+struct answer {
+    struct symbol_frame *frames;
+    size_t count;
+    size_t unpacked_size;
+    size_t packed_count;
+    uint8_t packed_frames[SYMBOL_FRAMES_MAX]; // of which frames they are
+    struct stored_name packed[SYMBOL_FRAMES_MAX];
+};
+
+static enum ch_status answer_name(struct symbol_cache *cache, uint32_t function,
+                                  struct answer *answer)
+{
+    struct symbol_frame *frame = &answer->frames[answer->count];
+    struct stored_name *name = &answer->packed[answer->packed_count];
+    if (function == 0)
+        return CH_OK;
+    enum ch_status status =
+        symbol_cache_find_function(cache, function, name, &frame->raw_name);
+    if (status != CH_OK)
+        return status;
+    frame->function = name->string;
+    if (frame->raw_name == NULL)
+        frame->raw_name = name->string;
+    if (name->string == NULL) {
+        answer->packed_frames[answer->packed_count++] = (uint8_t)answer->count;
+        answer->unpacked_size += name->size + 1;
+    }
+    return CH_OK;
+}
+
+// read_node adds the frame of node number *node, counted from 1, whose line and column
+// are known, to answer, and stores those of its caller. It replaces *node by the node
+// of the caller, which is stored before this one, so that following parents always
+// ends.
+static enum ch_status read_node(struct symbol_cache *cache, uint32_t *node,
+                                struct answer *answer, uint32_t *line, uint32_t *column)
+{
+    struct symbol_frame *frame = &answer->frames[answer->count];
+    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_NODES,
+                                    (uint64_t)(*node - 1) * SYMBOL_CACHE_NODE_SIZE,
+                                    SYMBOL_CACHE_NODE_SIZE, false);
+    uint32_t flags = cursor_u32(&c);
+    uint32_t start = cursor_u32(&c);
+    uint64_t place = cursor_u64(&c);
+    uint32_t parent = (flags & SYMBOL_CACHE_NODE_PARENT) != 0 ? start : 0;
+    if (!cursor_ok(&c) || parent >= *node)
+        return CH_ERR_MALFORMED;
+    uint64_t rest = place >> SYMBOL_CACHE_FILE_BITS;
+    frame->inlined = (flags & SYMBOL_CACHE_NODE_INLINED) != 0;
+    frame->of_source = (flags & SYMBOL_CACHE_NODE_OF_SOURCE) != 0;
+    frame->line = *line;
+    frame->column = *column;
+    if ((flags & SYMBOL_CACHE_NODE_START) != 0) {
+        frame->start = cache->text[0] + start;
+        frame->entry = cache->text[0] + (uint32_t)rest;
+    }
+    *node = parent;
+    *line = (uint32_t)(rest & ((1u << SYMBOL_CACHE_LINE_BITS) - 1));
+    *column = (uint32_t)(rest >> SYMBOL_CACHE_LINE_BITS);
+    enum ch_status status =
+        answer_name(cache, flags >> SYMBOL_CACHE_NODE_SHIFT, answer);
+    if (status == CH_OK)
+        status = symbol_cache_find_file(
+            cache, place & ((1u << SYMBOL_CACHE_FILE_BITS) - 1), frame);
+    answer->count++;
     return status;
 }
 
-// read_node fills frame from the node at *node, and caller with the call site of frame.
-// It replaces *node by the node of the caller, which is stored before this one, so that
-// following parents always ends.
-static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
-                                struct symbol_frame *frame, struct symbol_frame *caller)
+// unpack_names unpacks the names of an answer, all of whose sizes are known by then: so
+// none of them moves.
+static enum ch_status unpack_names(struct symbol_cache *cache, struct answer *answer)
 {
-    uint64_t at = *node - 1;
-    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_NODES, at, NODE_SIZE_MAX);
-    uint8_t flags = cursor_u8(&c);
-    uint64_t function = cache_uleb128(&c);
-    bool has_start = (flags & SYMBOL_CACHE_NODE_START) != 0;
-    bool has_parent = (flags & SYMBOL_CACHE_NODE_PARENT) != 0;
-    uint64_t start = has_start ? cache_uleb128(&c) : 0;
-    uint64_t entry = has_start ? cache_uleb128(&c) : 0;
-    uint64_t parent = has_parent ? cache_uleb128(&c) : 0;
-    uint64_t file = has_parent ? cache_uleb128(&c) : 0;
-    uint64_t line = has_parent ? cache_uleb128(&c) : 0;
-    uint64_t column = has_parent ? cache_uleb128(&c) : 0;
-    if (!cursor_ok(&c) || (has_parent && (parent == 0 || parent > at)))
-        return CH_ERR_MALFORMED;
-    frame->inlined = (flags & SYMBOL_CACHE_NODE_INLINED) != 0;
-    frame->of_source = (flags & SYMBOL_CACHE_NODE_OF_SOURCE) != 0;
-    if (has_start) {
-        frame->start = cache->text[0] + start;
-        frame->entry = cache->text[0] + entry;
+    char *to = cache->unpacked;
+    if (answer->unpacked_size > cache->unpacked_capacity) {
+        if (!array_grow(&cache->unpacked, &cache->unpacked_capacity,
+                        answer->unpacked_size, 1))
+            return CH_ERR_NO_MEMORY;
+        to = cache->unpacked;
     }
-    *node = parent;
-    *caller =
-        (struct symbol_frame){ .line = (uint32_t)line, .column = (uint32_t)column };
-    enum ch_status status = symbol_cache_find_function(cache, function, frame);
-    return status == CH_OK ? symbol_cache_find_file(cache, file, caller) : status;
+    for (size_t i = 0; i < answer->packed_count; i++) {
+        const struct stored_name *name = &answer->packed[i];
+        struct symbol_frame *frame = &answer->frames[answer->packed_frames[i]];
+        struct cursor c = cursor_over(name->packed, name->packed_limit);
+        if (!packed_name_read(&c, to, name->size))
+            return CH_ERR_MALFORMED;
+        frame->function = to;
+        if (frame->raw_name == NULL)
+            frame->raw_name = to;
+        to += name->size + 1;
+    }
+    return CH_OK;
+}
+
+// symbol_cache_find_row stores the row that holds at an address of code.
+static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint64_t vaddr,
+                                            struct row_block_row *out, bool known)
+{
+    uint32_t offset = (uint32_t)(vaddr - cache->text[0]);
+    struct cursor c = row_block_at(cache, offset, known);
+    return row_block_find(&c, (uint8_t)offset, out);
+}
+
+// fetch_bytes fetches the first lines of what is at offset of a section, if that is in
+// it. They are read, as an instruction that prefetches does nothing on some machines
+// where the page's translation is not at hand either; nobody waits for the values.
+static void fetch_bytes(const struct symbol_cache *cache,
+                        enum symbol_cache_section section, uint64_t offset)
+{
+    enum { LINE = 64 };
+    const struct symbol_cache_span *span = &cache->sections[section];
+    if (offset >= span->size || span->size - offset <= LINE)
+        return;
+    const volatile uint8_t *at = cache->bytes + span->offset + offset;
+    (void)at[0];
+    (void)at[LINE];
+}
+
+// next_function gives the function of the node of number *node, and replaces *node by
+// its parent.
+static uint32_t next_function(struct symbol_cache *cache, uint32_t *node)
+{
+    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_NODES,
+                                    (uint64_t)(*node - 1) * SYMBOL_CACHE_NODE_SIZE,
+                                    SYMBOL_CACHE_NODE_SIZE, true);
+    uint32_t flags = cursor_u32(&c);
+    uint32_t parent = cursor_u32(&c);
+    bool has_parent = (flags & SYMBOL_CACHE_NODE_PARENT) != 0 && parent < *node;
+    *node = has_parent ? parent : 0;
+    return flags >> SYMBOL_CACHE_NODE_SHIFT;
+}
+
+// fetch_functions fetches the functions of a node and those around it, or if names is
+// true, their names.
+static void fetch_functions(struct symbol_cache *cache, uint32_t node, bool names)
+{
+    for (size_t i = 0; node != 0 && i < SYMBOL_FRAMES_MAX; i++) {
+        uint64_t at = (uint64_t)next_function(cache, &node) - 1;
+        at *= SYMBOL_CACHE_FUNCTION_SIZE;
+        if (!names) {
+            fetch_bytes(cache, SYMBOL_CACHE_FUNCTIONS, at);
+            continue;
+        }
+        struct cursor c = checked_bytes(cache, SYMBOL_CACHE_FUNCTIONS, at,
+                                        SYMBOL_CACHE_FUNCTION_SIZE, true);
+        fetch_bytes(cache, SYMBOL_CACHE_NAMES, cursor_u32(&c));
+    }
+}
+
+// symbol_cache_expect does the steps of a lookup, each for all addresses before the
+// next one, so that each finds in the processor's cache what the step before it has
+// asked for. They check no page, as nothing that they read is part of an answer.
+void symbol_cache_expect(struct symbol_cache *cache, const uint64_t *vaddrs,
+                         size_t count)
+{
+    struct row_block_row rows[SYMBOL_CACHE_EXPECTED_MAX];
+    if (count > SYMBOL_CACHE_EXPECTED_MAX)
+        count = SYMBOL_CACHE_EXPECTED_MAX;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t index = (vaddrs[i] - cache->text[0]) >> ROW_BLOCK_SHIFT;
+        struct cursor block =
+            checked_bytes(cache, SYMBOL_CACHE_BLOCKS, index * SYMBOL_CACHE_BLOCK_SIZE,
+                          SYMBOL_CACHE_BLOCK_SIZE, true);
+        fetch_bytes(cache, SYMBOL_CACHE_ROWS, cursor_u32(&block));
+    }
+    for (size_t i = 0; i < count; i++) {
+        rows[i].node = 0;
+        (void)!symbol_cache_find_row(cache, vaddrs[i], &rows[i], true);
+        fetch_bytes(cache, SYMBOL_CACHE_NODES,
+                    ((uint64_t)rows[i].node - 1) * SYMBOL_CACHE_NODE_SIZE);
+    }
+    for (size_t i = 0; i < 2 * count; i++)
+        fetch_functions(cache, rows[i % count].node, i >= count);
 }
 
 enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
                                  struct symbol_frame frames[SYMBOL_FRAMES_MAX],
                                  size_t *out_count)
 {
-    struct row row = { 0 };
-    size_t count = 0;
-    if (vaddr >= cache->text[0] && vaddr < cache->text[1]) {
-        enum ch_status status =
-            symbol_cache_find_row(cache, (uint32_t)(vaddr - cache->text[0]), &row);
-        if (status != CH_OK && status != CH_END)
-            return status;
+    struct row_block_row row = { .node = 0 };
+    struct answer answer;
+    answer.frames = frames;
+    answer.count = answer.packed_count = answer.unpacked_size = 0;
+    enum ch_status status = CH_OK;
+    if (vaddr >= cache->text[0] && vaddr < cache->text[1])
+        status = symbol_cache_find_row(cache, vaddr, &row, false);
+    while (status == CH_OK && row.node != 0 && answer.count < SYMBOL_FRAMES_MAX) {
+        frames[answer.count] = (struct symbol_frame){ .entry = vaddr, .start = vaddr };
+        status = read_node(cache, &row.node, &answer, &row.line, &row.column);
     }
-    struct symbol_frame next = { .line = (uint32_t)row.line,
-                                 .column = (uint32_t)row.column };
-    enum ch_status status = symbol_cache_find_file(cache, row.file, &next);
-    while (status == CH_OK && row.node != 0 && count < SYMBOL_FRAMES_MAX) {
-        next.entry = next.start = vaddr;
-        frames[count] = next;
-        status = read_node(cache, &row.node, &frames[count], &next);
-        count++;
-    }
-    if (status != CH_OK)
-        return status;
-    if (count == 0 && next.file != NULL) {
-        next.entry = next.start = vaddr;
-        frames[count++] = next;
-    }
-    *out_count = count;
-    return CH_OK;
+    if (status == CH_OK && answer.packed_count != 0)
+        status = unpack_names(cache, &answer);
+    if (status == CH_OK)
+        *out_count = answer.count;
+    return status;
 }

@@ -3,12 +3,12 @@
 // A symbol_cache is everything that symbol_image knows of one build, in one file that
 // can be searched without reading DWARF (docs/formats/symbol-cache.md).
 //
-// The file is mapped and needs no preparation: looking up an address takes one binary
-// search, the decoding of a few dozen bytes, and its frames. Each page is verified
-// against its checksum when it is first read, so that opening stays fast and damage is
-// still detected. Bytes are read with cursors, and references only go backwards. What
-// was found in order once, a page, the names of a function or the name of a file, is
-// not checked again.
+// The file is mapped and needs no preparation: an address is the index of a block of
+// rows, a row and each of its frames are read in place, and only long names are
+// unpacked. Each page is verified against its checksum when it is first read, so that
+// opening stays fast and damage is still detected. Bytes are read with cursors, and
+// references only go backwards. What was found in order once, a page, the names of a
+// function or the name of a file, is not checked again.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +19,13 @@
 #include "symbolizer/names/symbol_frame.h"
 
 enum {
-    SYMBOL_CACHE_VERSION = 4,
+    SYMBOL_CACHE_VERSION = 5,
     SYMBOL_CACHE_HEADER_SIZE = 176,
     SYMBOL_CACHE_PAGE = 4096,
-    SYMBOL_CACHE_BLOCK_ROWS = 32, // rows that are decoded in sequence
-    SYMBOL_CACHE_BLOCK_SIZE = 8,
+    SYMBOL_CACHE_ALIGNMENT = 64, // of each section
+    SYMBOL_CACHE_BLOCK_SIZE = 4,
+    SYMBOL_CACHE_NODE_SIZE = 16,
+    SYMBOL_CACHE_FUNCTION_SIZE = 8,
     SYMBOL_CACHE_MAGIC_SIZE = 8,
     SYMBOL_CACHE_CHECKED_FROM = 16, // start of what the header's own checksum covers
 };
@@ -34,32 +36,35 @@ enum {
 #define SYMBOL_CACHE_FILE_MAX (1u << 30)
 
 enum symbol_cache_section {
-    SYMBOL_CACHE_BLOCKS,       // where each block of rows begins
-    SYMBOL_CACHE_ROWS,         // by address: node, file, line, column
+    SYMBOL_CACHE_BLOCKS,       // by address: where its block of rows is
+    SYMBOL_CACHE_ROWS,         // node, line, column (row_block.h)
     SYMBOL_CACHE_NODES,        // a frame, and the one that it was inlined into
     SYMBOL_CACHE_FUNCTIONS,    // name and linker's name
     SYMBOL_CACHE_FILES,        // source files, as offsets of their names, and MD5
-    SYMBOL_CACHE_NAMES,        // NUL-terminated strings
-    SYMBOL_CACHE_LINKER_NAMES, // separate: only JSON needs them
+    SYMBOL_CACHE_NAMES,        // strings with their sizes, long ones packed
+    SYMBOL_CACHE_LINKER_NAMES, // NUL-terminated, separate: only JSON needs them
     SYMBOL_CACHE_SECTIONS,
 };
 
-// symbol_cache_row has bits 0 to 2 of a row, which say what follows; the higher bits
-// are the distance of its address.
-enum symbol_cache_row {
-    SYMBOL_CACHE_ROW_NODE = 1,
-    SYMBOL_CACHE_ROW_FILE = 2,
-    SYMBOL_CACHE_ROW_PLACE = 4, // line and column
-    SYMBOL_CACHE_ROW_SHIFT = 3,
-};
-
-// symbol_cache_node has the bits of a node's first byte.
+// symbol_cache_node has the bits of a node's first word below its function.
 enum symbol_cache_node {
     SYMBOL_CACHE_NODE_INLINED = 1,
     SYMBOL_CACHE_NODE_OF_SOURCE = 2, // the linker's name is not known
     SYMBOL_CACHE_NODE_PARENT = 4,    // there is an enclosing frame, and a call site
     SYMBOL_CACHE_NODE_START = 8,     // start of the function
+    SYMBOL_CACHE_NODE_SHIFT = 4,
 };
+
+// symbol_cache_place has the bits of a node's last eight bytes: its file, and either
+// line and column of the call or the function's entry.
+enum symbol_cache_place {
+    SYMBOL_CACHE_FILE_BITS = 20,
+    SYMBOL_CACHE_LINE_BITS = 28,
+    SYMBOL_CACHE_COLUMN_BITS = 16,
+};
+
+// SYMBOL_CACHE_NAME_PACKED is the bit of a name's size that says that it is packed.
+enum { SYMBOL_CACHE_NAME_PACKED = 1, SYMBOL_CACHE_NAME_SHIFT = 1 };
 
 struct symbol_cache_span {
     uint32_t offset; // in the file
@@ -77,6 +82,8 @@ struct symbol_cache {
     uint8_t *checked;   // a bit for each page
     uint8_t *functions; // a bit for each one whose entry and names were read
     uint8_t *files;     // likewise
+    char *unpacked;     // the packed names of the last answer
+    size_t unpacked_capacity;
     struct symbol_cache_span sections[SYMBOL_CACHE_SECTIONS];
 };
 
@@ -94,7 +101,16 @@ CH_CHECKED enum ch_status symbol_cache_map(struct symbol_cache *out, int fd,
 // symbol_cache_deinit unmaps and frees what cache holds; a zeroed one is empty.
 void symbol_cache_deinit(struct symbol_cache *cache);
 
+// SYMBOL_CACHE_EXPECTED_MAX is how many addresses can be expected at a time.
+enum { SYMBOL_CACHE_EXPECTED_MAX = 64 };
+
+// symbol_cache_expect says that these addresses are looked up next: what their answers
+// are made of is then fetched from memory side by side, not one after the other.
+void symbol_cache_expect(struct symbol_cache *cache, const uint64_t *vaddrs,
+                         size_t count);
+
 // symbol_cache_find writes the frames at vaddr to frames and their number to out_count.
+// Their strings hold until the next call.
 // CH_ERR_MALFORMED: the file is damaged there, and nothing in it can be trusted.
 CH_CHECKED enum ch_status
 symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,

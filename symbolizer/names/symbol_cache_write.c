@@ -8,54 +8,18 @@
 #include "base/crc32c.h"
 #include "base/md5.h"
 #include "symbolizer/names/intern.h"
+#include "symbolizer/names/packed_name.h"
+#include "symbolizer/names/row_block.h"
 #include "symbolizer/names/symbol_cache.h"
-
-// BYTES_MAX is more than any row or node takes.
-enum { BYTES_MAX = 96 };
-
-// written is a row as it was written last.
-struct written {
-    uint32_t offset;
-    uint32_t node;
-    uint32_t file;
-    uint32_t line;
-    uint32_t column;
-};
 
 struct writer {
     uint64_t text_low;
-    struct intern sections[SYMBOL_CACHE_SECTIONS];
-    struct written last;    // the base of the next row
-    struct written current; // the result written last, across blocks
-    size_t block_rows;
+    struct intern sections[SYMBOL_CACHE_SECTIONS]; // names are strings until the end
+    struct row_block_row current;                  // the result written last
+    struct row_block_row rows[ROW_BLOCK_SPAN];     // of the block at work
+    size_t row_count;
+    uint32_t block; // its number
 };
-
-// bytes is a small buffer for encoding.
-struct bytes {
-    uint8_t at[BYTES_MAX];
-    size_t size;
-};
-
-static void put_uleb(struct bytes *to, uint64_t value)
-{
-    do {
-        uint8_t low = value & 0x7f;
-        value >>= 7;
-        to->at[to->size++] = low | (value != 0 ? 0x80 : 0);
-    } while (value != 0);
-}
-
-static void put_sleb(struct bytes *to, int64_t value)
-{
-    for (;;) {
-        uint8_t low = value & 0x7f;
-        value >>= 7;
-        bool over = (value == 0 && (low & 0x40) == 0) || (value == -1 && (low & 0x40));
-        to->at[to->size++] = low | (over ? 0 : 0x80);
-        if (over)
-            return;
-    }
-}
 
 static void append_u32(struct text *to, uint32_t value)
 {
@@ -122,42 +86,53 @@ static enum ch_status cache_add_function(struct writer *writer,
     return status;
 }
 
-// add_node stores 1 + the offset of frame's node. caller is the enclosing frame, whose
-// node is parent; NULL: there is none.
+// node_flags gives the flags of frame's node; called says that it has a caller.
+static uint32_t node_flags(const struct writer *writer,
+                           const struct symbol_frame *frame, bool called)
+{
+    bool placed = !called && !frame->inlined && frame->function != NULL &&
+                  frame->start >= writer->text_low && frame->entry >= writer->text_low;
+    return (frame->inlined ? SYMBOL_CACHE_NODE_INLINED : 0u) |
+           (frame->of_source ? SYMBOL_CACHE_NODE_OF_SOURCE : 0u) |
+           (called ? SYMBOL_CACHE_NODE_PARENT : 0u) |
+           (placed ? SYMBOL_CACHE_NODE_START : 0u);
+}
+
+// add_node stores the number of frame's node, counted from 1. caller is the enclosing
+// frame, whose node is parent; NULL: there is none.
 static enum ch_status add_node(struct writer *writer, const struct symbol_frame *frame,
                                const struct symbol_frame *caller, uint32_t parent,
                                uint32_t *out)
 {
-    struct bytes node = { .size = 1 };
+    uint32_t words[2] = { 0, parent };
+    uint64_t place = 0;
     uint32_t function;
     uint32_t file;
     enum ch_status status = cache_add_function(writer, frame, &function);
+    if (status == CH_OK)
+        status = cache_add_file(writer, frame, &file);
     if (status != CH_OK)
         return status;
-    if (frame->inlined)
-        node.at[0] |= SYMBOL_CACHE_NODE_INLINED;
-    if (frame->of_source)
-        node.at[0] |= SYMBOL_CACHE_NODE_OF_SOURCE;
-    put_uleb(&node, function);
-    bool placed = !frame->inlined && frame->function != NULL &&
-                  frame->start >= writer->text_low && frame->entry >= writer->text_low;
-    if (placed) {
-        node.at[0] |= SYMBOL_CACHE_NODE_START;
-        put_uleb(&node, frame->start - writer->text_low);
-        put_uleb(&node, frame->entry - writer->text_low);
+    uint32_t flags = node_flags(writer, frame, caller != NULL);
+    if (caller != NULL)
+        place = (uint64_t)caller->column << SYMBOL_CACHE_LINE_BITS | caller->line;
+    if ((flags & SYMBOL_CACHE_NODE_START) != 0) {
+        words[1] = (uint32_t)(frame->start - writer->text_low);
+        place = (uint32_t)(frame->entry - writer->text_low);
     }
-    if (caller != NULL) {
-        status = cache_add_file(writer, caller, &file);
-        if (status != CH_OK)
-            return status;
-        node.at[0] |= SYMBOL_CACHE_NODE_PARENT;
-        put_uleb(&node, parent);
-        put_uleb(&node, file);
-        put_uleb(&node, caller->line);
-        put_uleb(&node, caller->column);
-    }
-    status = intern_add(&writer->sections[SYMBOL_CACHE_NODES], node.at, node.size, out);
-    ++*out;
+    if (file >> SYMBOL_CACHE_FILE_BITS != 0 ||
+        function >> (32 - SYMBOL_CACHE_NODE_SHIFT) != 0 ||
+        (caller != NULL && (caller->line >> SYMBOL_CACHE_LINE_BITS != 0 ||
+                            caller->column >> SYMBOL_CACHE_COLUMN_BITS != 0)))
+        return CH_ERR_LIMIT;
+    words[0] = htole32(function << SYMBOL_CACHE_NODE_SHIFT | flags);
+    words[1] = htole32(words[1]);
+    place = htole64(place << SYMBOL_CACHE_FILE_BITS | file);
+    uint8_t node[SYMBOL_CACHE_NODE_SIZE];
+    memcpy(node, words, sizeof(words));
+    memcpy(node + sizeof(words), &place, sizeof(place));
+    status = intern_add(&writer->sections[SYMBOL_CACHE_NODES], node, sizeof(node), out);
+    *out = *out / SYMBOL_CACHE_NODE_SIZE + 1;
     return status;
 }
 
@@ -177,43 +152,41 @@ static enum ch_status cache_add_frames(struct writer *writer,
     return CH_OK;
 }
 
-static void cache_begin_block(struct writer *writer, uint32_t offset)
+// cache_end_block writes the block at work and begins the next one, where the same
+// still holds. Blocks that are alike, as where nothing changes, are stored once.
+static enum ch_status cache_end_block(struct writer *writer)
 {
     struct text *blocks = &writer->sections[SYMBOL_CACHE_BLOCKS].bytes;
-    append_u32(blocks, offset);
-    append_u32(blocks, (uint32_t)writer->sections[SYMBOL_CACHE_ROWS].bytes.size);
-    writer->block_rows = 0;
-    writer->last = (struct written){ .offset = offset };
+    struct text CH_CLEANUP(text_deinit) block = { 0 };
+    uint32_t at;
+    enum ch_status status = row_block_write(writer->rows, writer->row_count, &block);
+    if (status == CH_OK)
+        status = intern_add(&writer->sections[SYMBOL_CACHE_ROWS], block.bytes,
+                            block.size, &at);
+    if (status != CH_OK)
+        return status;
+    append_u32(blocks, at);
+    writer->rows[0] = writer->current;
+    writer->rows[0].at = 0;
+    writer->row_count = 1;
+    writer->block++;
+    return text_ok(blocks) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// cache_write_row writes what holds from row's offset on.
-static enum ch_status cache_write_row(struct writer *writer, const struct written *row)
+// cache_write_row writes what holds from offset on.
+static enum ch_status cache_write_row(struct writer *writer, uint32_t offset,
+                                      const struct row_block_row *row)
 {
-    struct text *rows = &writer->sections[SYMBOL_CACHE_ROWS].bytes;
-    struct text *blocks = &writer->sections[SYMBOL_CACHE_BLOCKS].bytes;
-    if (blocks->size == 0 || writer->block_rows == SYMBOL_CACHE_BLOCK_ROWS)
-        cache_begin_block(writer, row->offset);
-    writer->block_rows++;
-    const struct written *last = &writer->last;
-    bool node = row->node != last->node;
-    bool file = row->file != last->file;
-    bool place = row->line != last->line || row->column != last->column;
-    struct bytes bytes = { .size = 0 };
-    put_uleb(&bytes, (uint64_t)(row->offset - last->offset) << SYMBOL_CACHE_ROW_SHIFT |
-                         (node ? SYMBOL_CACHE_ROW_NODE : 0) |
-                         (file ? SYMBOL_CACHE_ROW_FILE : 0) |
-                         (place ? SYMBOL_CACHE_ROW_PLACE : 0));
-    if (node)
-        put_sleb(&bytes, (int64_t)row->node - last->node);
-    if (file)
-        put_uleb(&bytes, row->file);
-    if (place) {
-        put_sleb(&bytes, (int64_t)row->line - last->line);
-        put_uleb(&bytes, row->column);
-    }
-    text_append(rows, bytes.at, bytes.size);
-    writer->last = *row;
-    return text_ok(rows) && text_ok(blocks) ? CH_OK : CH_ERR_NO_MEMORY;
+    enum ch_status status = CH_OK;
+    while (status == CH_OK && writer->block < offset >> ROW_BLOCK_SHIFT)
+        status = cache_end_block(writer);
+    uint8_t at = (uint8_t)offset;
+    if (at == 0)
+        writer->row_count = 0; // nothing of what held before is left
+    writer->rows[writer->row_count] = *row;
+    writer->rows[writer->row_count++].at = at;
+    writer->current = *row;
+    return status;
 }
 
 // write_cache_answer adds the frames of image at vaddr, unless they equal those of the
@@ -222,25 +195,93 @@ static enum ch_status write_cache_answer(struct writer *writer,
                                          struct symbol_image *image, uint64_t vaddr)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
-    struct written row = { .offset = (uint32_t)(vaddr - writer->text_low) };
+    struct row_block_row row = { .node = 0 };
     size_t count = symbol_image_find(image, vaddr, frames);
-    enum ch_status status = CH_OK;
     if (count != 0) {
         row.line = frames[0].line;
         row.column = frames[0].column;
-        status = cache_add_file(writer, &frames[0], &row.file);
     }
-    bool line_alone =
-        count == 1 && frames[0].function == NULL && frames[0].file != NULL;
-    if (status == CH_OK && !line_alone)
-        status = cache_add_frames(writer, frames, count, &row.node);
-    const struct written *now = &writer->current;
-    bool same = row.node == now->node && row.file == now->file &&
-                row.line == now->line && row.column == now->column;
+    enum ch_status status = cache_add_frames(writer, frames, count, &row.node);
+    const struct row_block_row *now = &writer->current;
+    bool same =
+        row.node == now->node && row.line == now->line && row.column == now->column;
     if (status != CH_OK || same)
         return status;
-    writer->current = row;
-    return cache_write_row(writer, &row);
+    return cache_write_row(writer, (uint32_t)(vaddr - writer->text_low), &row);
+}
+
+// cache_append_name appends the record of a name: packed where that saves a quarter.
+static void cache_append_name(const char *name, bool may_pack, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) packed = { 0 };
+    size_t size = strlen(name);
+    if (may_pack && size >= PACKED_NAME_MIN && size <= PACKED_NAME_MAX)
+        packed_name_write(name, size, &packed);
+    bool pack = packed.size != 0 && text_ok(&packed) && packed.size < size / 4 * 3;
+    size_t word =
+        size << SYMBOL_CACHE_NAME_SHIFT | (pack ? SYMBOL_CACHE_NAME_PACKED : 0);
+    for (; word >= 0x80; word >>= 7)
+        text_append(out, &(uint8_t){ (uint8_t)(word | 0x80) }, 1);
+    text_append(out, &(uint8_t){ (uint8_t)word }, 1);
+    if (pack)
+        text_append(out, packed.bytes, packed.size);
+    else
+        text_append(out, name, size + 1);
+}
+
+// moved_names has the names as they are stored, and where each string of the writer is.
+struct moved_names {
+    struct intern strings; // their offsets in the writer's section
+    struct text offsets;   // and in names, in the same order
+    struct text names;
+};
+
+// move_names writes the names that entries of a section of that size begin with, each
+// once, and makes the entries refer to them.
+static enum ch_status move_names(struct writer *writer, struct moved_names *moved,
+                                 enum symbol_cache_section section, size_t size)
+{
+    struct text *entries = &writer->sections[section].bytes;
+    const char *strings = writer->sections[SYMBOL_CACHE_NAMES].bytes.bytes;
+    bool may_pack = section == SYMBOL_CACHE_FUNCTIONS;
+    for (size_t at = 0; at < entries->size; at += size) {
+        uint32_t offset;
+        uint32_t index;
+        size_t known = moved->strings.count;
+        memcpy(&offset, entries->bytes + at, sizeof(offset));
+        enum ch_status status =
+            intern_add(&moved->strings, &offset, sizeof(offset), &index);
+        if (status != CH_OK)
+            return status;
+        if (moved->strings.count != known) {
+            append_u32(&moved->offsets, (uint32_t)moved->names.size);
+            cache_append_name(strings + le32toh(offset), may_pack, &moved->names);
+        }
+        if (!text_ok(&moved->offsets) || !text_ok(&moved->names))
+            return CH_ERR_NO_MEMORY;
+        memcpy(entries->bytes + at, moved->offsets.bytes + index, sizeof(offset));
+    }
+    return CH_OK;
+}
+
+// move_all_names replaces the strings of names by what is stored of them: those of
+// files first, which are not packed.
+static enum ch_status move_all_names(struct writer *writer)
+{
+    struct moved_names moved = { .names = { .limit_bytes = SYMBOL_CACHE_FILE_MAX } };
+    enum ch_status status =
+        move_names(writer, &moved, SYMBOL_CACHE_FILES, sizeof(uint32_t) + MD5_SIZE);
+    if (status == CH_OK)
+        status = move_names(writer, &moved, SYMBOL_CACHE_FUNCTIONS,
+                            SYMBOL_CACHE_FUNCTION_SIZE);
+    struct text *names = &writer->sections[SYMBOL_CACHE_NAMES].bytes;
+    const struct text strings = *names;
+    *names = moved.names;
+    moved.names = strings;
+    text_deinit(&moved.names);
+    text_deinit(&moved.offsets);
+    intern_deinit(&moved.strings);
+    return status;
 }
 
 static void append_checksums(const struct text *data, struct text *out)
@@ -250,6 +291,13 @@ static void append_checksums(const struct text *data, struct text *out)
         size = size < SYMBOL_CACHE_PAGE ? size : SYMBOL_CACHE_PAGE;
         append_u32(out, crc32c(data->bytes + at, size));
     }
+}
+
+// padding_after is what is missing after size bytes until the next section.
+static size_t padding_after(size_t size)
+{
+    size_t part = size % SYMBOL_CACHE_ALIGNMENT;
+    return part != 0 ? SYMBOL_CACHE_ALIGNMENT - part : 0;
 }
 
 // append_fields writes the header's members after the header's own checksum, and the
@@ -269,9 +317,10 @@ static void append_fields(const struct writer *writer, const struct text *data,
     append_u32(out, (uint32_t)pages);
     text_append(out, id->bytes, sizeof(id->bytes));
     for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++) {
+        size_t size = writer->sections[i].bytes.size;
         append_u32(out, (uint32_t)head);
-        append_u32(out, (uint32_t)writer->sections[i].bytes.size);
-        head += writer->sections[i].bytes.size;
+        append_u32(out, (uint32_t)size);
+        head += size + padding_after(size);
     }
     append_checksums(data, out);
 }
@@ -284,10 +333,11 @@ static enum ch_status cache_append_file(const struct writer *writer,
     uint64_t text[2];
     struct text CH_CLEANUP(text_deinit) data = { .limit_bytes = SYMBOL_CACHE_FILE_MAX };
     struct text CH_CLEANUP(text_deinit) fields = { 0 };
-    for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++)
-        if (writer->sections[i].bytes.size != 0)
-            text_append(&data, writer->sections[i].bytes.bytes,
-                        writer->sections[i].bytes.size);
+    for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++) {
+        const struct text *section = &writer->sections[i].bytes;
+        text_append(&data, section->bytes, section->size);
+        text_append(&data, nothing, padding_after(section->size));
+    }
     if (!text_ok(&data))
         return CH_ERR_LIMIT;
     symbol_image_text(image, text);
@@ -305,9 +355,12 @@ static enum ch_status cache_append_file(const struct writer *writer,
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
+// write_answers writes what holds at each address of code.
 static enum ch_status write_answers(struct writer *writer, struct symbol_image *image)
 {
+    static const uint8_t nothing[ROW_BLOCK_AFTER] = { 0 };
     uint64_t text[2];
+    uint32_t end;
     symbol_image_text(image, text);
     struct address_list CH_CLEANUP(address_list_deinit) edges = { 0 };
     enum ch_status status = symbol_image_edges(image, &edges);
@@ -316,7 +369,12 @@ static enum ch_status write_answers(struct writer *writer, struct symbol_image *
     for (size_t i = 0; status == CH_OK && i < edges.count; i++)
         if (edges.items[i] >= text[0] && edges.items[i] < text[1])
             status = write_cache_answer(writer, image, edges.items[i]);
-    return status;
+    while (status == CH_OK &&
+           (uint64_t)writer->block << ROW_BLOCK_SHIFT < text[1] - text[0])
+        status = cache_end_block(writer);
+    return status == CH_OK ? intern_add(&writer->sections[SYMBOL_CACHE_ROWS], nothing,
+                                        sizeof(nothing), &end)
+                           : status;
 }
 
 enum ch_status symbol_cache_write(struct symbol_image *image, const struct build_id *id,
@@ -326,8 +384,10 @@ enum ch_status symbol_cache_write(struct symbol_image *image, const struct build
     symbol_image_text(image, text);
     if (id->size == 0 || text[0] >= text[1] || text[1] - text[0] > UINT32_MAX)
         return CH_ERR_UNSUPPORTED;
-    struct writer writer = { .text_low = text[0] };
+    struct writer writer = { .text_low = text[0], .row_count = 1 };
     enum ch_status status = write_answers(&writer, image);
+    if (status == CH_OK)
+        status = move_all_names(&writer);
     if (status == CH_OK)
         status = cache_append_file(&writer, image, id, out);
     for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++)

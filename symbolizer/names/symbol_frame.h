@@ -10,7 +10,8 @@
 // SYMBOL_FRAMES_MAX limits the inlined calls of one address.
 enum { SYMBOL_FRAMES_MAX = 128 };
 
-// A symbol_frame's strings live as long as its image is open.
+// A symbol_frame's strings live as long as its image is open; those from a cache only
+// until the next lookup.
 struct symbol_frame {
     const char *function;    // demangled; NULL: not known
     const char *raw_name;    // the linker's name; NULL: not known

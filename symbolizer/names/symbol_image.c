@@ -362,6 +362,13 @@ static size_t find_in_files(struct symbol_image *image, uint64_t vaddr,
     return count;
 }
 
+void symbol_image_expect(struct symbol_image *image, const uint64_t *vaddrs,
+                         size_t count)
+{
+    if (image->cached)
+        symbol_cache_expect(&image->cache, vaddrs, count);
+}
+
 size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
                          struct symbol_frame frames[SYMBOL_FRAMES_MAX])
 {

@@ -57,7 +57,12 @@ void symbol_image_text(const struct symbol_image *image, uint64_t out[2]);
 CH_CHECKED enum ch_status symbol_image_edges(struct symbol_image *image,
                                              struct address_list *out);
 
+// symbol_image_expect says that these addresses, at most SYMBOL_CACHE_EXPECTED_MAX, are
+// looked up next, which makes them faster where image uses a cache.
+void symbol_image_expect(struct symbol_image *image, const uint64_t *vaddrs,
+                         size_t count);
+
 // symbol_image_find writes the frames at vaddr to frames and returns their number: 0 if
-// nothing is known.
+// nothing is known. Where image uses a cache, their strings hold until the next call.
 size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
                          struct symbol_frame frames[SYMBOL_FRAMES_MAX]);

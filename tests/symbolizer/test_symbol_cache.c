@@ -29,6 +29,16 @@ __attribute__((noinline)) static size_t calls_inline(const char *text)
     return called_inline(text) + 1;
 }
 
+#define NAMED_BY_A_LONG_TYPE                                                           \
+    calls_of_a_rather_long_type_of_values_and_of_a_rather_long_type_of_values_and_of_a_rather_long_type_of_values
+#define STRING_OF(macro) #macro
+#define NAME_OF(macro) STRING_OF(macro)
+
+__attribute__((noinline)) static size_t NAMED_BY_A_LONG_TYPE(const char *text)
+{
+    return calls_inline(text) * 7;
+}
+
 struct fixture {
     char path[PATH_MAX];
     void *made;         // the folder of these tests
@@ -50,7 +60,7 @@ static int set_up(void **state)
     // Volatile, so that no optimizer knows the answer and drops the call.
     const char *volatile any_text = "x";
     ssize_t length = readlink("/proc/self/exe", fixture.path, PATH_MAX - 1);
-    if (length <= 0 || calls_inline(any_text) == 0)
+    if (length <= 0 || NAMED_BY_A_LONG_TYPE(any_text) == 0)
         return 1;
     if (symbol_image_open(&fixture.image, fixture.path, &any, &no_cache, false) !=
         CH_OK)
@@ -147,6 +157,58 @@ static void symbol_cache_keeps_inlined_calls_and_where_they_are(void **state)
         found = inlined_at(&cache, at);
     symbol_cache_deinit(&cache);
     assert_true(found);
+}
+
+// finds_function says whether the cache has a function of that name.
+static bool finds_function(struct symbol_cache *cache, const char *name)
+{
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    size_t count = 0;
+    for (uint64_t at = fixture.text[0]; at < fixture.text[1]; at++)
+        if (symbol_cache_find(cache, at, frames, &count) == CH_OK && count != 0 &&
+            frames[count - 1].function != NULL &&
+            strcmp(frames[count - 1].function, name) == 0)
+            return true;
+    return false;
+}
+
+static void symbol_cache_keeps_a_name_that_repeats_itself_without_that(void **state)
+{
+    (void)state;
+    static const char name[] = NAME_OF(NAMED_BY_A_LONG_TYPE);
+    struct symbol_cache cache;
+    assert_int_equal(
+        symbol_cache_over(&cache, fixture.bytes.bytes, fixture.bytes.size, &fixture.id),
+        CH_OK);
+    bool found = finds_function(&cache, name);
+    symbol_cache_deinit(&cache);
+    size_t at = 0;
+    while (at + sizeof(name) <= fixture.bytes.size &&
+           memcmp(fixture.bytes.bytes + at, name, sizeof(name) - 1) != 0)
+        at++;
+    bool whole = at + sizeof(name) <= fixture.bytes.size;
+    assert_true(found);
+    assert_false(whole);
+}
+
+static void symbol_cache_answers_alike_whatever_was_expected(void **state)
+{
+    (void)state;
+    struct symbol_cache cache;
+    uint64_t vaddrs[2 * SYMBOL_CACHE_EXPECTED_MAX];
+    const size_t count = sizeof(vaddrs) / sizeof(vaddrs[0]);
+    size_t alike = 0;
+    for (size_t i = 0; i < count; i++) // some before the code and some after it
+        vaddrs[i] = fixture.text[0] - 8 +
+                    (fixture.text[1] - fixture.text[0] + 16) * i / (count - 1);
+    assert_int_equal(
+        symbol_cache_over(&cache, fixture.bytes.bytes, fixture.bytes.size, &fixture.id),
+        CH_OK);
+    symbol_cache_expect(&cache, vaddrs, count);
+    for (size_t i = 0; i < count; i++)
+        alike += answers_alike(&cache, vaddrs[i]);
+    symbol_cache_deinit(&cache);
+    assert_int_equal(alike, count);
 }
 
 // opens_copy says how a copy of size bytes of the cache opens; damage is flipped into
@@ -462,6 +524,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symbol_cache_says_what_debug_information_says),
         cmocka_unit_test(symbol_cache_keeps_inlined_calls_and_where_they_are),
+        cmocka_unit_test(symbol_cache_keeps_a_name_that_repeats_itself_without_that),
+        cmocka_unit_test(symbol_cache_answers_alike_whatever_was_expected),
         cmocka_unit_test(symbol_cache_cut_anywhere_is_refused),
         cmocka_unit_test(symbol_cache_with_any_bit_of_its_header_flipped_is_refused),
         cmocka_unit_test(symbol_cache_never_lies_when_a_bit_of_its_data_is_flipped),
