@@ -49,8 +49,9 @@ static void fail_upload(struct http_request *request, enum symbol_kind kind,
 // owner is whose a file is.
 struct owner {
     struct http_request *request;
-    bool shown; // to the client
-    bool other; // somebody else sent it first
+    enum ch_status status; // CH_OK: it is known
+    bool shown;            // to the client
+    bool other;            // somebody else sent it first
 };
 
 // write_owner_key writes by which words the store knows the owner of a file.
@@ -78,10 +79,10 @@ static struct owner find_file_owner(struct http_request *request, enum symbol_ki
     struct owner owner = { .request = request, .shown = true };
     char key[SYMBOL_FOLDER_ID_SIZE + 16];
     write_owner_key(kind, id, key, sizeof(key));
-    enum ch_status status =
+    owner.status =
         store_find_build(collector_of(request)->store, key, take_file_owner, &owner);
-    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
-        owner.shown = false;
+    if (owner.status == CH_ERR_NOT_FOUND)
+        owner.status = CH_OK;
     return owner;
 }
 
@@ -92,42 +93,53 @@ static void compare_release(void *context, const struct store_symbol_file *file)
         *release = NULL;
 }
 
-// is_of_release says whether a file was sent with the release that is asked for, where
-// one is: senders ask so whether to send it.
-static bool is_of_release(struct http_request *request, enum symbol_kind kind)
+// check_release gives CH_ERR_NOT_FOUND unless a file was sent with the release that is
+// asked for, where one is: senders ask so whether to send it.
+static enum ch_status check_release(struct http_request *request, enum symbol_kind kind)
 {
     const char *release = http_parameter_value(request, "release");
     char key[SYMBOL_STORE_KEY_SIZE];
+    if (release == NULL)
+        return CH_OK;
     symbol_store_key(kind, request->id, key);
-    return release == NULL || (store_symbol_find(collector_of(request)->store, key,
-                                                 compare_release, &release) == CH_OK &&
-                               release == NULL);
+    enum ch_status status = store_symbol_find(collector_of(request)->store, key,
+                                              compare_release, &release);
+    return status == CH_OK && release != NULL ? CH_ERR_NOT_FOUND : status;
 }
 
-static void fail_busy(struct http_request *request)
+// open_file opens a file that the client may see. Where there is none it answers with
+// 404, and with 503 where that cannot be known or had now: clients of debuginfod
+// remember for ten minutes what is not there. -1: it answered.
+static int open_file(struct http_request *request, enum symbol_kind kind)
 {
-    http_fail(request, 503, "the store of debug files is slow, ask again later");
+    enum { AGAIN_S = 10 };
+    int fd = -1;
+    struct owner owner = find_file_owner(request, kind, request->id);
+    enum ch_status status = owner.status;
+    if (status == CH_OK)
+        status = owner.shown ? check_release(request, kind) : CH_ERR_NOT_FOUND;
+    if (status == CH_OK)
+        status = symbol_store_open_now(collector_of(request)->symbols, kind,
+                                       request->id, &fd);
+    if (status == CH_ERR_NOT_FOUND)
+        http_fail(request, 404, "there is no %s of build ID %.140s", words[kind].name,
+                  request->id);
+    else if (status != CH_OK)
+        http_later(request, 503, AGAIN_S, "the %s cannot be had now, ask again later",
+                   words[kind].name);
+    return fd;
 }
 
 static void get_file(struct http_request *request, enum symbol_kind kind)
 {
     struct http_answer *answer = &request->answer;
     struct stat file;
-    bool busy = false;
-    int fd = find_file_owner(request, kind, request->id).shown &&
-                     is_of_release(request, kind)
-                 ? symbol_store_open_now(collector_of(request)->symbols, kind,
-                                         request->id, &busy)
-                 : -1;
-    if (busy) {
-        fail_busy(request);
+    int fd = open_file(request, kind);
+    if (fd < 0)
         return;
-    }
-    if (fd < 0 || fstat(fd, &file) != 0) {
-        if (fd >= 0)
-            close(fd);
-        http_fail(request, 404, "there is no %s of build ID %.140s", words[kind].name,
-                  request->id);
+    if (fstat(fd, &file) != 0) {
+        close(fd);
+        http_fail(request, 500, "the %s cannot be read", words[kind].name);
         return;
     }
     answer->status = 200;
@@ -325,15 +337,9 @@ void api_remove_symbols(struct http_request *request)
 static void get_source(struct http_request *request, const char *path)
 {
     struct build_sources sources;
-    bool busy = false;
-    int fd = find_file_owner(request, SYMBOL_SOURCES, request->id).shown
-                 ? symbol_store_open_now(collector_of(request)->symbols, SYMBOL_SOURCES,
-                                         request->id, &busy)
-                 : -1;
-    if (busy) {
-        fail_busy(request);
+    int fd = open_file(request, SYMBOL_SOURCES);
+    if (fd < 0)
         return;
-    }
     struct http_answer *answer = &request->answer;
     bool found = build_sources_open(&sources, fd);
     if (found)

@@ -251,8 +251,8 @@ static void set_limits(CURL *client, const struct http_request *request)
     curl->easy_setopt(client, CURLOPT_CONNECTTIMEOUT_MS,
                       timeout < CONNECT_TIMEOUT_MS ? timeout
                                                    : (long)CONNECT_TIMEOUT_MS);
-    if (request->stall_only) {
-        curl->easy_setopt(client, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    if (request->least_rate != 0) {
+        curl->easy_setopt(client, CURLOPT_LOW_SPEED_LIMIT, (long)request->least_rate);
         curl->easy_setopt(client, CURLOPT_LOW_SPEED_TIME, (timeout + 999) / 1000);
     } else {
         curl->easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);

@@ -41,8 +41,8 @@ struct http_request {
     FILE *to; // where the body of a 2xx goes, of any length; NULL: reply
     const struct http_signature *signature; // NULL: it is not signed
     uint64_t timeout_ms;
-    bool stall_only; // no limit on the whole time, only on timeout_ms without any
-                     // progress
+    uint32_t least_rate; // bytes a second: no limit on the whole time, only on
+                         // timeout_ms at less than that; 0: timeout_ms is for all
     const atomic_bool *abandon; // once it is true the request fails; NULL: never
     http_progress_fn *progress; // NULL: not reported
     void *context;

@@ -8,11 +8,15 @@
 #include "upload/http.h"
 
 enum {
-    STALL_MS = 10000, // without any progress
-    // For a part of an object, which somebody waits for, in all: so long, and longer by
-    // its size at 1 MB/s.
+    STALL_MS = 10000, // at less than the rate of a call
+    // What is fetched, somebody waits for: a part of an object for PART_MS in all, and
+    // longer by its size at 1 MB/s; a whole one, whose size is not known before, as long
+    // as it comes at that rate.
     PART_MS = 10000,
-    PART_BYTES_A_MS = 1000,
+    GET_BYTES_A_MS = 1000,
+    GET_RATE = GET_BYTES_A_MS * 1000, // bytes a second
+    PUT_RATE = 100000,
+    LIST_RATE = 1000,
     LIST_BYTES = 4 << 20,
     HEADERS_SIZE = 4096,
     PAGES_MAX = 100000,
@@ -34,7 +38,8 @@ struct s3_call {
     size_t size;
     FILE *to;
     size_t reply_max;
-    uint64_t limit_ms; // of the whole time; 0: no progress for STALL_MS ends it
+    uint32_t least_rate; // less for STALL_MS ends it
+    uint64_t limit_ms;   // of the whole time, where least_rate is 0
 };
 
 static void write_call_headers(const struct s3 *s3, const struct s3_call *call,
@@ -87,10 +92,10 @@ static enum ch_status send_s3(const struct s3 *s3, const struct s3_call *call,
                                           .reply_max_bytes = call->reply_max,
                                           .signature = &signature,
                                           .abandon = s3->abandon,
-                                          .timeout_ms = call->limit_ms != 0
-                                                            ? call->limit_ms
-                                                            : STALL_MS,
-                                          .stall_only = call->limit_ms == 0 };
+                                          .timeout_ms = call->least_rate != 0
+                                                            ? STALL_MS
+                                                            : call->limit_ms,
+                                          .least_rate = call->least_rate };
     if (http_send(&request, reply) != CH_OK) {
         (void)snprintf(why, S3_WHY_SIZE, "the object store was not reached: %.200s",
                        reply->error);
@@ -113,7 +118,12 @@ enum ch_status s3_put(const struct s3 *s3, const char *name, FILE *file, size_t 
 {
     struct http_reply CH_CLEANUP(close_s3_reply) reply = { 0 };
     const struct s3_call call = {
-        .method = "PUT", .name = name, .sum = sum, .file = file, .size = size
+        .method = "PUT",
+        .name = name,
+        .sum = sum,
+        .file = file,
+        .size = size,
+        .least_rate = PUT_RATE,
     };
     enum ch_status status = send_s3(s3, &call, &reply, why);
     return status == CH_ERR_NOT_FOUND ? CH_ERR_IO : status; // there is no bucket
@@ -123,7 +133,9 @@ enum ch_status s3_get(const struct s3 *s3, const char *name, FILE *to,
                       char why[S3_WHY_SIZE])
 {
     struct http_reply CH_CLEANUP(close_s3_reply) reply = { 0 };
-    const struct s3_call call = { .name = name, .sum = no_bytes, .to = to };
+    const struct s3_call call = {
+        .name = name, .sum = no_bytes, .to = to, .least_rate = GET_RATE
+    };
     return send_s3(s3, &call, &reply, why);
 }
 
@@ -138,7 +150,7 @@ enum ch_status s3_get_part(const struct s3 *s3, const char *name, uint64_t offse
                                   .sum = no_bytes,
                                   .range = range,
                                   .reply_max = size > S3_WHY_SIZE ? size : 4096,
-                                  .limit_ms = PART_MS + size / PART_BYTES_A_MS };
+                                  .limit_ms = PART_MS + size / GET_BYTES_A_MS };
     enum ch_status status = send_s3(s3, &call, &reply, why);
     if (status == CH_OK && (reply.status != 206 || reply.body.size != size)) {
         (void)snprintf(why, S3_WHY_SIZE,
@@ -154,7 +166,9 @@ enum ch_status s3_get_part(const struct s3 *s3, const char *name, uint64_t offse
 enum ch_status s3_remove(const struct s3 *s3, const char *name, char why[S3_WHY_SIZE])
 {
     struct http_reply CH_CLEANUP(close_s3_reply) reply = { 0 };
-    const struct s3_call call = { .method = "DELETE", .name = name, .sum = no_bytes };
+    const struct s3_call call = {
+        .method = "DELETE", .name = name, .sum = no_bytes, .limit_ms = STALL_MS
+    };
     enum ch_status status = send_s3(s3, &call, &reply, why);
     return status == CH_ERR_NOT_FOUND ? CH_OK : status;
 }
@@ -221,7 +235,8 @@ enum ch_status s3_list(const struct s3 *s3, const char *begin, s3_object_fn *vis
         s3_address_query(full, next, query, sizeof(query));
         const struct s3_call call = { .query = query,
                                       .sum = no_bytes,
-                                      .reply_max = LIST_BYTES };
+                                      .reply_max = LIST_BYTES,
+                                      .least_rate = LIST_RATE };
         status = send_s3(s3, &call, &reply, why);
         next[0] = 0;
         if (status == CH_OK && reply.body.bytes != NULL)

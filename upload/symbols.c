@@ -69,7 +69,7 @@ enum symbols_outcome symbols_send(const struct symbols_sending *sending,
     request.file = file->file;
     request.size = file->size;
     // Debug files can be large: the upload may take any time while it makes progress.
-    request.stall_only = true;
+    request.least_rate = 1;
     request.progress = sending->progress;
     request.context = sending->context;
     if (http_send(&request, &reply) == CH_OK)

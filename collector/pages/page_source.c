@@ -42,9 +42,12 @@ static struct page_source_build *build_of(struct page_sources *sources,
     struct page_source_build *build = &sources->builds[sources->count++];
     *build = (struct page_source_build){ .image = image };
     // Where one bundle is slow to come, so are others.
-    int fd = sources->busy ? -1
-                           : symbol_store_open_now(sources->symbols, SYMBOL_SOURCES, id,
-                                                   &sources->busy);
+    int fd = -1;
+    enum ch_status status = sources->busy
+                                ? CH_ERR_LIMIT
+                                : symbol_store_open_now(sources->symbols,
+                                                        SYMBOL_SOURCES, id, &fd);
+    sources->busy = status == CH_ERR_LIMIT || status == CH_ERR_IO;
     build->opened = build_sources_open(&build->sources, fd);
     return build;
 }

@@ -16,7 +16,8 @@
 enum {
     LOOK_MS = 1000,
     TIDY_MS = 60000,
-    STALL_MS = 20000,  // of a server upstream, without any progress
+    STALL_MS = 20000,  // of a server upstream, at less than this:
+    LEAST_RATE = 1000, // bytes a second
     TROUBLE_MS = 5000, // after a failure, doubled with each further one
     TROUBLE_MAX_MS = 600000,
     URL_SIZE = 1024,
@@ -72,7 +73,7 @@ static enum ch_status fetch_into(struct symbol_keeper *keeper, const char *serve
     const struct http_request request = { .url = url,
                                           .to = to,
                                           .timeout_ms = STALL_MS,
-                                          .stall_only = true,
+                                          .least_rate = LEAST_RATE,
                                           .abandon = &keeper->given_up };
     enum ch_status status = http_send(&request, &reply);
     bool written = fclose(to) == 0;

@@ -135,25 +135,33 @@ static bool is_key_listed(const struct symbol_store *symbols, const char *key)
     return false;
 }
 
-// has_object says whether an object has a file; the list of them is read now and then,
-// so that a page with many builds asks the store nothing.
-static bool has_object(struct symbol_store *symbols, enum symbol_kind kind,
-                       const char *id)
+// find_symbol_object finds out whether an object has a file; the list of them is read
+// now and then, so that a page with many builds asks the store nothing.
+static enum ch_status find_symbol_object(struct symbol_store *symbols,
+                                         enum symbol_kind kind, const char *id)
 {
     char key[SYMBOL_STORE_KEY_SIZE];
+    enum ch_status status = CH_OK;
     if (symbols->objects == NULL)
-        return false;
+        return CH_ERR_NOT_FOUND;
     symbol_store_key(kind, id, key);
     pthread_mutex_lock(&symbols->lock);
     if (moment_now() - symbols->known_ms >= KNOWN_MS) {
         symbols->count = 0;
         text_clear(&symbols->keys);
-        if (store_list_symbols(symbols->options.store, take_key, symbols) == CH_OK)
-            symbols->known_ms = moment_now();
+        status = store_list_symbols(symbols->options.store, take_key, symbols);
+        symbols->known_ms = status == CH_OK ? moment_now() : 0;
     }
-    bool found = is_key_listed(symbols, key);
+    if (status == CH_OK && !is_key_listed(symbols, key))
+        status = CH_ERR_NOT_FOUND;
     pthread_mutex_unlock(&symbols->lock);
-    return found;
+    return status;
+}
+
+static bool has_object(struct symbol_store *symbols, enum symbol_kind kind,
+                       const char *id)
+{
+    return find_symbol_object(symbols, kind, id) == CH_OK;
 }
 
 static void forget_known(struct symbol_store *symbols)
@@ -196,36 +204,37 @@ static void take_object_name(void *context, const struct store_symbol_file *file
 }
 
 // fetch_symbol_file fetches a file into the folder.
-static void fetch_symbol_file(struct symbol_store *symbols, enum symbol_kind kind,
-                              const char *id)
+static enum ch_status fetch_symbol_file(struct symbol_store *symbols,
+                                        enum symbol_kind kind, const char *id)
 {
     char key[SYMBOL_STORE_KEY_SIZE];
     char name[OBJECT_NAME_SIZE] = "";
     char why[OBJECT_WHY_SIZE];
     struct symbol_upload upload = { .fd = -1 };
     symbol_store_key(kind, id, key);
-    if (store_symbol_find(symbols->options.store, key, take_object_name, name) !=
-            CH_OK ||
-        name[0] == 0)
-        return;
     enum ch_status status =
-        symbol_upload_begin(symbols->options.folder, kind, id, &upload);
+        store_symbol_find(symbols->options.store, key, take_object_name, name);
+    if (status != CH_OK || name[0] == 0)
+        return status != CH_OK ? status : CH_ERR_NOT_FOUND;
+    status = symbol_upload_begin(symbols->options.folder, kind, id, &upload);
     if (status == CH_OK)
         status = symbol_object_get(symbols->objects, name, &upload, why);
     if (status == CH_OK)
         status = symbol_upload_finish(&upload);
-    (void)status; // who opens it sees that it is not there
     symbol_upload_abandon(&upload);
+    return status;
 }
 
 // bring_symbol_file has a file that an object has in the folder.
-static void bring_symbol_file(struct symbol_store *symbols, enum symbol_kind kind,
-                              const char *id)
+static enum ch_status bring_symbol_file(struct symbol_store *symbols,
+                                        enum symbol_kind kind, const char *id)
 {
+    enum ch_status status = CH_OK;
     pthread_mutex_lock(&symbols->bringing);
     if (!symbol_folder_has(symbols->options.folder, kind, id))
-        fetch_symbol_file(symbols, kind, id);
+        status = fetch_symbol_file(symbols, kind, id);
     pthread_mutex_unlock(&symbols->bringing);
+    return status;
 }
 
 // open_symbol_file opens a file of the folder, and notes that it is used.
@@ -243,29 +252,46 @@ int symbol_store_open(struct symbol_store *symbols, enum symbol_kind kind,
 {
     if (!symbol_folder_id_ok(id))
         return -1;
+    enum ch_status status = CH_OK;
     if (!symbol_folder_has(symbols->options.folder, kind, id) &&
         has_object(symbols, kind, id))
-        bring_symbol_file(symbols, kind, id);
+        status = bring_symbol_file(symbols, kind, id);
+    (void)status; // what was not brought is not there
     return open_symbol_file(symbols, kind, id);
 }
 
-int symbol_store_open_now(struct symbol_store *symbols, enum symbol_kind kind,
-                          const char *id, bool *out_busy)
+// bring_symbol_file_now is for requests.
+static enum ch_status bring_symbol_file_now(struct symbol_store *symbols,
+                                            enum symbol_kind kind, const char *id)
 {
     struct store *store = symbols->options.store;
-    *out_busy = false;
+    enum ch_status status = find_symbol_object(symbols, kind, id);
+    if (status != CH_OK)
+        return status;
+    if (!store_fetch_enter(store))
+        return CH_ERR_LIMIT;
+    status = bring_symbol_file(symbols, kind, id);
+    store_fetch_leave(store);
+    if (status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED)
+        return CH_ERR_NOT_FOUND;
+    return status == CH_OK || status == CH_ERR_NOT_FOUND ? status : CH_ERR_IO;
+}
+
+enum ch_status symbol_store_open_now(struct symbol_store *symbols,
+                                     enum symbol_kind kind, const char *id, int *out)
+{
     if (!symbol_folder_id_ok(id))
-        return -1;
-    if (!symbol_folder_has(symbols->options.folder, kind, id) &&
-        has_object(symbols, kind, id)) {
-        if (!store_fetch_enter(store)) {
-            *out_busy = true;
-            return -1;
-        }
-        bring_symbol_file(symbols, kind, id);
-        store_fetch_leave(store);
+        return CH_ERR_NOT_FOUND;
+    if (!symbol_folder_has(symbols->options.folder, kind, id)) {
+        enum ch_status status = bring_symbol_file_now(symbols, kind, id);
+        if (status != CH_OK)
+            return status;
     }
-    return open_symbol_file(symbols, kind, id);
+    int fd = open_symbol_file(symbols, kind, id);
+    if (fd < 0) // it may have left the folder meanwhile
+        return symbols->objects != NULL ? CH_ERR_IO : CH_ERR_NOT_FOUND;
+    *out = fd;
+    return CH_OK;
 }
 
 enum ch_status symbol_store_room(struct symbol_store *symbols,

@@ -60,10 +60,12 @@ bool symbol_store_has(struct symbol_store *symbols, enum symbol_kind kind,
 int symbol_store_open(struct symbol_store *symbols, enum symbol_kind kind,
                       const char *id);
 
-// symbol_store_open_now is for requests: few of them fetch at once. -1 with *out_busy
-// true: there is such a file, and others have been fetching for too long.
-int symbol_store_open_now(struct symbol_store *symbols, enum symbol_kind kind,
-                          const char *id, bool *out_busy);
+// symbol_store_open_now is for requests: few of them fetch at once. CH_ERR_NOT_FOUND:
+// there is no such file, or its object is damaged. CH_ERR_LIMIT: others have been
+// fetching for too long; CH_ERR_IO: it cannot be had now.
+CH_CHECKED enum ch_status symbol_store_open_now(struct symbol_store *symbols,
+                                                enum symbol_kind kind, const char *id,
+                                                int *out);
 
 // symbol_store_room says whether a file of a project leaves it within quota bytes (0:
 // no limit).

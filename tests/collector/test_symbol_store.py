@@ -4,6 +4,7 @@
 # test_symbol_store COLLECTOR CRASHHOOK: where debug files are kept, how they are fetched
 # and removed, and debuginfod: servers that are asked, and the one that the collector is.
 
+import contextlib
 import glob
 import http.server
 import os
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import debug_program
@@ -161,6 +163,42 @@ class SymbolStore(test_symbols.Symbols):
             self.assertIn(503, answers)
             self.assertEqual(self.functions(collector, report), NAMED)
             self.assertEqual(collector.request("GET", self.address)[2], self.content())
+
+    def check_fault(self, fault):
+        """A file that cannot be had is no file that is not there, and is had later."""
+        os.environ.update(AWS_ACCESS_KEY_ID=s3.KEY, AWS_SECRET_ACCESS_KEY=s3.SECRET)
+        if not s3.installed():
+            self.skipTest("no Swift is installed (package python3-swift)")
+        with s3.Swift() as server, Collector(BINARY, extra=[
+                "--symbol-store", f"s3://{s3.BUCKET}/fault?{server.settings()}"]) as collector:
+            self.assertEqual(self.put(collector, self.build_id, self.debug), 201)
+            self.empty(collector)
+            server.proxy.fault = fault
+            for address in (self.address, f"/buildid/{self.build_id}/debuginfo"):
+                status, headers, _ = collector.request("GET", address)
+                self.assertEqual(status, 503)
+                self.assertGreater(int(headers["Retry-After"]), 0)
+            server.proxy.fault = None
+            wait_for(lambda: collector.request("GET", self.address)[2] == self.content(),
+                     "the file")
+            self.assertEqual(collector.request("GET", "/api/v1/symbols/abcd")[0], 404)
+
+    def test_a_file_that_cannot_be_fetched_now_is_asked_for_again(self):
+        self.check_fault(lambda handler, _: handler.answer(500, b"") or True)
+
+    def test_a_fetch_that_trickles_is_given_up(self):
+        def trickle(handler, _):
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(1 << 30))
+            handler.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    handler.wfile.write(bytes(1000))
+                    time.sleep(0.1)
+            handler.close_connection = True
+            return True
+
+        self.check_fault(trickle)
 
     def test_a_damaged_object_is_not_taken_for_the_file(self):
         place = os.path.join(self.folder, "objects")
