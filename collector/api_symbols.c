@@ -102,8 +102,8 @@ static enum ch_status check_release(struct http_request *request, enum symbol_ki
     if (release == NULL)
         return CH_OK;
     symbol_store_key(kind, request->id, key);
-    enum ch_status status = store_symbol_find(collector_of(request)->store, key,
-                                              compare_release, &release);
+    enum ch_status status =
+        store_symbol_find(collector_of(request)->store, key, compare_release, &release);
     return status == CH_OK && release != NULL ? CH_ERR_NOT_FOUND : status;
 }
 

@@ -10,8 +10,8 @@
 enum {
     STALL_MS = 10000, // at less than the rate of a call
     // What is fetched, somebody waits for: a part of an object for PART_MS in all, and
-    // longer by its size at 1 MB/s; a whole one, whose size is not known before, as long
-    // as it comes at that rate.
+    // longer by its size at 1 MB/s; a whole one, whose size is not known before, as
+    // long as it comes at that rate.
     PART_MS = 10000,
     GET_BYTES_A_MS = 1000,
     GET_RATE = GET_BYTES_A_MS * 1000, // bytes a second

@@ -43,10 +43,10 @@ static struct page_source_build *build_of(struct page_sources *sources,
     *build = (struct page_source_build){ .image = image };
     // Where one bundle is slow to come, so are others.
     int fd = -1;
-    enum ch_status status = sources->busy
-                                ? CH_ERR_LIMIT
-                                : symbol_store_open_now(sources->symbols,
-                                                        SYMBOL_SOURCES, id, &fd);
+    enum ch_status status =
+        sources->busy
+            ? CH_ERR_LIMIT
+            : symbol_store_open_now(sources->symbols, SYMBOL_SOURCES, id, &fd);
     sources->busy = status == CH_ERR_LIMIT || status == CH_ERR_IO;
     build->opened = build_sources_open(&build->sources, fd);
     return build;

@@ -43,9 +43,10 @@ static void write_merged_form(void *context, const struct store_merged *merged)
     struct text *out = context;
     html_write(
         out,
-        "<li><code>%.*s</code> <i>%lld</i>"
+        "<li><code>%.*s</code> <i>%lld of the last %d</i>"
         "<button class=\"quiet\" name=\"split\" value=\"%s\">Split</button></li>",
-        16, merged->fingerprint, (long long)merged->kept, merged->fingerprint);
+        16, merged->fingerprint, (long long)merged->recent, STORE_RECENT,
+        merged->fingerprint);
 }
 
 void page_triage_write(struct text *out, struct store *store,

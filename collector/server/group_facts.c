@@ -75,16 +75,15 @@ static void take_common_value(void *context, const struct store_value *value)
 enum ch_status group_facts_read(struct store *store, const struct store_group *group,
                                 struct group_facts *out)
 {
-    struct store_totals totals = { 0 };
+    int64_t others = 0;
     int64_t least = (group->count * NEARLY_ALL_PERCENT + 99) / 100;
     out->count = 0;
     out->hardware = false;
-    enum ch_status status = store_count(store, group->project, &totals);
-    struct comparing comparing = { .group = group,
-                                   .others = totals.reports - group->kept,
-                                   .out = out };
     if (group->count < LEAST_REPORTS)
-        return status;
+        return CH_OK;
+    enum ch_status status =
+        store_count_others(store, group->id, group->project, &others);
+    struct comparing comparing = { .group = group, .others = others, .out = out };
     for (size_t i = 0; i < KIND_COUNT && status == CH_OK; i++) {
         struct store_values asked = { .kind = (int)kinds[i].facet,
                                       .limit = VALUES_OF_A_KIND,

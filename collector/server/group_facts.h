@@ -32,7 +32,7 @@ struct group_facts {
     bool hardware; // one machine of many has nearly all of these crashes
 };
 
-// group_facts_read compares a group with all others.
+// group_facts_read compares a group with the others that were seen last.
 CH_CHECKED enum ch_status group_facts_read(struct store *store,
                                            const struct store_group *group,
                                            struct group_facts *out);

@@ -26,6 +26,7 @@ enum {
     STORE_PROGRAMS = 3,     // most programs of a group that are returned
     STORE_RELEASES = 20,    // most releases of a group that are returned
     STORE_PAGE_MAX = 200,   // most rows of one listing
+    STORE_RECENT = 1000,    // reports of a group that are looked at one by one
     STORE_CURSOR_SIZE = 48, // size of a cursor, including its NUL
     STORE_ERROR_SIZE = 256, // size of a message, including its NUL
     STORE_NOTE_SIZE = 2000, // size of a note, including its NUL
@@ -139,7 +140,7 @@ struct store_decision {
 // store_merged is a fingerprint whose reports were moved to another group.
 struct store_merged {
     const char *fingerprint;
-    int64_t kept;
+    int64_t recent; // its reports among the last STORE_RECENT of the group
 };
 
 typedef void store_report_fn(void *context, const struct store_report *report);

@@ -88,16 +88,20 @@ static const char *query_pattern(struct store_query *query, const char *searched
 static void add_words(struct store_query *query, const char *kinds,
                       const char *searched)
 {
+    bool postgres = query->dialect == SQL_POSTGRES;
     text_appendf(&query->sql, "f.kind >= %d AND f.kind ", FACET_EXECUTABLE);
     store_query_add(query, kinds);
-    store_query_add(query, " AND (f.kind, f.value) IN (SELECT w.kind, w.value FROM"
-                           " words w WHERE w.kind ");
+    // In SQLite there is one kind, and the plus keeps it from reading all words of it.
+    store_query_add(query,
+                    postgres ? " AND (f.kind, f.value) IN (SELECT w.kind, w.value FROM"
+                               " words w WHERE w.kind "
+                             : " AND f.value IN (SELECT w.value FROM words w"
+                               " WHERE +w.kind ");
     store_query_add(query, kinds);
     store_query_add_text(query,
-                         query->dialect == SQL_POSTGRES
-                             ? " AND w.value ILIKE ?)"
-                             : " AND w.number IN (SELECT rowid FROM word_search"
-                               " WHERE word_search MATCH ?))",
+                         postgres ? " AND w.value ILIKE ?)"
+                                  : " AND w.number IN (SELECT rowid FROM word_search"
+                                    " WHERE word_search MATCH ?))",
                          query_pattern(query, searched));
 }
 
@@ -167,19 +171,12 @@ static void add_path(struct store_query *query, const char *path, const char *va
                          value);
 }
 
-// add_facet_condition requires that a row f of facets is of the term's kind and value.
-static void add_facet_condition(struct store_query *query,
-                                const struct store_term *term)
+// add_facet_of_kind requires that a row f of facets is of the term's kind and value,
+// by looking at the value.
+static void add_facet_of_kind(struct store_query *query, const struct store_term *term)
 {
-    char kind[32];
-    snprintf(kind, sizeof(kind), "= %d", (int)carried[term->key].kind);
-    if (carried[term->key].part && is_indexed(term->value)) {
-        add_words(query, kind, term->value);
-        return;
-    }
-    text_appendf(&query->sql, "f.kind >= %d AND f.kind ", FACET_EXECUTABLE);
-    store_query_add(query, kind);
-    store_query_add(query, " AND ");
+    text_appendf(&query->sql, "f.kind >= %d AND f.kind = %d AND ", FACET_EXECUTABLE,
+                 (int)carried[term->key].kind);
     if (term->key == STORE_KEY_PROGRAM) {
         add_path(query, "f.value", term->value);
     } else if (term->key == STORE_KEY_TAG) {
@@ -192,6 +189,19 @@ static void add_facet_condition(struct store_query *query,
     } else {
         store_query_add_equal(query, "f.value", term->value);
     }
+}
+
+// add_facet_condition requires the same of any row of facets: an index has the words
+// that contain a part.
+static void add_facet_condition(struct store_query *query,
+                                const struct store_term *term)
+{
+    char kind[32];
+    snprintf(kind, sizeof(kind), "= %d", (int)carried[term->key].kind);
+    if (carried[term->key].part && is_indexed(term->value))
+        add_words(query, kind, term->value);
+    else
+        add_facet_of_kind(query, term);
 }
 
 // add_exists_begin and add_exists_end enclose a SELECT that has to find a row. With
@@ -473,13 +483,14 @@ static const struct store_term *counted_term(const struct store_filter *filter)
                : NULL;
 }
 
+// add_facet_value selects from the few values of one kind that the group g has.
 static void add_facet_value(struct store_query *query, const char *what,
                             const struct store_term *term)
 {
     store_query_add(query, "(SELECT ");
     store_query_add(query, what);
     store_query_add(query, " FROM facets f WHERE f.group_number = g.number AND ");
-    add_facet_condition(query, term);
+    add_facet_of_kind(query, term);
     store_query_add(query, ")");
 }
 

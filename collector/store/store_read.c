@@ -498,7 +498,7 @@ static void list_merged(void *context, const struct sql_row *row)
 {
     struct merged_listing *listing = context;
     struct store_merged merged = { .fingerprint = sql_column_text(row, "fingerprint"),
-                                   .kept = sql_column_number(row, "kept") };
+                                   .recent = sql_column_number(row, "recent") };
     listing->visit(listing->context, &merged);
 }
 
@@ -506,15 +506,18 @@ enum ch_status store_list_merged(struct store *store, const char *id,
                                  store_merged_fn *visit, void *context)
 {
     struct merged_listing listing = { .visit = visit, .context = context };
-    struct sql_value value = sql_text(id);
+    struct sql_value values[] = { sql_text(id), sql_number(STORE_RECENT) };
     struct sql *reader = store_borrow(store);
     enum ch_status status = sql_query(
         reader,
-        "SELECT m.fingerprint, (SELECT count(*) FROM reports r WHERE r.group_number ="
-        " (SELECT number FROM groups WHERE fingerprint = ?1)"
-        " AND r.fingerprint = m.fingerprint) AS kept"
-        " FROM merged m WHERE m.target = ?1 ORDER BY m.fingerprint LIMIT 100",
-        &value, 1, list_merged, &listing);
+        "WITH m AS (SELECT fingerprint FROM merged WHERE target = ?1"
+        " ORDER BY fingerprint LIMIT 100), last AS (SELECT fingerprint FROM reports"
+        " WHERE group_number = (SELECT number FROM groups WHERE fingerprint = ?1)"
+        " AND EXISTS(SELECT 1 FROM m) ORDER BY time DESC, number DESC LIMIT ?2)"
+        " SELECT m.fingerprint, count(last.fingerprint) AS recent"
+        " FROM m LEFT JOIN last ON last.fingerprint = m.fingerprint"
+        " GROUP BY m.fingerprint ORDER BY m.fingerprint",
+        values, 2, list_merged, &listing);
     store_return(store, reader);
     return status;
 }

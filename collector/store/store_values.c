@@ -48,6 +48,20 @@ enum ch_status store_list_values(struct store *store, const char *id,
                : run_value_query(store, STORE_LIST_VALUES_OF_ALL, values, 4, &listing);
 }
 
+enum ch_status store_count_others(struct store *store, const char *id,
+                                  const char *project, int64_t *out)
+{
+    struct sql_value values[] = { sql_text(id), sql_text(project) };
+    bool bound = project[0] != 0;
+    struct sql *reader = store_borrow(store);
+    enum store_statement statement =
+        bound ? STORE_COUNT_OTHERS : STORE_COUNT_OTHERS_OF_ALL;
+    enum ch_status status = sql_query(reader, sql_statement_text(reader, statement),
+                                      values, bound ? 2 : 1, sql_take_number, out);
+    store_return(store, reader);
+    return status;
+}
+
 enum ch_status store_list_releases(struct store *store, const char *project,
                                    store_value_fn *visit, void *context)
 {

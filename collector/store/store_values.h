@@ -11,7 +11,7 @@
 struct store_values {
     int kind; // enum store_facet
     size_t limit;
-    bool elsewhere;      // count them in all other groups too, which takes longer:
+    bool elsewhere;      // count them in other groups too, those seen last:
     int64_t least;       // only those that so many reports carry
     const char *project; // of these groups; NULL or empty: of all
 };
@@ -33,10 +33,16 @@ struct store_totals {
 typedef void store_value_fn(void *context, const struct store_value *value);
 
 // store_list_values visits the values of one kind (enum store_facet) that the reports
-// of a group carry, the most frequent first, at most limit of them.
+// of a group carry, the most frequent first, at most limit of them. Of a group with
+// more than 10,000 values of that kind some are not looked at.
 CH_CHECKED enum ch_status store_list_values(struct store *store, const char *id,
                                             const struct store_values *asked,
                                             store_value_fn *visit, void *context);
+
+// store_count_others counts the reports of those groups in which values are counted as
+// elsewhere: of a project, or, where that is empty, of all.
+CH_CHECKED enum ch_status store_count_others(struct store *store, const char *id,
+                                             const char *project, int64_t *out);
 
 // store_list_releases visits the releases of all reports of a project (empty: of all),
 // the one seen last first, at most STORE_PAGE_MAX.

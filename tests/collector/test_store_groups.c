@@ -39,7 +39,7 @@ static void see_merged(void *context, const struct store_merged *merged)
 {
     struct seen *seen = context;
     seen->ids[seen->count++] = merged->fingerprint[0];
-    seen->group.kept += merged->kept;
+    seen->group.kept += merged->recent;
 }
 
 static void a_decision_changes_what_it_names_and_nothing_else(void **state)

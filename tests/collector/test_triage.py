@@ -116,7 +116,8 @@ class Deciding(unittest.TestCase):
         send(self.collector, 15, "bbbbbbb4")
         self.ask("bbbbbbb3", merge_into="bbbbbbb4")
         page = self.collector.request("GET", "/groups/bbbbbbb4")[2].decode()
-        name, value = re.search(r'<code>bbbbbbb3</code> <i>1</i><button class="quiet" '
+        name, value = re.search(r'<code>bbbbbbb3</code> <i>1 of the last 1000</i>'
+                                r'<button class="quiet" '
                                 r'name="(\w+)" value="(\w+)">Split<', page).groups()
         form(self.collector, "/groups/bbbbbbb4", **{name: value})
         self.assertEqual(self.group("bbbbbbb3")["id"], "bbbbbbb3")

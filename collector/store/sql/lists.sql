@@ -28,30 +28,43 @@ SELECT day, count FROM group_days WHERE group_number = ?1 AND day > ?2
 
 -- name: STORE_LIST_VALUES
 SELECT value, count, 0 AS elsewhere, last_seen
-FROM facets
-WHERE group_number = {GROUP_OF_1} AND kind = ?2
+FROM ({VALUES_OF_GROUP}) f
 ORDER BY count DESC, value LIMIT ?3
 
 -- name: STORE_LIST_VALUES_OF
--- elsewhere: in other groups of project ?5. The sum includes this group, whose count is
--- taken off.
+-- Values that ?4 reports of the group have, or more. elsewhere: in the reports of
+-- other groups of project ?5.
 SELECT f.value, f.count,
-    (SELECT CAST(sum(o.count) AS bigint) FROM facets o
-        JOIN groups og ON og.number = o.group_number AND og.project = ?5
-        WHERE o.kind >= {FACET_EXECUTABLE} AND o.kind = f.kind AND o.value = f.value)
-        - f.count AS elsewhere,
+    (SELECT CAST(coalesce(sum((SELECT o.count FROM facets o
+            WHERE o.group_number = g.number AND o.kind = f.kind
+                AND o.value = f.value)), 0) AS bigint)
+        FROM ({OTHER_GROUPS_OF_5}) g WHERE g.number <> f.group_number) AS elsewhere,
     f.last_seen
-FROM ({VALUES_OF_GROUP}) f
+FROM (SELECT * FROM ({VALUES_OF_GROUP}) v
+    WHERE count >= ?4 ORDER BY count DESC, value LIMIT ?3) f
 ORDER BY f.count DESC, f.value
 
 -- name: STORE_LIST_VALUES_OF_ALL
 SELECT f.value, f.count,
-    (SELECT CAST(sum(o.count) AS bigint) FROM facets o
-        WHERE o.kind >= {FACET_EXECUTABLE} AND o.kind = f.kind AND o.value = f.value)
-        - f.count AS elsewhere,
+    (SELECT CAST(coalesce(sum((SELECT o.count FROM facets o
+            WHERE o.group_number = g.number AND o.kind = f.kind
+                AND o.value = f.value)), 0) AS bigint)
+        FROM ({OTHER_GROUPS}) g WHERE g.number <> f.group_number) AS elsewhere,
     f.last_seen
-FROM ({VALUES_OF_GROUP}) f
+FROM (SELECT * FROM ({VALUES_OF_GROUP}) v
+    WHERE count >= ?4 ORDER BY count DESC, value LIMIT ?3) f
 ORDER BY f.count DESC, f.value
+
+-- name: STORE_COUNT_OTHERS
+-- Of the reports of which a value is one elsewhere.
+SELECT CAST(coalesce(sum(g.count), 0) AS bigint)
+FROM ({OTHER_GROUPS_OF_2}) g
+WHERE g.number <> {GROUP_OF_1}
+
+-- name: STORE_COUNT_OTHERS_OF_ALL
+SELECT CAST(coalesce(sum(g.count), 0) AS bigint)
+FROM ({OTHER_GROUPS}) g
+WHERE g.number <> {GROUP_OF_1}
 
 -- name: STORE_LIST_RELEASES
 SELECT value, CAST(sum(count) AS bigint) AS count, 0 AS elsewhere,

@@ -70,11 +70,36 @@ ON CONFLICT(group_number, kind, value) DO UPDATE SET
     = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1))
 
 -- part: VALUES_OF_GROUP
--- The values of kind ?2 that ?4 reports of the group of fingerprint ?1 have, or more.
-SELECT kind, value, count, last_seen
+-- Values of kind ?2 of the group of fingerprint ?1; a group may have one a report, of
+-- which some are looked at.
+SELECT group_number, kind, value, count, last_seen
 FROM facets
-WHERE group_number = {GROUP_OF_1} AND kind = ?2 AND count >= ?4
-ORDER BY count DESC, value LIMIT ?3
+WHERE group_number = {GROUP_OF_1} AND kind = ?2 LIMIT {VALUES_MOST}
+
+-- part: VALUES_MOST
+10000
+
+-- part: OTHER_GROUPS
+-- The groups seen last, which stand for all others: 50,000 groups have the name of
+-- their environment in common.
+SELECT number, count
+FROM groups
+ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
+
+-- part: OTHER_GROUPS_OF_5
+SELECT number, count
+FROM groups
+WHERE project = ?5
+ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
+
+-- part: OTHER_GROUPS_OF_2
+SELECT number, count
+FROM groups
+WHERE project = ?2
+ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
+
+-- part: OTHER_GROUPS_MOST
+500
 
 -- part: JOB_AGAIN
 -- The end of a statement that queues jobs some of which may be queued or under way: a
