@@ -1,33 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bench_unwind PID HOW: stops a process, unwinds all its threads and resumes it, as the
-// agent does. Prints threads, frames, milliseconds from the start to all frames in
-// memory, and the part of those, in microseconds, after the images were known.
+// agent does: it keeps as many frames as a report does. Prints threads, frames,
+// milliseconds from the start to all frames found, and the part of those, in
+// microseconds, after the images were known.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/capture.h"
-#include "base/array.h"
+#include "unwind/backtrace_limit.h"
 #include "unwind/unwind.h"
 
-struct frames {
-    struct unwind_frame *frames;
-    size_t count;
-    size_t capacity;
-};
+// What a report keeps of a stack by default.
+enum { LIMIT = 64, TOP = 16 };
 
 static bool keep(void *context, const struct unwind_frame *frames, size_t count,
                  const struct unwind_state *state)
 {
     (void)state;
-    struct frames *all = context;
-    if (!array_reserve_many(&all->frames, &all->capacity, all->count, count,
-                            sizeof(*frames)))
-        return false;
-    memcpy(all->frames + all->count, frames, count * sizeof(*frames));
-    all->count += count;
-    return true;
+    return backtrace_limit_add_many(context, frames, count);
 }
 
 static enum setting_unwind how_of(const char *name)
@@ -42,9 +34,12 @@ static enum setting_unwind how_of(const char *name)
 }
 
 static size_t unwind_all(struct capture *capture, struct unwind_space *space,
-                         enum setting_unwind how, struct frames *all)
+                         enum setting_unwind how, size_t *out_frames)
 {
+    struct backtrace_limit kept;
     size_t threads = 0;
+    *out_frames = 0;
+    backtrace_limit_init(&kept, LIMIT, TOP);
     for (size_t i = 0; i < capture->stop.count; i++) {
         const struct stopped_thread *thread = &capture->stop.threads[i];
         const struct target_mapping *stack =
@@ -52,9 +47,12 @@ static size_t unwind_all(struct capture *capture, struct unwind_space *space,
         if (thread->state != STOP_STOPPED || stack == NULL)
             continue;
         target_memory_set_stack(&capture->memory, stack->start, stack->end);
-        (void)unwind_walk_frames(space, &thread->registers, how, keep, all);
+        backtrace_limit_set(&kept, LIMIT, TOP);
+        (void)unwind_walk_frames(space, &thread->registers, how, keep, &kept);
+        *out_frames += kept.total;
         threads++;
     }
+    backtrace_limit_deinit(&kept);
     return threads;
 }
 
@@ -62,7 +60,7 @@ int main(int argc, char **argv)
 {
     struct settings settings = { .timeout_ms = 10000 };
     struct capture capture = { .settings = &settings };
-    struct frames all = { 0 };
+    size_t frames;
     struct unwind_space *space;
     if (argc != 3)
         return 2;
@@ -75,10 +73,10 @@ int main(int argc, char **argv)
                             &space) != CH_OK)
         return 1;
     unwind_space_set_code(space, images_is_code, &capture.images);
-    size_t threads = unwind_all(&capture, space, how_of(argv[2]), &all);
+    size_t threads = unwind_all(&capture, space, how_of(argv[2]), &frames);
     uint64_t end = capture_clock_us();
     capture_release(&capture);
-    printf("%zu %zu %.3f %lu\n", threads, all.count, (double)(end - begin) / 1000,
+    printf("%zu %zu %.3f %lu\n", threads, frames, (double)(end - begin) / 1000,
            end - stopped);
     return 0;
 }

@@ -3,7 +3,7 @@
 #
 # unwind.py BUILD [RUNS]: crashhook's unwinder against others on the same stopped
 # processes, in turn. Prints the table of docs/performance.md, section Unwinding:
-# medians, in milliseconds from the process running to its frames in memory, and in
+# medians, in milliseconds from the process running to its frames found, and in
 # frames a second once it is stopped. Where strace is installed, also how many system
 # calls a thread, or a frame of row d, costs beyond what a process of one thread costs.
 
@@ -105,7 +105,7 @@ def call_rates(named, process, program, row):
     return rates
 
 
-# ms from running to frames in memory, frames a second by SFrame and by DWARF once it is
+# ms from running to frames found, frames a second by SFrame and by DWARF once it is
 # stopped, and system calls a thread or a frame.
 TARGETS = {"b": (4.5, 3e6, 1e6, 6), "c": (40, 3e6, 1e6, 6), "d": (None, 6e6, 6e6, 0.02)}
 
