@@ -180,10 +180,12 @@ class Operations(unittest.TestCase):
         with postgres.Postgres() as server, self.programs_of(server):
             variables = {"SERVER": server.address("postgres"), "ARCHIVE": archive,
                          "BACKUP": self.folder}
+            run("settings of the server", **variables)
             run("archive the log", **variables)
             server.process.send_signal(signal.SIGINT)
             server.process.wait()
             server.start()
+            self.assertEqual(server.ask("SHOW wal_compression"), "lz4")
             store = server.database()
             with Collector(BINARY, store=store) as collector:
                 self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
