@@ -28,6 +28,7 @@ struct result {
     int64_t raw_ns;
     int64_t done_ns;
     int64_t report_bytes;
+    char name[256]; // of the report
     int status;
 };
 
@@ -54,33 +55,39 @@ static pid_t start(char **command, int *out_pipe)
     return pid;
 }
 
-static void note_report(const char *spool, const char *name, struct result *result)
+// note_report notes the time alone: what takes longer would delay the reaping.
+static void note_report(const char *name, struct result *result)
 {
-    char path[4096];
-    struct stat seen;
     size_t length = strlen(name);
-
-    if (length <= 5 || strcmp(name + length - 5, ".json") != 0)
+    if (length <= 5 || length >= sizeof(result->name) ||
+        strcmp(name + length - 5, ".json") != 0)
         return;
     result->done_ns = now_ns();
     if (result->raw_ns == 0)
         result->raw_ns = result->done_ns;
-    snprintf(path, sizeof(path), "%s/%s", spool, name);
-    if (stat(path, &seen) == 0)
-        result->report_bytes = seen.st_size;
+    memcpy(result->name, name, length + 1);
 }
 
-// note_events records when reports appeared, and the size of the newest.
-static void note_events(int watch, const char *spool, struct result *result)
+// note_events notes when reports appeared.
+static void note_events(int watch, struct result *result)
 {
-    _Alignas(struct inotify_event) char buffer[8192];
+    static _Alignas(struct inotify_event) char buffer[8192];
     ssize_t length = read(watch, buffer, sizeof(buffer));
 
     for (ssize_t at = 0; at < length;) {
         const struct inotify_event *event = (const void *)(buffer + at);
-        note_report(spool, event->name, result);
+        note_report(event->name, result);
         at += (ssize_t)(sizeof(*event) + event->len);
     }
+}
+
+static void measure_report(const char *spool, struct result *result)
+{
+    char path[4096];
+    struct stat seen;
+    snprintf(path, sizeof(path), "%s/%s", spool, result->name);
+    if (result->name[0] != 0 && stat(path, &seen) == 0)
+        result->report_bytes = seen.st_size;
 }
 
 // reap reaps the processes that have ended; false: none is left.
@@ -104,7 +111,7 @@ static void on_child(int number)
 }
 
 // follow waits until every process has ended.
-static void follow(pid_t program, int watch, const char *spool, struct result *result)
+static void follow(pid_t program, int watch, struct result *result)
 {
     struct pollfd events = { .fd = watch, .events = POLLIN };
     sigset_t none;
@@ -112,10 +119,10 @@ static void follow(pid_t program, int watch, const char *spool, struct result *r
     sigemptyset(&none);
     while (reap(program, result)) {
         if (ppoll(&events, 1, NULL, &none) > 0)
-            note_events(watch, spool, result);
+            note_events(watch, result);
     }
     if (poll(&events, 1, 0) > 0)
-        note_events(watch, spool, result);
+        note_events(watch, result);
 }
 
 static double since_crash_us(const struct result *result, int64_t ns)
@@ -146,6 +153,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "-") != 0 && inotify_add_watch(watch, argv[1], IN_MOVED_TO) < 0)
         return 3;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    note_events(watch, &result); // there are none, but the next call is not the first
 
     pid_t program = start(&argv[2], &output);
     // From here on SIGCHLD is delivered only inside ppoll; reap checks before it waits.
@@ -154,7 +162,8 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     if (program < 0 || read(output, &result.crash_ns, 8) != 8)
         return 4;
-    follow(program, watch, argv[1], &result);
+    follow(program, watch, &result);
+    measure_report(argv[1], &result);
     print(&result);
     return 0;
 }
