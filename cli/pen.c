@@ -66,13 +66,15 @@ static bool is_plain_text(const char *text, size_t size)
 {
     enum { PART = 16 };
     int8_t __attribute__((vector_size(PART))) unlike = { 0 };
+    int8_t __attribute__((vector_size(PART))) part;
     if (size < PART)
         return false; // not known
-    for (size_t at = 0; at < size; at += PART) {
-        int8_t __attribute__((vector_size(PART))) part;
-        memcpy(&part, text + (at < size - PART ? at : size - PART), PART);
+    for (size_t at = 0; at < size - PART; at += PART) {
+        memcpy(&part, text + at, PART);
         unlike |= (part < 0x20) | (part == 0x7f); // from 0x80 on they are negative
     }
+    memcpy(&part, text + size - PART, PART);
+    unlike |= (part < 0x20) | (part == 0x7f);
     uint64_t words[PART / sizeof(uint64_t)];
     memcpy(words, &unlike, sizeof(words));
     return (words[0] | words[1]) == 0;

@@ -344,6 +344,7 @@ static int symbolize_file(const struct symbolize *symbolize, const char *path)
         .debug_dir_count = symbolize->debug_dir_count,
         .debuginfod_url = options_value(symbolize->options, "debuginfod"),
         .cache_folder = symbolize->cache_folder,
+        .no_raw_names = !options_given(symbolize->options, "json"),
     };
     struct printing printing = { .json = options_given(symbolize->options, "json") };
     if (access(path, R_OK) != 0)

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (size_t i = 0; i <= cache.page_count / 8; i++)
         cache.checked[i] = 0xff; // the parser, not the checksums
     for (size_t i = 0; i < SYMBOL_CACHE_EXPECTED_MAX; i++)
-        vaddrs[i] = cache.text[0] + 16 * i;
+        vaddrs[i] = cache.text[0] + 64 * i;
     symbol_cache_expect(&cache, vaddrs, SYMBOL_CACHE_EXPECTED_MAX);
     for (size_t i = 0; i < SYMBOL_CACHE_EXPECTED_MAX; i++)
         (void)!symbol_cache_find(&cache, vaddrs[i], frames, &count);

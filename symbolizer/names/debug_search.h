@@ -44,4 +44,5 @@ struct debug_search {
     const char *cache_folder;   // of symbol caches; NULL: none is used
     bool plain;                 // a cached file without symbols is enough
     bool anew;                  // what the symbol cache says is not wanted
+    bool no_raw_names; // frames from a cache need no raw_name, which is then NULL
 };

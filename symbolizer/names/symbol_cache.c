@@ -323,6 +323,8 @@ static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
     if (!cursor_ok(&c) || !cache_read_name(cache, name, known, out))
         return CH_ERR_MALFORMED;
     *out_linker_name = NULL;
+    if (cache->no_linker_names)
+        linker_name = 0;
     if (linker_name != 0 && known)
         *out_linker_name = (const char *)cache->bytes +
                            cache->sections[SYMBOL_CACHE_LINKER_NAMES].offset +
@@ -358,7 +360,7 @@ static enum ch_status answer_name(struct symbol_cache *cache, uint32_t function,
     if (status != CH_OK)
         return status;
     frame->function = name->string;
-    if (frame->raw_name == NULL)
+    if (frame->raw_name == NULL && !cache->no_linker_names)
         frame->raw_name = name->string;
     if (name->string == NULL) {
         answer->packed_frames[answer->packed_count++] = (uint8_t)answer->count;
@@ -423,7 +425,7 @@ static enum ch_status unpack_names(struct symbol_cache *cache, struct answer *an
         if (!packed_name_read(&c, to, name->size))
             return CH_ERR_MALFORMED;
         frame->function = to;
-        if (frame->raw_name == NULL)
+        if (frame->raw_name == NULL && !cache->no_linker_names)
             frame->raw_name = to;
         to += name->size + 1;
     }
@@ -439,19 +441,21 @@ static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint64_t
     return row_block_find(&c, (uint8_t)offset, out);
 }
 
-// fetch_bytes fetches the first lines of what is at offset of a section, if that is in
-// it. They are read, as an instruction that prefetches does nothing on some machines
-// where the page's translation is not at hand either; nobody waits for the values.
+enum { ROWS_FETCHED = 192, NAME_FETCHED = 256 }; // bytes of most blocks and names
+
+// fetch_bytes fetches size bytes at offset of a section, if they are in it. They are
+// read, as an instruction that prefetches does nothing on some machines where the
+// page's translation is not at hand either; nobody waits for the values.
 static void fetch_bytes(const struct symbol_cache *cache,
-                        enum symbol_cache_section section, uint64_t offset)
+                        enum symbol_cache_section section, uint64_t offset, size_t size)
 {
     enum { LINE = 64 };
     const struct symbol_cache_span *span = &cache->sections[section];
-    if (offset >= span->size || span->size - offset <= LINE)
+    if (offset >= span->size || span->size - offset < size)
         return;
     const volatile uint8_t *at = cache->bytes + span->offset + offset;
-    (void)at[0];
-    (void)at[LINE];
+    for (size_t i = 0; i < size; i += LINE)
+        (void)at[i];
 }
 
 // next_function gives the function of the node of number *node, and replaces *node by
@@ -476,12 +480,12 @@ static void fetch_functions(struct symbol_cache *cache, uint32_t node, bool name
         uint64_t at = (uint64_t)next_function(cache, &node) - 1;
         at *= SYMBOL_CACHE_FUNCTION_SIZE;
         if (!names) {
-            fetch_bytes(cache, SYMBOL_CACHE_FUNCTIONS, at);
+            fetch_bytes(cache, SYMBOL_CACHE_FUNCTIONS, at, 1);
             continue;
         }
         struct cursor c = checked_bytes(cache, SYMBOL_CACHE_FUNCTIONS, at,
                                         SYMBOL_CACHE_FUNCTION_SIZE, true);
-        fetch_bytes(cache, SYMBOL_CACHE_NAMES, cursor_u32(&c));
+        fetch_bytes(cache, SYMBOL_CACHE_NAMES, cursor_u32(&c), NAME_FETCHED);
     }
 }
 
@@ -499,13 +503,13 @@ void symbol_cache_expect(struct symbol_cache *cache, const uint64_t *vaddrs,
         struct cursor block =
             checked_bytes(cache, SYMBOL_CACHE_BLOCKS, index * SYMBOL_CACHE_BLOCK_SIZE,
                           SYMBOL_CACHE_BLOCK_SIZE, true);
-        fetch_bytes(cache, SYMBOL_CACHE_ROWS, cursor_u32(&block));
+        fetch_bytes(cache, SYMBOL_CACHE_ROWS, cursor_u32(&block), ROWS_FETCHED);
     }
     for (size_t i = 0; i < count; i++) {
         rows[i].node = 0;
         (void)!symbol_cache_find_row(cache, vaddrs[i], &rows[i], true);
         fetch_bytes(cache, SYMBOL_CACHE_NODES,
-                    ((uint64_t)rows[i].node - 1) * SYMBOL_CACHE_NODE_SIZE);
+                    ((uint64_t)rows[i].node - 1) * SYMBOL_CACHE_NODE_SIZE, 1);
     }
     for (size_t i = 0; i < 2 * count; i++)
         fetch_functions(cache, rows[i % count].node, i >= count);

@@ -79,10 +79,11 @@ struct symbol_cache {
     uint64_t text[2];
     size_t data_offset;
     uint32_t page_count;
-    uint8_t *checked;   // a bit for each page
-    uint8_t *functions; // a bit for each one whose entry and names were read
-    uint8_t *files;     // likewise
-    char *unpacked;     // the packed names of the last answer
+    uint8_t *checked;     // a bit for each page
+    uint8_t *functions;   // a bit for each one whose entry and names were read
+    uint8_t *files;       // likewise
+    bool no_linker_names; // set by who needs none: their pages are then not touched
+    char *unpacked;       // the packed names of the last answer
     size_t unpacked_capacity;
     struct symbol_cache_span sections[SYMBOL_CACHE_SECTIONS];
 };
@@ -102,7 +103,7 @@ CH_CHECKED enum ch_status symbol_cache_map(struct symbol_cache *out, int fd,
 void symbol_cache_deinit(struct symbol_cache *cache);
 
 // SYMBOL_CACHE_EXPECTED_MAX is how many addresses can be expected at a time.
-enum { SYMBOL_CACHE_EXPECTED_MAX = 64 };
+enum { SYMBOL_CACHE_EXPECTED_MAX = 16 };
 
 // symbol_cache_expect says that these addresses are looked up next: what their answers
 // are made of is then fetched from memory side by side, not one after the other.

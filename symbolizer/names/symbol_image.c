@@ -129,6 +129,7 @@ static bool open_cache(struct symbol_image *image)
     symbol_image_find_id(image);
     if (symbol_cache_folder_find(&image->cache, folder, &image->id) != CH_OK)
         return false;
+    image->cache.no_linker_names = image->search->no_raw_names;
     image->cached = true;
     image->usable = true;
     image->base = image->cache.base;

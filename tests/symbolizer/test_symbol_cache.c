@@ -211,6 +211,34 @@ static void symbol_cache_answers_alike_whatever_was_expected(void **state)
     assert_int_equal(alike, count);
 }
 
+static void symbol_cache_without_linker_names_has_the_others(void **state)
+{
+    (void)state;
+    struct symbol_cache cache;
+    bool other = false;
+    size_t named = 0;
+    assert_int_equal(
+        symbol_cache_over(&cache, fixture.bytes.bytes, fixture.bytes.size, &fixture.id),
+        CH_OK);
+    cache.no_linker_names = true;
+    for (uint64_t at = fixture.text[0]; at < fixture.text[1]; at += 16) {
+        struct symbol_frame ours[SYMBOL_FRAMES_MAX];
+        struct symbol_frame theirs[SYMBOL_FRAMES_MAX];
+        size_t count = 0;
+        size_t expected = symbol_image_find(fixture.image, at, theirs);
+        other |=
+            symbol_cache_find(&cache, at, ours, &count) != CH_OK || count != expected;
+        for (size_t i = 0; !other && i < count; i++) {
+            other = ours[i].raw_name != NULL ||
+                    !same_string(ours[i].function, theirs[i].function);
+            named += ours[i].function != NULL;
+        }
+    }
+    symbol_cache_deinit(&cache);
+    assert_false(other);
+    assert_true(named > 0);
+}
+
 // opens_copy says how a copy of size bytes of the cache opens; damage is flipped into
 // the byte at.
 static enum ch_status opens_copy(size_t size, size_t at, uint8_t damage,
@@ -526,6 +554,7 @@ int main(void)
         cmocka_unit_test(symbol_cache_keeps_inlined_calls_and_where_they_are),
         cmocka_unit_test(symbol_cache_keeps_a_name_that_repeats_itself_without_that),
         cmocka_unit_test(symbol_cache_answers_alike_whatever_was_expected),
+        cmocka_unit_test(symbol_cache_without_linker_names_has_the_others),
         cmocka_unit_test(symbol_cache_cut_anywhere_is_refused),
         cmocka_unit_test(symbol_cache_with_any_bit_of_its_header_flipped_is_refused),
         cmocka_unit_test(symbol_cache_never_lies_when_a_bit_of_its_data_is_flipped),
