@@ -124,8 +124,12 @@ static struct die_field sized_field(unsigned form, struct unit_sizes sizes)
     }
 }
 
-static enum field_role attribute_role(unsigned name)
+// attribute_role gives the role of an attribute in entries of abbrev: none if no scan
+// looks at it there.
+static enum field_role attribute_role(unsigned name, const struct die_abbrev *abbrev)
 {
+    if (name != DW_AT_sibling && abbrev->use == ABBREV_PASS)
+        return ROLE_NONE;
     switch (name) {
     case DW_AT_low_pc:
         return ROLE_LOW;
@@ -134,7 +138,10 @@ static enum field_role attribute_role(unsigned name)
     case DW_AT_ranges:
         return ROLE_RANGES;
     case DW_AT_sibling:
-        return ROLE_SIBLING;
+        // A scope is gone through, but for a union when its code is looked for.
+        return abbrev->children && (!abbrev->scope || abbrev->use != ABBREV_PASS)
+                   ? ROLE_SIBLING
+                   : ROLE_NONE;
     default:
         return ROLE_NONE;
     }
@@ -177,7 +184,7 @@ static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev
     if (field.kind == FIELD_UNKNOWN)
         return CH_ERR_UNSUPPORTED;
     field.form = (uint16_t)form;
-    field.role = (uint8_t)attribute_role(name);
+    field.role = (uint8_t)attribute_role(name, abbrev);
     if (abbrev->field_count != 0 && field.kind == FIELD_SKIP &&
         field.role == ROLE_NONE) {
         struct die_field *last = &scan->fields[scan->field_count - 1];
@@ -358,6 +365,12 @@ static void skip_leb(struct cursor *c)
         ;
 }
 
+static bool is_number(const struct die_field *field)
+{
+    return field->kind == FIELD_LEB ||
+           (field->kind == FIELD_SKIP && field->size <= sizeof(uint64_t));
+}
+
 static void skip_field(struct cursor *c, const struct die_field *field)
 {
     switch (field->kind) {
@@ -382,23 +395,35 @@ static void skip_field(struct cursor *c, const struct die_field *field)
     }
 }
 
-// pass_field reads an attribute that is needed, and skips any other.
-static void pass_field(struct die_scan *scan, struct die_field field, bool wanted,
-                       struct entry *entry)
+// pass_indirect passes over an attribute whose form is in the entry.
+static void pass_indirect(struct die_scan *scan, uint8_t role, struct entry *entry)
 {
-    if (field.kind == FIELD_INDIRECT) {
-        uint8_t role = field.role;
-        uint64_t form = cursor_uleb128(&scan->input);
-        field = sized_field(form < UINT16_MAX ? (unsigned)form : 0, scan_sizes(scan));
-        field.form = (uint16_t)form;
-        field.role = role;
-    }
-    bool number = field.kind == FIELD_LEB ||
-                  (field.kind == FIELD_SKIP && field.size <= sizeof(uint64_t));
-    if (wanted && field.role != ROLE_NONE && number)
+    uint64_t form = cursor_uleb128(&scan->input);
+    struct die_field field =
+        sized_field(form < UINT16_MAX ? (unsigned)form : 0, scan_sizes(scan));
+    field.form = (uint16_t)form;
+    field.role = role;
+    if (role != ROLE_NONE && is_number(&field))
         take_role(scan, &field, entry);
     else
         skip_field(&scan->input, &field);
+}
+
+// pass_fields reads the attributes that have a role, and skips the others.
+static inline void pass_fields(struct die_scan *scan, const struct die_abbrev *abbrev,
+                               struct entry *entry)
+{
+    const struct die_field *field = &scan->fields[abbrev->first_field];
+    const struct die_field *end = field + abbrev->field_count;
+    for (; field != end; field++)
+        if (field->kind == FIELD_SKIP && field->role == ROLE_NONE)
+            cursor_skip(&scan->input, field->size);
+        else if (field->kind == FIELD_INDIRECT)
+            pass_indirect(scan, field->role, entry);
+        else if (field->role != ROLE_NONE && is_number(field))
+            take_role(scan, field, entry);
+        else
+            skip_field(&scan->input, field);
 }
 
 // skip_subtree goes to the sibling, which skips the children, if it is further on.
@@ -428,10 +453,7 @@ static bool die_read_entry(struct die_scan *scan, const struct die_abbrev *abbre
                            struct die_code *out)
 {
     struct entry entry = { 0 };
-    bool wanted = abbrev->use != ABBREV_PASS;
-    const struct die_field *fields = &scan->fields[abbrev->first_field];
-    for (uint32_t i = 0; i < abbrev->field_count; i++)
-        pass_field(scan, fields[i], wanted, &entry);
+    pass_fields(scan, abbrev, &entry);
     out->depth = scan->depth;
     out->inlined = abbrev->inlined;
     bool skipped = abbrev->use == ABBREV_SKIP_SUBTREE && abbrev->children &&
@@ -487,13 +509,10 @@ enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
 static void die_pass_member(struct die_scan *scan, const struct die_abbrev *abbrev)
 {
     struct entry entry = { 0 };
-    const struct die_field *fields = &scan->fields[abbrev->first_field];
     bool encloses =
         scan->depth == 0 || (abbrev->scope && scan->depth <= DIE_SCOPES_MAX);
-    bool skipped = abbrev->children && !encloses;
-    for (uint32_t i = 0; i < abbrev->field_count; i++)
-        pass_field(scan, fields[i], skipped, &entry);
-    if (!abbrev->children || (skipped && skip_subtree(scan, &entry)))
+    pass_fields(scan, abbrev, &entry);
+    if (!abbrev->children || (!encloses && skip_subtree(scan, &entry)))
         return;
     scan->depth++;
     if (!encloses && scan->hidden == 0)
