@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "collector/store/moment.h"
 #include "collector/store/postgres_link.h"
 #include "collector/store/sql.h"
 
@@ -372,12 +373,23 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
     return status;
 }
 
-// postgres_limit_time does nothing: statement_timeout makes the server end long
-// queries.
+// postgres_limit_time has the server end long statements, which it does by itself: it
+// is told where the limit is another one than before.
 static void postgres_limit_time(struct sql *sql, int64_t until_ms)
 {
-    (void)sql;
-    (void)until_ms;
+    enum { SAME_MS = 100 };
+    struct postgres *postgres = (struct postgres *)sql;
+    char setting[64];
+    int64_t limit_ms = until_ms - moment_now() + SAME_MS / 2;
+    limit_ms -= limit_ms % SAME_MS;
+    if (until_ms == 0 || limit_ms <= 0 || limit_ms == postgres->link.limit_ms)
+        return;
+    postgres->link.limit_ms = limit_ms;
+    (void)snprintf(setting, sizeof(setting), "SET statement_timeout = %lld",
+                   (long long)limit_ms);
+    // A pooled connection is told so in each transaction, a lost one when it is back.
+    if (!postgres->link.pooled && !run_plain(postgres, setting))
+        sql->failed = CH_OK;
 }
 
 static const char *postgres_column_name(const struct sql_row *row, int column)

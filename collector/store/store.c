@@ -172,15 +172,25 @@ void store_close(struct store *store)
     free(store);
 }
 
-struct sql *store_borrow(struct store *store)
+static struct sql *borrow_for(struct store *store, int64_t limit_ms)
 {
     pthread_mutex_lock(&store->lock);
     while (store->idle_count == 0)
         pthread_cond_wait(&store->returned, &store->lock);
     struct sql *reader = store->idle[--store->idle_count];
     pthread_mutex_unlock(&store->lock);
-    sql_limit_time(reader, moment_now() + STORE_QUERY_MS);
+    sql_limit_time(reader, moment_now() + limit_ms);
     return reader;
+}
+
+struct sql *store_borrow(struct store *store)
+{
+    return borrow_for(store, STORE_QUERY_MS);
+}
+
+struct sql *store_borrow_to_list(struct store *store)
+{
+    return borrow_for(store, STORE_LIST_MS);
 }
 
 void store_return(struct store *store, struct sql *reader)

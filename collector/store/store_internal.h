@@ -21,6 +21,7 @@
 enum {
     STORE_READERS = 4,
     STORE_QUERY_MS = 10000,       // a longer query is aborted
+    STORE_LIST_MS = 2000,         // and one for a list that somebody waits for
     STORE_ATTEMPTS = 5,           // at a transaction that others were in the way of
     STORE_WEEK_MS = 7 * 86400000, // the time that a partition of bodies covers
     STORE_KEPT_WEEKS = 1,         // partitions before this week's that stay
@@ -208,8 +209,9 @@ CH_CHECKED enum ch_status store_transact(struct store *store,
 CH_CHECKED enum ch_status store_make_week(struct store *store, int64_t received_ms);
 
 // store_borrow waits for a connection to read with; store_return returns it to the
-// pool.
+// pool. store_borrow_to_list is for what people search: it is refused sooner.
 struct sql *store_borrow(struct store *store);
+struct sql *store_borrow_to_list(struct store *store);
 void store_return(struct store *store, struct sql *reader);
 
 // store_list_append adds a number to a list, which store_list_end turns into a value

@@ -158,7 +158,7 @@ enum ch_status store_list_reports(struct store *store,
     struct listing listing = {
         .visit_report = visit, .context = context, .limit = filter->limit, .next = next
     };
-    struct sql *reader = store_borrow(store);
+    struct sql *reader = store_borrow_to_list(store);
     bool by_group = reader->dialect == SQL_POSTGRES && filter->group == NULL &&
                     store_query_finds_by_group(filter);
     enum ch_status status = by_group ? find_marked(reader, filter, &marked) : CH_OK;
@@ -304,7 +304,7 @@ static enum ch_status run_group_query(struct store *store,
                                       const struct store_query *query,
                                       struct listing *listing)
 {
-    struct sql *reader = store_borrow(store);
+    struct sql *reader = store_borrow_to_list(store);
     listing->sql = reader;
     listing->next[0] = 0;
     enum ch_status status = store_query_run(query, reader, list_group, listing);
@@ -389,7 +389,7 @@ static enum ch_status count_groups(struct store *store,
     struct store_query query = { .dialect = store->writer->dialect };
     store_query_add(&query, "SELECT count(*)" GROUPS_LISTED);
     store_query_narrow_groups(&query, filter);
-    struct sql *reader = store_borrow(store);
+    struct sql *reader = store_borrow_to_list(store);
     enum ch_status status = store_query_run(&query, reader, sql_take_number, out);
     store_return(store, reader);
     return status;
@@ -533,7 +533,7 @@ enum ch_status store_count(struct store *store, const char *project,
                            struct store_totals *out)
 {
     struct sql_value value = sql_text(project);
-    struct sql *reader = store_borrow(store);
+    struct sql *reader = store_borrow_to_list(store);
     enum ch_status status =
         sql_query(reader,
                   "SELECT CAST(coalesce(sum(kept), 0) AS bigint) AS reports, count(*) "

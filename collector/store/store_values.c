@@ -24,7 +24,7 @@ static enum ch_status run_value_query(struct store *store,
                                       const struct sql_value *values, size_t count,
                                       struct value_listing *listing)
 {
-    struct sql *reader = store_borrow(store);
+    struct sql *reader = store_borrow_to_list(store);
     enum ch_status status = sql_query(reader, sql_statement_text(reader, statement),
                                       values, count, list_value, listing);
     store_return(store, reader);
@@ -53,7 +53,7 @@ enum ch_status store_count_others(struct store *store, const char *id,
 {
     struct sql_value values[] = { sql_text(id), sql_text(project) };
     bool bound = project[0] != 0;
-    struct sql *reader = store_borrow(store);
+    struct sql *reader = store_borrow_to_list(store);
     enum store_statement statement =
         bound ? STORE_COUNT_OTHERS : STORE_COUNT_OTHERS_OF_ALL;
     enum ch_status status = sql_query(reader, sql_statement_text(reader, statement),

@@ -3,7 +3,8 @@
 #
 # test_standby COLLECTOR: a PostgreSQL primary with a synchronous standby: a collector that
 # only reads shows what the standby has, the primary is killed, the standby is promoted, and
-# collectors go on with it. And collectors of two layouts over one database.
+# collectors go on with it. And lists that take too long, and collectors of two layouts over
+# one database.
 
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import unittest
 
 import postgres
 import sample_reports
-from running import Collector
+from running import Collector, wait_for
 from sending import all_there_once, await_stored, start_senders
 
 BINARY = None
@@ -63,6 +64,33 @@ class Promoted(unittest.TestCase):
                     count = all_there_once(self, collector, senders, also=1)
         print(f"promoted {promoted - killed:.1f} s after the kill, stored again {resumed:.1f}"
               f" s after that, {count} reports", flush=True)
+
+
+class Patience(unittest.TestCase):
+    def test_a_list_that_takes_too_long_is_refused_before_anybody_gives_up(self):
+        with postgres.Postgres() as server:
+            with Collector(BINARY, store=server.database()) as collector:
+                self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
+                for path in ("/api/v1/groups", "/api/v1/reports", "/groups"):
+                    self.assertEqual(collector.request("GET", path)[0], 200)
+                with subprocess.Popen(
+                        [server.programs + "/psql", "-h", server.folder, "-U", "crashhook",
+                         "-At", "made1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                        text=True) as holder:
+                    holder.stdin.write("BEGIN; LOCK TABLE groups, reports;"
+                                       " SELECT 'held';\n")
+                    holder.stdin.flush()
+                    wait_for(lambda: holder.stdout.readline() == "held\n", "the lock")
+                    for path in ("/api/v1/groups", "/api/v1/reports", "/groups"):
+                        began = time.monotonic()
+                        status, _, body = collector.request("GET", path)
+                        took = time.monotonic() - began
+                        self.assertEqual(status, 503)
+                        self.assertIn(b"took too long to find", body)
+                        self.assertLess(took, 9, path)
+                    holder.stdin.close()
+                for path in ("/api/v1/groups", "/api/v1/reports", "/groups"):
+                    self.assertEqual(collector.request("GET", path)[0], 200)
 
 
 class Layouts(unittest.TestCase):
