@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -85,6 +86,21 @@ def check_cache(command, text, printed):
             del os.environ["XDG_CACHE_HOME"]
         else:
             os.environ["XDG_CACHE_HOME"] = before
+
+
+def check_file(crashhook, path, addresses):
+    """A file of addresses gets the answers that they get one by one, as far as they are
+    addresses."""
+    command = [crashhook, "symbolize", "--no-cache", "--exe", path]
+    words = [f"{a:#x}" for a in addresses[:40]]
+    expected = run(*command, *words)
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+        file.write("\n".join([*words, "none", *words]))
+        file.seek(0)
+        done = subprocess.run([*command, "-"], stdin=file, capture_output=True, text=True,
+                              check=False)
+    if done.returncode != 2 or "'none'" not in done.stderr or done.stdout != expected:
+        sys.exit(f"a file of addresses is answered otherwise: {done.stderr.strip()}")
 
 
 def debugged(path):
@@ -231,6 +247,7 @@ def compare(crashhook, path, count, seed):
     chosen = random.Random(seed)
     addresses = [start + chosen.randrange(size) for _ in range(count)]
     text = "".join(f"{a:#x}\n" for a in addresses)
+    check_file(crashhook, path, addresses)
     ours = by_crashhook(crashhook, path, text)
     others = {"addr2line": by_addr2line(path, text), "llvm-symbolizer": by_llvm(path, text)}
     symbols = Symbols(path)
