@@ -506,7 +506,8 @@ CHECKS = [
 
 
 def in_folder(check):
-    with tempfile.TemporaryDirectory() as folder:
+    # A background process may be writing a cache into it.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         check(folder)
 
 
