@@ -127,17 +127,22 @@ static enum ch_status inflate_need_room(struct inflater *z, size_t size)
     return z->pipe != NULL ? inflate_flush(z) : CH_ERR_MALFORMED;
 }
 
-// inflate_read reads more of a pipe's stream.
+// inflate_read reads more of a pipe's stream: at least what the fast loop takes at
+// once, in as many pieces as it comes, but at its end.
 static void inflate_read(struct inflater *z)
 {
     if (z->pipe == NULL || z->input_ended)
         return;
     size_t kept = (size_t)(z->bits.end - z->bits.at);
     memmove(z->input, z->bits.at, kept);
-    size_t got = z->pipe->read(z->pipe->context, z->input + kept, PIPE_INPUT - kept);
-    z->input_ended = got == 0;
+    while (!z->input_ended && kept < FAST_INPUT) {
+        size_t got =
+            z->pipe->read(z->pipe->context, z->input + kept, PIPE_INPUT - kept);
+        z->input_ended = got == 0;
+        kept += got;
+    }
     z->bits.at = z->input;
-    z->bits.end = z->input + kept + got;
+    z->bits.end = z->input + kept;
 }
 
 // inflate_fill makes as many bits available as a refill does, or what is left of the

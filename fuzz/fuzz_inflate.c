@@ -11,6 +11,7 @@ enum { OUT_MAX = 1 << 16 };
 // piped is a pipe in memory.
 struct piped {
     struct cursor in;
+    size_t piece; // read at once
     uint8_t out[OUT_MAX];
     size_t written;
 };
@@ -20,7 +21,7 @@ static size_t read_piece(void *context, void *to, size_t size)
     struct piped *p = context;
     size_t left = cursor_left(&p->in);
     size_t part = left < size ? left : size;
-    part = part < 9 ? part : 9;
+    part = part < p->piece ? part : p->piece;
     if (part != 0)
         memcpy(to, cursor_take(&p->in, part), part);
     return part;
@@ -55,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     static struct piped piped;
     piped.in = cursor_over(bytes + 2, size - 2);
+    piped.piece = 1 + bytes[1] % 9;
     piped.written = 0;
     const struct inflate_pipe pipe = { read_piece, write_piece, &piped };
     if ((inflate_zlib_pipe(&pipe, wanted) == CH_OK) != right ||

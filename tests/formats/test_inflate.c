@@ -183,6 +183,7 @@ static void inflate_reads_damaged_streams_as_zlib_does(void **state)
 struct piped {
     const uint8_t *in;
     size_t in_size;
+    size_t piece; // read at once; 0: it changes
     uint8_t *out;
     size_t out_size; // that there is room for
     size_t written;
@@ -193,7 +194,7 @@ struct piped {
 static size_t read_piece(void *context, void *to, size_t size)
 {
     struct piped *p = context;
-    size_t part = 1 + p->in_size % 5000;
+    size_t part = p->piece != 0 ? p->piece : 1 + p->in_size % 5000;
     part = part < size ? part : size;
     part = part < p->in_size ? part : p->in_size;
     memcpy(to, p->in, part);
@@ -253,6 +254,32 @@ static void inflate_pipes_streams_that_are_longer_than_its_memory(void **state)
     free(to);
     free(out);
     assert_true(right);
+}
+
+static void inflate_pipes_a_stream_that_comes_byte_by_byte(void **state)
+{
+    (void)state;
+    enum { SHORT = 40000, PIECES_MAX = 9 };
+    uint8_t *text = malloc(SHORT);
+    uint8_t *to = malloc(LONG_PACKED);
+    uint8_t *out = malloc(SHORT);
+    size_t right = 0;
+    for (size_t piece = 1; piece <= PIECES_MAX; piece++)
+        for (int level = 0; level <= 9; level += 9) {
+            size_t size = pack_long(text, SHORT, to, LONG_PACKED, level);
+            struct piped p = { .in = to,
+                               .in_size = size,
+                               .piece = piece,
+                               .out = out,
+                               .out_size = SHORT,
+                               .write_limit = SHORT };
+            right += inflate_piped(&p, SHORT) == CH_OK && p.written == SHORT &&
+                     memcmp(out, text, SHORT) == 0;
+        }
+    free(text);
+    free(to);
+    free(out);
+    assert_int_equal(right, 2 * PIECES_MAX);
 }
 
 static void inflate_pipes_no_more_than_was_announced(void **state)
@@ -318,6 +345,7 @@ int main(void)
         cmocka_unit_test(inflate_has_room_for_every_code),
         cmocka_unit_test(inflate_reads_damaged_streams_as_zlib_does),
         cmocka_unit_test(inflate_pipes_streams_that_are_longer_than_its_memory),
+        cmocka_unit_test(inflate_pipes_a_stream_that_comes_byte_by_byte),
         cmocka_unit_test(inflate_pipes_no_more_than_was_announced),
         cmocka_unit_test(inflate_says_when_a_pipe_ends_early_or_is_full),
     };
