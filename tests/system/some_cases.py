@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# some_cases.py TEST.py: runs the test without the cases that AArch64 does not have. It reads
-# no exception out of a core, as there it follows code; so no cores are tried.
+# some_cases.py TEST.py: runs the test without the cases that AArch64 does not have.
 
 import importlib
 import os
 import sys
 import unittest
 
-FOLLOWED = "no code of AArch64 is followed"
 DECODED = "no instruction of AArch64 is decoded"
 
 # A test of a class, or a case of a table, and why it is left out.
 LEFT_OUT = {
-    "test_messages.py": {
-        ("THROWS", "system"): FOLLOWED,
-        ("Messages", "test_a_core_says_as_much"): FOLLOWED,
-        ("Messages", "test_an_exception_of_a_library_that_was_loaded_late_is_named"): FOLLOWED,
-    },
     "test_runtime_words.py": {
-        **{("TEXTS", how): FOLLOWED for how in (
-            "literal", "texted", "buffered", "chosen", "chosen_nothing", "far", "computing",
-            "optional", "variant", "filesystem")},
         ("RuntimeWords", "test_what_happens_inside_the_c_library_is_told_by_what_was_asked_of_it"):
             DECODED,
         ("RuntimeWords", "test_a_core_tells_of_a_protection_key_on_any_processor"): DECODED,
@@ -43,8 +33,6 @@ def main():
     path = sys.argv.pop(1)
     folder, name = os.path.split(path)
     sys.path.insert(0, folder)
-    import harness
-    harness.cores_land_in_folder = lambda: False
     module = importlib.import_module(name.removesuffix(".py"))
     for owner, each in LEFT_OUT[name]:
         leave_out(module, owner, each)
