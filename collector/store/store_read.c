@@ -506,18 +506,26 @@ enum ch_status store_list_merged(struct store *store, const char *id,
                                  store_merged_fn *visit, void *context)
 {
     struct merged_listing listing = { .visit = visit, .context = context };
-    struct sql_value values[] = { sql_text(id), sql_number(STORE_RECENT) };
+    struct sql_value value = sql_text(id);
+    int64_t number = 0;
     struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "WITH m AS (SELECT fingerprint FROM merged WHERE target = ?1"
-        " ORDER BY fingerprint LIMIT 100), last AS (SELECT fingerprint FROM reports"
-        " WHERE group_number = (SELECT number FROM groups WHERE fingerprint = ?1)"
-        " AND EXISTS(SELECT 1 FROM m) ORDER BY time DESC, number DESC LIMIT ?2)"
-        " SELECT m.fingerprint, count(last.fingerprint) AS recent"
-        " FROM m LEFT JOIN last ON last.fingerprint = m.fingerprint"
-        " GROUP BY m.fingerprint ORDER BY m.fingerprint",
-        values, 2, list_merged, &listing);
+    enum ch_status status =
+        sql_query(reader, "SELECT number FROM groups WHERE fingerprint = ?1", &value, 1,
+                  sql_take_number, &number);
+    struct sql_value values[] = { value, sql_number(number), sql_number(STORE_RECENT) };
+    // With the group's number PostgreSQL knows whether it is a large one, of which it
+    // must not sort all reports. The index has the numbers of the last ones.
+    if (status == CH_OK)
+        status = sql_query(
+            reader,
+            "WITH m AS (SELECT fingerprint FROM merged WHERE target = ?1"
+            " ORDER BY fingerprint LIMIT 100), last AS (SELECT fingerprint FROM reports"
+            " WHERE number IN (SELECT number FROM reports WHERE group_number = ?2"
+            " AND EXISTS(SELECT 1 FROM m) ORDER BY time DESC, number DESC LIMIT ?3))"
+            " SELECT m.fingerprint, count(last.fingerprint) AS recent"
+            " FROM m LEFT JOIN last ON last.fingerprint = m.fingerprint"
+            " GROUP BY m.fingerprint ORDER BY m.fingerprint",
+            values, 3, list_merged, &listing);
     store_return(store, reader);
     return status;
 }
