@@ -107,6 +107,7 @@ void argument_image_close(struct argument_image *image)
     free(image->found);
     argument_plans_free(image);
     symbol_table_deinit(&image->symbols);
+    address_table_deinit(&image->table);
     unit_index_deinit(&image->units);
     type_image_close(&image->types);
     *image = (struct argument_image){ 0 };
@@ -126,14 +127,8 @@ static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die 
     return added;
 }
 
-// tabled_unit finds the unit that the file's address table has for vaddr: at first by
-// reading the table, then, for many addresses, in the sorted copy that libdw makes.
 static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
 {
-    enum { READ_MAX = 16 };
-    if (image->table_reads == READ_MAX)
-        return dwarf_addrdie(image->types.dwarf, vaddr, out) != NULL;
-    image->table_reads++;
     image->table.dwarf = image->types.dwarf;
     image->table.file = debug_files_dwarf(&image->types.files);
     return address_table_unit(&image->table, vaddr, out);

@@ -57,8 +57,7 @@ struct argument_image {
     size_t listed_count;
     size_t listed_capacity;
     struct address_table table;
-    unsigned table_reads; // how often it was read through
-    bool indexed;         // units was read, for what the address table lacks
+    bool indexed; // units was read, for what the address table lacks
     bool unindexable;
     struct unit_index units;
     bool symbols_read; // of images without debug information

@@ -3,7 +3,7 @@
 
 #include "symbolizer/names/dwarf_sections.h"
 
-enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128 };
+enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128, READS_MAX = 8 };
 
 // table_next_set begins the next set. A set of another form has no ranges.
 static bool table_next_set(struct address_sets *at)
@@ -95,12 +95,50 @@ static void pass_units(struct address_table *table, struct cursor section,
     }
 }
 
+// sort_units makes the sorted copy. Where memory runs out, it has fewer ranges.
+static void sort_units(struct address_map *units, struct cursor section)
+{
+    struct address_sets sets = address_table_sets(section);
+    uint64_t low;
+    uint64_t size;
+    while (address_table_next(&sets, &low, &size)) {
+        const struct address_range range = { .low = low,
+                                             .high = low + size,
+                                             .owner = (uint32_t)sets.unit };
+        // Nothing here makes units beyond 4 GB.
+        if (sets.unit < ADDRESS_MAP_NONE && address_map_add(units, &range) != CH_OK)
+            break;
+    }
+    if (address_map_build(units) != CH_OK)
+        address_map_deinit(units);
+}
+
+static bool find_unit(struct address_table *table, struct cursor section,
+                      uint64_t vaddr, uint64_t *out)
+{
+    if (table->reads < READS_MAX) {
+        table->reads++;
+        return address_table_find(section, vaddr, out);
+    }
+    if (table->reads == READS_MAX)
+        sort_units(&table->units, section);
+    table->reads = READS_MAX + 1;
+    uint32_t found = address_map_find(&table->units, vaddr);
+    *out = found;
+    return found != ADDRESS_MAP_NONE;
+}
+
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out)
 {
     uint64_t unit;
     struct cursor section = dwarf_section(table->dwarf, "debug_aranges");
-    if (!address_table_find(section, vaddr, &unit))
+    if (!find_unit(table, section, vaddr, &unit))
         return false;
     pass_units(table, section, unit);
     return unit_entry(table->dwarf, unit, out);
+}
+
+void address_table_deinit(struct address_table *table)
+{
+    address_map_deinit(&table->units);
 }

@@ -11,12 +11,15 @@
 #include <elfutils/libdw.h>
 
 #include "base/cursor.h"
+#include "symbolizer/names/address_map.h"
 #include "symbolizer/names/debug_elf.h"
 
 struct address_table {
     Dwarf *dwarf;                 // borrowed
     const struct debug_elf *file; // that dwarf was opened on
     uint64_t passed;              // libdw knows the units up to this offset at least
+    unsigned reads;               // lookups that read the table through
+    struct address_map units;     // for later ones: their offsets by address
 };
 
 // address_sets are the sets of ranges from a place in the section on.
@@ -37,5 +40,9 @@ bool address_table_next(struct address_sets *at, uint64_t *out_low, uint64_t *ou
 // its unit in .debug_info.
 bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_unit);
 
-// address_table_unit gives the entry of the unit that the table has for vaddr.
+// address_table_unit gives the entry of the unit that the table has for vaddr: at first
+// by reading the table, then, for many addresses, in a sorted copy.
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out);
+
+// address_table_deinit frees what table holds.
+void address_table_deinit(struct address_table *table);
