@@ -171,11 +171,11 @@ void page_write_logout(struct text *out, const struct http_request *request)
 }
 
 static void write_totals(struct text *out, const struct store_totals *totals,
-                         int64_t found)
+                         const struct store_found *found)
 {
     html_write(out, "<h1 class=\"plain\">Crashes</h1><p class=\"lead\">");
-    page_write_number(out, found);
-    html_write(out, " of ");
+    page_write_number(out, found->count);
+    html_write(out, "%s of ", found->more ? "+" : "");
     page_write_number(out, totals->groups);
     html_write(out, " %s, ", totals->groups == 1 ? "group" : "groups");
     page_write_number(out, totals->reports);
@@ -213,7 +213,7 @@ void page_groups(struct http_request *request)
         .out = &list, .now_ms = moment_now(), .choosing = true, .filtered = true
     };
     struct store_totals totals = { 0 };
-    int64_t found = 0;
+    struct store_found found = { 0 };
     if (!filter_read(request, GROUPS_ON_A_PAGE, &filter))
         return;
     size_t asked = filter.store.term_count;
@@ -227,7 +227,12 @@ void page_groups(struct http_request *request)
         return;
     }
     page_begin(out, "Groups", NULL);
-    write_totals(out, &totals, found);
+    write_totals(out, &totals, &found);
+    if (found.more && filter.store.sort == STORE_SORT_COUNT)
+        html_write(out,
+                   "<p class=\"cut\">Sorted are the %lld of them with most reports in"
+                   " all.</p>\n",
+                   (long long)found.count);
     page_write_logout(out, request);
     page_groups_write_search(out, &filter);
     write_terms(out, &filter, filter.store.term_count > asked);

@@ -17,7 +17,12 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_values.h"
 
-enum { LINES = 4, SEEN_LAST = 6, RELEASES_IN_CHART = 8 };
+enum {
+    LINES = 4,
+    SEEN_LAST = 6,
+    RELEASES_IN_CHART = 8,
+    MOST_IN_A_CARD = 1000, // groups, where their reports are looked at
+};
 
 // overview is what the sections are written with.
 struct overview {
@@ -39,7 +44,9 @@ static bool overview_filter(struct overview *overview, const char *key,
                             const char *value, struct filter *out)
 {
     *out = (struct filter){ .search = { .now_ms = overview->now_ms },
-                            .store = { .limit = LINES, .project = overview->project } };
+                            .store = { .limit = LINES,
+                                       .project = overview->project,
+                                       .found_most = MOST_IN_A_CARD } };
     struct search *search = &out->search;
     enum ch_status status = key != NULL ? search_add(search, key, value) : CH_OK;
     bool of_release = key != NULL && strcmp(key, "first_release") == 0;
@@ -95,7 +102,8 @@ struct card {
 // list_card lists the groups of a card and, unless out_found is NULL, counts them all.
 static enum ch_status list_card(struct store *store, const struct store_filter *filter,
                                 struct page_group_rows *rows,
-                                char next[STORE_CURSOR_SIZE], int64_t *out_found)
+                                char next[STORE_CURSOR_SIZE],
+                                struct store_found *out_found)
 {
     if (out_found == NULL)
         return store_list_groups(store, filter, page_group_line_write, rows, next);
@@ -109,7 +117,7 @@ static void write_card(struct overview *overview, const struct card *card)
     struct text CH_CLEANUP(text_deinit) lines = { 0 };
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
-    int64_t found = 0;
+    struct store_found found = { 0 };
     struct page_group_rows rows = { .out = &lines, .now_ms = overview->now_ms };
     if (!overview_filter(overview, card->key, card->value, &filter))
         return;
@@ -125,8 +133,8 @@ static void write_card(struct overview *overview, const struct card *card)
     html_write(out, "%s", card->heading);
     if (card->counted) {
         html_write(out, " <b>");
-        page_write_number(out, found);
-        html_write(out, "</b>");
+        page_write_number(out, found.count);
+        html_write(out, "%s</b>", found.more ? "+" : "");
     }
     html_write(out, "</a></h2><p class=\"about\">%s</p><ol class=\"leads\">",
                card->about);

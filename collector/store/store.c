@@ -167,6 +167,7 @@ void store_close(struct store *store)
         close(store->file_lock);
     fetch_gate_deinit(&store->fetches);
     pthread_cond_destroy(&store->returned);
+    text_deinit(&store->rising);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->writing);
     free(store);

@@ -190,7 +190,7 @@ CH_CHECKED enum ch_status store_list_groups(struct store *store,
 CH_CHECKED enum ch_status
 store_list_counted_groups(struct store *store, const struct store_filter *filter,
                           store_group_fn *visit, void *context,
-                          char next[STORE_CURSOR_SIZE], int64_t *out_found);
+                          char next[STORE_CURSOR_SIZE], struct store_found *out);
 
 // store_find_group visits the group with that id, or the group that it was merged into,
 // or returns CH_ERR_NOT_FOUND.

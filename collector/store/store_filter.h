@@ -75,4 +75,15 @@ struct store_filter {
     enum store_sort sort; // of groups; reports are in the order of their time
     const char *cursor;   // where the previous page of the listing ended
     size_t limit;         // 1 to STORE_PAGE_MAX
+    size_t found_most;    // of groups whose reports are looked at; 0: STORE_FOUND_MOST
+};
+
+// store_found is how many groups a filter accepts. Where more than the value of one
+// term decides, groups are looked for up to STORE_FOUND_MOST, or STORE_FOUND_WORD for a
+// word that very many values contain, and more says that there are others. Lists by
+// count then hold those of them that have most reports in all.
+enum { STORE_FOUND_MOST = 5000, STORE_FOUND_WORD = 500 };
+struct store_found {
+    int64_t count;
+    bool more;
 };

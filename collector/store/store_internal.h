@@ -181,10 +181,12 @@ struct store {
     int64_t ready_week;        // the partition of this week and the next exist
     _Atomic int64_t stored_ms; // when reports were stored last
     struct fetch_gate fetches; // of bodies that are elsewhere
-    pthread_mutex_t lock;      // guards idle and idle_count
+    pthread_mutex_t lock;      // guards what follows
     pthread_cond_t returned;
     struct sql *idle[STORE_READERS];
     size_t idle_count;
+    struct text rising; // the groups that were found to rise
+    int64_t rising_until_ms;
 };
 
 // store_job is what one transaction does. work queues statements and returns its first

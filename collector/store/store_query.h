@@ -11,7 +11,18 @@
 // STORE_QUERY_PATTERNS is enough for two searches in each place where a filter is used.
 enum { STORE_QUERY_PATTERNS = 8 * STORE_TERMS };
 
+// store_look is what is looked up before a query is put together. A term is wide if
+// more than STORE_WIDE facets have it: then the groups are asked for it one by one, in
+// their order, and are not taken from a list.
+struct store_look {
+    bool wide[STORE_TERMS];
+    bool many[STORE_TERMS];       // too many to sort the reports of all groups with it
+    bool wide_marks[STORE_TERMS]; // of a word: more marks than that have it
+    struct text rising;           // the groups that rise; empty: not looked up
+};
+
 struct store_query {
+    const struct store_look *look; // NULL: nothing is known
     struct text sql;
     struct text patterns[STORE_QUERY_PATTERNS]; // of searches
     size_t pattern_count;
@@ -19,6 +30,14 @@ struct store_query {
     size_t count;
     enum sql_dialect dialect;
 };
+
+// store_cursor is the row that a listing goes on after: its place in the order, and its
+// number. store_cursor_read returns CH_ERR_MALFORMED for a text that is not ours.
+struct store_cursor {
+    int64_t place;
+    int64_t number;
+};
+CH_CHECKED enum ch_status store_cursor_read(const char *text, struct store_cursor *out);
 
 // store_query_deinit frees what a query holds; all zeros with a dialect is an empty
 // query.
@@ -46,24 +65,61 @@ void store_query_add_days(struct store_query *query, int64_t from, int64_t until
 void store_query_add_group_condition(struct store_query *query,
                                      const struct store_term *term);
 
-// store_query_narrow_reports adds a filter's conditions on a report r in a group g, and
-// store_query_narrow_groups its conditions on a group g. marked says that r
-// is known to be of a group that store_query_narrow_to_marked finds.
+// store_query_narrow_reports adds a filter's conditions on a report r in a group g.
+// marked says that r is known to be of a group that store_query_narrow_to_marked finds.
 void store_query_narrow_reports(struct store_query *query,
                                 const struct store_filter *filter, bool marked);
-void store_query_narrow_groups(struct store_query *query,
-                               const struct store_filter *filter);
 
-// store_query_finds_by_group says whether a filter has terms whose reports are found by
-// the groups that have them, and store_query_narrow_to_marked keeps the groups g that
-// have them all.
-bool store_query_finds_by_group(const struct store_filter *filter);
+// store_query_narrow_by_groups adds a filter's conditions on a group g as a whole, and
+// store_query_narrow_by_reports that it has a report that the filter accepts. lazily:
+// the groups are looked at in their order until enough are found.
+void store_query_narrow_by_groups(struct store_query *query,
+                                  const struct store_filter *filter);
+void store_query_narrow_by_reports(struct store_query *query,
+                                   const struct store_filter *filter, bool lazily);
+
+// store_query_finds_by_group says whether a filter has terms that are not wide and
+// whose reports are found by the groups that have them, and
+// store_query_narrow_to_marked keeps the groups g that have all of these.
+bool store_query_finds_by_group(const struct store_filter *filter,
+                                const struct store_look *look);
 void store_query_narrow_to_marked(struct store_query *query,
                                   const struct store_filter *filter);
 
-// store_query_add_order adds the expression that a listing of groups g is ordered by.
-void store_query_add_order(struct store_query *query,
-                           const struct store_filter *filter);
+// store_query_look looks up what a filter's query needs to know; store_look_deinit
+// frees it.
+CH_CHECKED enum ch_status store_query_look(struct store *store, struct sql *sql,
+                                           const struct store_filter *filter,
+                                           struct store_look *out);
+void store_look_deinit(struct store_look *look);
+
+// store_query_has_probe says whether facets decide a term.
+bool store_query_has_probe(const struct store_term *term);
+
+// store_query_add_wide_probe selects the facets that have a term, up to limit; with
+// marks, of a word those of marks alone.
+void store_query_add_wide_probe(struct store_query *query,
+                                const struct store_term *term, bool marks,
+                                int64_t limit);
+
+// store_query_add_rising requires that the group g rises, by its days.
+void store_query_add_rising(struct store_query *query);
+
+// store_query_list_groups writes the query that lists the groups g of a filter: columns
+// of them, place in the order, the number of reports that are filtered and, if counted
+// is true, how many groups are found. store_query_count_groups counts them alone.
+void store_query_list_groups(struct store_query *query,
+                             const struct store_filter *filter, const char *columns,
+                             const struct store_cursor *after, bool counted);
+void store_query_count_groups(struct store_query *query,
+                              const struct store_filter *filter);
+
+// store_query_sorts_counts is true where the place of a group is the number of its
+// reports that the filter accepts. store_query_bound is the number of groups that are
+// looked for, or 0 where it is all.
+bool store_query_sorts_counts(const struct store_filter *filter);
+size_t store_query_bound(const struct store_filter *filter,
+                         const struct store_look *look);
 
 // store_query_add_count adds the expression that counts the reports of a group g that
 // the filter accepts. store_query_counts says whether that takes a look at any.
@@ -71,13 +127,32 @@ void store_query_add_count(struct store_query *query,
                            const struct store_filter *filter);
 bool store_query_counts(const struct store_filter *filter);
 
-// store_cursor is the row that a listing goes on after: its place in the order, and its
-// number. store_cursor_read returns CH_ERR_MALFORMED for a text that is not ours.
-struct store_cursor {
-    int64_t place;
-    int64_t number;
-};
-CH_CHECKED enum ch_status store_cursor_read(const char *text, struct store_cursor *out);
+// store_query_add_contains requires that a text, given in SQL, contains the searched
+// string.
+void store_query_add_contains(struct store_query *query, const char *text,
+                              const char *searched);
+
+// store_query_is_indexed says whether the indexes of words can find the string: they
+// hold runs of three characters.
+bool store_query_is_indexed(const char *searched);
+
+// store_query_add_words requires that `value` of a row f of facets is, for one of the
+// kinds of words from `kinds` on, one that contains the searched string.
+void store_query_add_words(struct store_query *query, const char *kinds,
+                           const char *searched);
+
+// store_query_add_groups_of_words selects the groups that have a mark with the searched
+// string in it. In SQLite the words of columns are found the same way where columns is
+// true.
+void store_query_add_groups_of_words(struct store_query *query, bool columns,
+                                     const char *searched);
+
+// store_query_add_word_search keeps the groups with a report that contains the searched
+// string; column is the number of a group. In PostgreSQL one index has all values of
+// columns; in SQLite it has only those that differ from group to group, and the others
+// are words.
+void store_query_add_word_search(struct store_query *query, const char *column,
+                                 const char *searched);
 
 // store_query_run runs the query on a connection.
 CH_CHECKED enum ch_status store_query_run(const struct store_query *query,

@@ -11,10 +11,6 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_facet.h"
 
-enum {
-    INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
-};
-
 // carried says where reports carry the value of a key: kind is its facet; column is its
 // column, or NULL where it is a mark; part: the value may be a part of what is carried.
 static const struct {
@@ -44,120 +40,6 @@ static const struct {
     [STORE_KEY_DEPTH] = { NULL, FACET_DEPTH, false },
 };
 
-// add_contains requires that a text, given in SQL, contains the searched string.
-static void add_contains(struct store_query *query, const char *text,
-                         const char *searched)
-{
-    bool postgres = query->dialect == SQL_POSTGRES;
-    store_query_add(query, postgres ? "strpos(lower(" : "instr(lower(");
-    store_query_add(query, text);
-    store_query_add_text(query, "), lower(CAST(? AS text))) > 0", searched);
-}
-
-// is_indexed says whether the indexes of words can find the string: they hold runs of
-// three characters.
-static bool is_indexed(const char *searched)
-{
-    size_t count = 0;
-    for (; *searched != 0; searched++)
-        count += ((unsigned char)*searched & 0xc0) != 0x80; // bytes that begin one
-    return count >= INDEXED_CHARACTERS;
-}
-
-// query_pattern is the searched string in the form that the index takes: a quoted
-// string of FTS5, or a pattern of LIKE.
-static const char *query_pattern(struct store_query *query, const char *searched)
-{
-    assert(query->pattern_count < STORE_QUERY_PATTERNS);
-    bool postgres = query->dialect == SQL_POSTGRES;
-    struct text *out = &query->patterns[query->pattern_count++];
-    text_append_string(out, postgres ? "%" : "\"");
-    for (; *searched != 0; searched++) {
-        if (postgres && strchr("\\%_", *searched) != NULL)
-            text_append_string(out, "\\");
-        else if (!postgres && *searched == '"')
-            text_append_string(out, "\"");
-        text_append(out, searched, 1);
-    }
-    text_append_string(out, postgres ? "%" : "\"");
-    return text_ok(out) ? out->bytes : "";
-}
-
-// add_words requires that `value` of a row f of facets is, for one of the kinds of
-// words from `kinds` on, one that contains the searched string.
-static void add_words(struct store_query *query, const char *kinds,
-                      const char *searched)
-{
-    bool postgres = query->dialect == SQL_POSTGRES;
-    text_appendf(&query->sql, "f.kind >= %d AND f.kind ", FACET_EXECUTABLE);
-    store_query_add(query, kinds);
-    // In SQLite there is one kind, and the plus keeps it from reading all words of it.
-    store_query_add(query,
-                    postgres ? " AND (f.kind, f.value) IN (SELECT w.kind, w.value FROM"
-                               " words w WHERE w.kind "
-                             : " AND f.value IN (SELECT w.value FROM words w"
-                               " WHERE +w.kind ");
-    store_query_add(query, kinds);
-    store_query_add_text(query,
-                         postgres ? " AND w.value ILIKE ?)"
-                                  : " AND w.number IN (SELECT rowid FROM word_search"
-                                    " WHERE word_search MATCH ?))",
-                         query_pattern(query, searched));
-}
-
-// add_groups_of_words selects the groups that have a mark with the searched string in
-// it. In SQLite the words of columns are found the same way where columns is true.
-static void add_groups_of_words(struct store_query *query, bool columns,
-                                const char *searched)
-{
-    char marks[48];
-    (void)snprintf(marks, sizeof(marks), "BETWEEN %d AND %d", FACET_FRAME,
-                   FACET_MESSAGE);
-    if (query->dialect == SQL_POSTGRES) {
-        store_query_add(query, "SELECT f.group_number FROM facets f WHERE ");
-        add_words(query, marks, searched);
-        return;
-    }
-    // From the words that are found to facets: there are many more words of a kind.
-    store_query_add_text(query,
-                         "SELECT f.group_number FROM word_search s CROSS JOIN words w"
-                         " CROSS JOIN facets f WHERE s.word_search MATCH ?"
-                         " AND w.number = s.rowid",
-                         query_pattern(query, searched));
-    text_appendf(&query->sql,
-                 " AND f.kind >= %d AND f.kind = w.kind AND f.value = w.value"
-                 " AND (w.kind %s",
-                 FACET_EXECUTABLE, marks);
-    if (columns)
-        text_appendf(&query->sql, " OR w.kind BETWEEN %d AND %d", FACET_EXECUTABLE,
-                     FACET_RELEASE);
-    store_query_add(query, ")");
-}
-
-// add_word_search keeps the groups with a report that contains the searched string;
-// column is the number of a group. In PostgreSQL one index has all values of columns;
-// in SQLite it has only those that differ from group to group, and the others are
-// words.
-static void add_word_search(struct store_query *query, const char *column,
-                            const char *searched)
-{
-    bool postgres = query->dialect == SQL_POSTGRES;
-    store_query_add(query, " AND (");
-    store_query_add(query, column);
-    text_appendf(&query->sql,
-                 " IN (SELECT f.group_number FROM facets f WHERE f.kind <= %d AND ",
-                 postgres ? FACET_RELEASE : FACET_SUMMARY);
-    store_query_add_text(query,
-                         postgres ? "f.value ILIKE ?) OR "
-                                  : "f.number IN (SELECT rowid FROM facet_search WHERE"
-                                    " facet_search MATCH ?)) OR ",
-                         query_pattern(query, searched));
-    store_query_add(query, column);
-    store_query_add(query, " IN (");
-    add_groups_of_words(query, true, searched);
-    store_query_add(query, "))");
-}
-
 // add_path requires that a path, given in SQL, is value or ends with it after a slash.
 static void add_path(struct store_query *query, const char *path, const char *value)
 {
@@ -185,7 +67,7 @@ static void add_facet_of_kind(struct store_query *query, const struct store_term
     } else if (term->key == STORE_KEY_SIGNAL) {
         store_query_add_number(query, "f.value = CAST(? AS text)", term->number);
     } else if (carried[term->key].part) {
-        add_contains(query, "f.value", term->value);
+        store_query_add_contains(query, "f.value", term->value);
     } else {
         store_query_add_equal(query, "f.value", term->value);
     }
@@ -198,8 +80,8 @@ static void add_facet_condition(struct store_query *query,
 {
     char kind[32];
     snprintf(kind, sizeof(kind), "= %d", (int)carried[term->key].kind);
-    if (carried[term->key].part && is_indexed(term->value))
-        add_words(query, kind, term->value);
+    if (carried[term->key].part && store_query_is_indexed(term->value))
+        store_query_add_words(query, kind, term->value);
     else
         add_facet_of_kind(query, term);
 }
@@ -238,7 +120,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
                  (int)carried[term->key].kind);
     store_query_add(query, kind);
     if (word || carried[term->key].part)
-        add_contains(query, "substr(j.value, 4)", term->value);
+        store_query_add_contains(query, "substr(j.value, 4)", term->value);
     else
         store_query_add_equal(query, "substr(j.value, 4)", term->value);
     add_exists_end(query);
@@ -246,7 +128,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
 
 // add_report_condition requires that the term holds for the report r.
 static void add_report_condition(struct store_query *query,
-                                 const struct store_term *term)
+                                 const struct store_term *term, bool wide_marks)
 {
     const char *column = carried[term->key < STORE_KEY_SINCE ? term->key : 0].column;
     if (term->key == STORE_KEY_SINCE) {
@@ -264,16 +146,20 @@ static void add_report_condition(struct store_query *query,
                              term->tag);
         store_query_add_text(query, " AND t.value = ?)", term->value);
     } else if (term->key == STORE_KEY_WORD) {
-        add_contains(query,
-                     "r.title || '\n' || r.summary || '\n' || r.executable || '\n' ||"
-                     " r.release || '\n' || r.hostname",
-                     term->value);
+        store_query_add_contains(
+            query,
+            "r.title || '\n' || r.summary || '\n' || r.executable || '\n' ||"
+            " r.release || '\n' || r.hostname",
+            term->value);
         // As for groups, marks are searched for what their index can find, and only
         // those of groups that have it: taking marks apart is slow.
-        if (is_indexed(term->value)) {
-            store_query_add(query, " OR (r.group_number IN (");
-            add_groups_of_words(query, false, term->value);
-            store_query_add(query, ") AND ");
+        if (store_query_is_indexed(term->value)) {
+            store_query_add(query, " OR (");
+            if (!wide_marks) {
+                store_query_add(query, "r.group_number IN (");
+                store_query_add_groups_of_words(query, false, term->value);
+                store_query_add(query, ") AND ");
+            }
             add_mark_condition(query, term);
             store_query_add(query, ")");
         }
@@ -298,7 +184,8 @@ static void narrow_to_filter(struct store_query *query,
         if (!is_of_reports(term))
             continue;
         store_query_add(query, term->negated ? " AND NOT (" : " AND (");
-        add_report_condition(query, term);
+        add_report_condition(query, term,
+                             query->look != NULL && query->look->wide_marks[i]);
         store_query_add(query, ")");
     }
 }
@@ -346,45 +233,102 @@ static void add_facet_search(struct store_query *query, const char *column,
     store_query_add(query, query->dialect == SQL_POSTGRES ? ")) IS TRUE" : "))");
 }
 
-// is_found_by_group says whether the reports of a term are found by the groups that
-// have it: marks are not indexed by report.
-static bool is_found_by_group(const struct store_term *term)
+static bool is_wide(const struct store_query *query, size_t term)
 {
-    if (term->negated || !is_of_reports(term))
-        return false;
-    if (term->key == STORE_KEY_WORD)
-        return is_indexed(term->value);
-    return carried[term->key < STORE_KEY_SINCE ? term->key : 0].kind >= FACET_KIND;
+    return query->look != NULL && query->look->wide[term];
 }
 
+// add_wide_search keeps the groups with a report of the value of a wide term, by
+// looking at the values that each has.
+static void add_wide_search(struct store_query *query, const char *column,
+                            const struct store_term *term)
+{
+    store_query_add(query, " AND ");
+    add_exists_begin(query);
+    store_query_add(query, "SELECT 1 FROM facets f WHERE f.group_number = ");
+    store_query_add(query, column);
+    store_query_add(query, " AND ");
+    if (term->key == STORE_KEY_WORD) {
+        text_appendf(&query->sql, "(f.kind <= %d OR f.kind BETWEEN %d AND %d) AND ",
+                     FACET_RELEASE, FACET_FRAME, FACET_MESSAGE);
+        store_query_add_contains(query, "f.value", term->value);
+    } else {
+        add_facet_of_kind(query, term);
+    }
+    add_exists_end(query);
+}
+
+// is_found_by_group says whether the reports of a term are found by the groups that
+// have it: marks are not indexed by report, and columns are not where few have the
+// value.
+static bool is_found_by_group(const struct store_term *term, bool rare)
+{
+    if (term->negated || term->key >= STORE_KEY_SINCE)
+        return false;
+    if (term->key == STORE_KEY_WORD)
+        return store_query_is_indexed(term->value);
+    return rare || carried[term->key].kind >= FACET_KIND;
+}
+
+// narrow_by_marks requires that column is the number of a group that has the terms
+// which are found by groups. With rare_alone it leaves wide terms out. With a plus
+// SQLite goes through the reports by their time.
 static void narrow_by_marks(struct store_query *query,
-                            const struct store_filter *filter, const char *column)
+                            const struct store_filter *filter, const char *column,
+                            bool rare_alone)
 {
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (!is_found_by_group(term))
+        bool wide = is_wide(query, i);
+        if (!is_found_by_group(term, query->look != NULL && !wide))
             continue;
-        if (term->key == STORE_KEY_WORD)
-            add_word_search(query, column, term->value);
-        else
-            add_facet_search(query, column, term);
+        bool plus =
+            query->dialect == SQL_SQLITE && query->look != NULL && query->look->many[i];
+        char number[32];
+        (void)snprintf(number, sizeof(number), "%s%s", plus ? "+" : "", column);
+        if (wide && !rare_alone)
+            add_wide_search(query, column, term);
+        else if (!wide && term->key == STORE_KEY_WORD)
+            store_query_add_word_search(query, number, term->value);
+        else if (!wide)
+            add_facet_search(query, number, term);
     }
 }
 
-bool store_query_finds_by_group(const struct store_filter *filter)
+bool store_query_finds_by_group(const struct store_filter *filter,
+                                const struct store_look *look)
 {
     for (size_t i = 0; i < filter->term_count; i++) {
-        if (is_found_by_group(&filter->terms[i]))
+        if (!look->wide[i] && is_found_by_group(&filter->terms[i], true))
             return true;
     }
     return false;
+}
+
+bool store_query_has_probe(const struct store_term *term)
+{
+    return is_found_by_group(term, true);
+}
+
+void store_query_add_wide_probe(struct store_query *query,
+                                const struct store_term *term, bool marks,
+                                int64_t limit)
+{
+    store_query_add(query, "SELECT 1 FROM (");
+    if (term->key != STORE_KEY_WORD) {
+        store_query_add(query, "SELECT f.group_number FROM facets f WHERE ");
+        add_facet_condition(query, term);
+    } else {
+        store_query_add_groups_of_words(query, !marks, term->value);
+    }
+    store_query_add_number(query, " LIMIT ?) p", limit);
 }
 
 void store_query_narrow_to_marked(struct store_query *query,
                                   const struct store_filter *filter)
 {
     narrow_by_groups(query, filter);
-    narrow_by_marks(query, filter, "g.number");
+    narrow_by_marks(query, filter, "g.number", true);
 }
 
 void store_query_narrow_reports(struct store_query *query,
@@ -394,7 +338,7 @@ void store_query_narrow_reports(struct store_query *query,
         add_group_id(query, "r.group_number", filter->group);
     narrow_by_groups(query, filter);
     if (!marked)
-        narrow_by_marks(query, filter, "r.group_number");
+        narrow_by_marks(query, filter, "r.group_number", false);
     narrow_to_filter(query, filter);
 }
 
@@ -409,11 +353,11 @@ static void add_group_search(struct store_query *query, const struct store_term 
         store_query_add_number(query, " AND g.first_seen < ?", term->number);
     else if (term->key != STORE_KEY_WORD)
         add_facet_search(query, number, term);
-    else if (is_indexed(term->value))
-        add_word_search(query, number, term->value);
+    else if (store_query_is_indexed(term->value))
+        store_query_add_word_search(query, number, term->value);
     else {
         store_query_add(query, " AND ");
-        add_contains(query, "g.title || '\n' || g.summary", term->value);
+        store_query_add_contains(query, "g.title || '\n' || g.summary", term->value);
     }
 }
 
@@ -429,24 +373,33 @@ static size_t count_conditions(const struct store_filter *filter, bool *out_nega
     return count;
 }
 
-void store_query_narrow_groups(struct store_query *query,
-                               const struct store_filter *filter)
+void store_query_narrow_by_groups(struct store_query *query,
+                                  const struct store_filter *filter)
+{
+    if (filter->group != NULL)
+        add_group_id(query, "g.number", filter->group);
+    narrow_by_groups(query, filter);
+}
+
+void store_query_narrow_by_reports(struct store_query *query,
+                                   const struct store_filter *filter, bool lazily)
 {
     // With the plus SQLite goes through the groups in their order, up to the end of the
     // page, and not through all that one term finds.
     const char *number = query->dialect == SQL_POSTGRES ? "g.number" : "+g.number";
     bool negated = false;
-    size_t conditions = count_conditions(filter, &negated);
-    if (filter->group != NULL)
-        add_group_id(query, "g.number", filter->group);
-    narrow_by_groups(query, filter);
+    bool examined = count_conditions(filter, &negated) > 1 || negated;
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (is_of_reports(term) && !term->negated)
+        if (!is_of_reports(term) || term->negated)
+            continue;
+        if (!lazily || !is_wide(query, i))
             add_group_search(query, term, number);
+        else if (!examined)
+            add_wide_search(query, "g.number", term);
     }
     // One condition is decided by the facets, several have to hold for one report.
-    if (conditions < 2 && !negated)
+    if (!examined)
         return;
     store_query_add(query, " AND ");
     add_exists_begin(query);
@@ -548,12 +501,23 @@ void store_query_add_count(struct store_query *query, const struct store_filter 
     }
 }
 
-void store_query_add_order(struct store_query *query, const struct store_filter *filter)
+bool store_query_sorts_counts(const struct store_filter *filter)
 {
-    if (filter->sort == STORE_SORT_COUNT)
-        store_query_add_count(query, filter);
-    else
-        store_query_add(query, filter->sort == STORE_SORT_MACHINES     ? "g.machines"
-                               : filter->sort == STORE_SORT_FIRST_SEEN ? "g.first_seen"
-                                                                       : "g.last_seen");
+    return filter->sort == STORE_SORT_COUNT && store_query_counts(filter);
+}
+
+size_t store_query_bound(const struct store_filter *filter,
+                         const struct store_look *look)
+{
+    const struct store_term *term = lone_term(filter);
+    size_t most = filter->found_most != 0 ? filter->found_most : STORE_FOUND_MOST;
+    if (!store_query_counts(filter))
+        return 0;
+    // All values of a group are asked for a word.
+    if (term != NULL && term->key == STORE_KEY_WORD && look->wide[term - filter->terms])
+        return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
+    bool whole = term != NULL && term->key != STORE_KEY_WORD &&
+                 (term->key >= STORE_KEY_SINCE || !carried[term->key].part);
+    bool all = whole && filter->sort != STORE_SORT_COUNT && filter->found_most == 0;
+    return all ? 0 : most;
 }

@@ -24,7 +24,7 @@ static void add_rising_sums(struct store_query *query, int64_t before)
 {
     static const char recent[] = "sum(CASE WHEN d.day > ? THEN d.count ELSE 0 END)";
     store_query_add_number(query,
-                           "g.number IN (SELECT d.group_number FROM group_days d WHERE"
+                           "(g.number IN (SELECT d.group_number FROM group_days d WHERE"
                            " d.day > ?",
                            before - RISING_DAYS);
     store_query_add_number(query, " AND d.day <= ? GROUP BY d.group_number HAVING ",
@@ -32,12 +32,14 @@ static void add_rising_sums(struct store_query *query, int64_t before)
     store_query_add_number(query, recent, before);
     store_query_add_number(query, " >= ? AND 3 * ", RISING_LEAST);
     store_query_add_number(query, recent, before);
-    store_query_add(query, " >= 2 * sum(d.count))");
+    // PostgreSQL expects few groups and would join them to all others one by one; an
+    // expression is computed once.
+    store_query_add(query, " >= 2 * sum(d.count))) IS TRUE");
 }
 
-// add_rising compares the last days with as many before; a group that is younger than
-// that is new and not rising.
-static void add_rising(struct store_query *query)
+// store_query_add_rising compares the last days with as many before; a group that is
+// younger than that is new and not rising.
+void store_query_add_rising(struct store_query *query)
 {
     int64_t today = moment_now() / MOMENT_DAY_MS;
     int64_t before = today - RISING_DAYS;
@@ -54,6 +56,18 @@ static void add_rising(struct store_query *query)
     store_query_add_days(query, before, today);
     store_query_add(query, " >= 2 * ");
     store_query_add_days(query, before - RISING_DAYS, before);
+}
+
+static void add_group_rises(struct store_query *query)
+{
+    if (query->look == NULL || query->look->rising.size == 0)
+        store_query_add_rising(query);
+    else
+        store_query_add_text(query,
+                             query->dialect == SQL_POSTGRES
+                                 ? "g.number = ANY(CAST(? AS bigint[]))"
+                                 : "g.number IN (SELECT value FROM json_each(?))",
+                             query->look->rising.bytes);
 }
 
 void store_query_add_group_condition(struct store_query *query,
@@ -89,7 +103,7 @@ void store_query_add_group_condition(struct store_query *query,
         store_query_add_equal(query, "g.project", term->value);
         return;
     default:
-        add_rising(query);
+        add_group_rises(query);
         return;
     }
 }

@@ -105,10 +105,11 @@ static void take_marked(void *context, const struct sql_row *row)
 // function, and would choose between reading those of all its groups and reading all by
 // their time as if they were very many.
 static enum ch_status find_marked(struct sql *sql, const struct store_filter *filter,
+                                  const struct store_look *look,
                                   struct marked_groups *out)
 {
     CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
+    struct store_query query = { .dialect = sql->dialect, .look = look };
     store_query_add(&query, "SELECT g.number, g.kept FROM groups g WHERE 1 = 1");
     store_query_narrow_to_marked(&query, filter);
     store_query_add_number(&query, " LIMIT ?", MARKED_GROUPS_MAX + 1);
@@ -116,12 +117,13 @@ static enum ch_status find_marked(struct sql *sql, const struct store_filter *fi
 }
 
 // list_reports runs the query of a list; marked is NULL, or the groups that were found.
-static enum ch_status list_reports(struct sql *sql, const struct store_filter *filter,
+static enum ch_status list_reports(struct sql *sql, const struct store_look *look,
                                    struct marked_groups *marked,
                                    struct listing *listing)
 {
+    const struct store_filter *filter = listing->filter;
     CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
+    struct store_query query = { .dialect = sql->dialect, .look = look };
     bool few = marked != NULL && marked->reports <= FEW_REPORTS;
     store_query_add(&query, "SELECT " REPORT_COLUMNS " FROM reports r"
                             " JOIN groups g ON g.number = r.group_number WHERE 1 = 1");
@@ -148,25 +150,39 @@ static enum ch_status list_reports(struct sql *sql, const struct store_filter *f
     return store_query_run(&query, sql, list_report, listing);
 }
 
+static enum ch_status look_and_list_reports(struct sql *sql,
+                                            const struct store_look *look,
+                                            struct listing *listing)
+{
+    const struct store_filter *filter = listing->filter;
+    struct marked_groups marked = { 0 };
+    bool by_group = sql->dialect == SQL_POSTGRES && filter->group == NULL &&
+                    store_query_finds_by_group(filter, look);
+    enum ch_status status = by_group ? find_marked(sql, filter, look, &marked) : CH_OK;
+    by_group = by_group && marked.count <= MARKED_GROUPS_MAX;
+    if (status == CH_OK && (!by_group || marked.count != 0))
+        status = list_reports(sql, look, by_group ? &marked : NULL, listing);
+    text_deinit(&marked.list);
+    return status;
+}
+
 enum ch_status store_list_reports(struct store *store,
                                   const struct store_filter *filter,
                                   store_report_fn *visit, void *context,
                                   char next[STORE_CURSOR_SIZE])
 {
-    struct marked_groups marked = { 0 };
+    CH_CLEANUP(store_look_deinit) struct store_look look = { 0 };
     next[0] = 0;
-    struct listing listing = {
-        .visit_report = visit, .context = context, .limit = filter->limit, .next = next
-    };
+    struct listing listing = { .filter = filter,
+                               .visit_report = visit,
+                               .context = context,
+                               .limit = filter->limit,
+                               .next = next };
     struct sql *reader = store_borrow_to_list(store);
-    bool by_group = reader->dialect == SQL_POSTGRES && filter->group == NULL &&
-                    store_query_finds_by_group(filter);
-    enum ch_status status = by_group ? find_marked(reader, filter, &marked) : CH_OK;
-    by_group = by_group && marked.count <= MARKED_GROUPS_MAX;
-    if (status == CH_OK && (!by_group || marked.count != 0))
-        status = list_reports(reader, filter, by_group ? &marked : NULL, &listing);
+    enum ch_status status = store_query_look(store, reader, filter, &look);
+    if (status == CH_OK)
+        status = look_and_list_reports(reader, &look, &listing);
     store_return(store, reader);
-    text_deinit(&marked.list);
     return status;
 }
 
@@ -207,28 +223,6 @@ static void take_day(void *context, const struct sql_row *row)
         group->trend[STORE_TREND_DAYS - 1 - back] = sql_column_number(row, "count");
 }
 
-// count_filtered counts the reports of a group that the filter accepts.
-static enum ch_status count_filtered(const struct listing *listing,
-                                     const struct sql_row *row, int64_t number,
-                                     struct store_group *group)
-{
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = listing->sql->dialect };
-    group->filtered_count = group->count;
-    if (listing->filter == NULL || !store_query_counts(listing->filter))
-        return CH_OK;
-    bool placed = listing->filter->sort == STORE_SORT_COUNT;
-    if (placed || query.dialect == SQL_POSTGRES) {
-        group->filtered_count = sql_column_number(row, placed ? "place" : "filtered");
-        return CH_OK;
-    }
-    store_query_add(&query, "SELECT ");
-    store_query_add_count(&query, listing->filter);
-    store_query_add_number(&query, " FROM groups g WHERE g.number = ?", number);
-    return store_query_run(&query, listing->sql, sql_take_number,
-                           &group->filtered_count);
-}
-
 static enum ch_status gather_rows(const struct listing *listing, int64_t number,
                                   struct gathered *out)
 {
@@ -259,8 +253,7 @@ static const char *read_release(const struct sql_row *row, const char *column)
 static void list_group(void *context, const struct sql_row *row)
 {
     struct listing *listing = context;
-    if (listing->filter != NULL && listing->sql->dialect == SQL_POSTGRES)
-        listing->found = sql_column_number(row, "found");
+    listing->found = sql_column_number(row, "found");
     if (!takes_row(listing))
         return;
     struct gathered
@@ -293,81 +286,58 @@ static void list_group(void *context, const struct sql_row *row)
     listing->last_place = sql_column_number(row, "place");
     listing->last_number = sql_column_number(row, "number");
     // A group without its trend is better than no group.
-    enum ch_status status = gather_rows(listing, listing->last_number, &gathered);
-    if (status == CH_OK)
-        status = count_filtered(listing, row, listing->last_number, &gathered.group);
-    (void)status;
+    (void)gather_rows(listing, listing->last_number, &gathered);
+    gathered.group.filtered_count = sql_column_number(row, "filtered");
     listing->visit_group(listing->context, &gathered.group);
 }
 
-static enum ch_status run_group_query(struct store *store,
-                                      const struct store_query *query,
-                                      struct listing *listing)
-{
-    struct sql *reader = store_borrow_to_list(store);
-    listing->sql = reader;
-    listing->next[0] = 0;
-    enum ch_status status = store_query_run(query, reader, list_group, listing);
-    store_return(store, reader);
-    return status;
-}
-
-// GROUPS_SETTLED leaves out groups whose reports are being moved into another one.
-#define GROUPS_SETTLED                                                                 \
-    " WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')"
-#define GROUPS_LISTED " FROM groups g" GROUPS_SETTLED
-
-// add_group_columns adds what is selected of each group. PostgreSQL plans each query
-// anew, and reads all groups that match for any page of them: there the same query
-// counts the reports of the groups that are shown, and with found all groups.
-static void add_group_columns(struct store_query *query,
-                              const struct store_filter *filter, bool found)
-{
-    store_query_add(query, "SELECT " GROUP_COLUMNS ", ");
-    store_query_add_order(query, filter);
-    store_query_add(query, " AS place");
-    if (query->dialect == SQL_POSTGRES) {
-        store_query_add(query, ", ");
-        if (filter->sort == STORE_SORT_COUNT)
-            store_query_add(query, "0");
-        else
-            store_query_add_count(query, filter);
-        store_query_add(query, found ? " AS filtered, count(*) OVER () AS found"
-                                     : " AS filtered, 0 AS found");
-    }
-    // Sorted first, they are looked at up to the end of the page alone.
-    if (query->dialect == SQL_POSTGRES && !found && store_query_counts(filter) &&
-        filter->sort != STORE_SORT_COUNT) {
-        store_query_add(query, " FROM (SELECT * FROM groups g ORDER BY ");
-        store_query_add_order(query, filter);
-        store_query_add(query, " DESC, g.number DESC OFFSET 0) g" GROUPS_SETTLED);
-    } else {
-        store_query_add(query, GROUPS_LISTED);
-    }
-    store_query_narrow_groups(query, filter);
-}
-
-static enum ch_status list_groups(struct store *store, struct listing *listing,
-                                  bool found)
+// list_groups runs the query of a list, and one that counts the groups of all of its
+// pages if out_found is not NULL and that query does not.
+static enum ch_status list_groups(struct sql *sql, struct listing *listing,
+                                  const struct store_look *look,
+                                  struct store_found *out_found)
 {
     const struct store_filter *filter = listing->filter;
     CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = store->writer->dialect };
+    struct store_query query = { .dialect = sql->dialect, .look = look };
+    CH_CLEANUP(store_query_deinit)
+    struct store_query count = { .dialect = sql->dialect, .look = look };
     struct store_cursor after;
     enum ch_status status =
         filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
     if (status != CH_OK)
         return status;
-    add_group_columns(&query, filter, found);
-    if (filter->cursor != NULL) {
-        store_query_add(&query, " AND (");
-        store_query_add_order(&query, filter);
-        store_query_add_number(&query, ", g.number) < (?", after.place);
-        store_query_add_number(&query, ", ?)", after.number);
+    // The hits of a later page are those from there on, unless counts sort them.
+    bool in_rows = out_found != NULL &&
+                   (filter->cursor == NULL || store_query_sorts_counts(filter));
+    store_query_list_groups(&query, filter, GROUP_COLUMNS,
+                            filter->cursor != NULL ? &after : NULL, in_rows);
+    listing->sql = sql;
+    listing->next[0] = 0;
+    status = store_query_run(&query, sql, list_group, listing);
+    if (status != CH_OK || out_found == NULL)
+        return status;
+    if (!in_rows) {
+        store_query_count_groups(&count, filter);
+        status = store_query_run(&count, sql, sql_take_number, &listing->found);
     }
-    store_query_add_number(&query, " ORDER BY place DESC, g.number DESC LIMIT ?",
-                           (int64_t)filter->limit + 1);
-    return run_group_query(store, &query, listing);
+    int64_t bound = (int64_t)store_query_bound(filter, look);
+    bool more = bound != 0 && listing->found > bound;
+    *out_found =
+        (struct store_found){ .count = more ? bound : listing->found, .more = more };
+    return status;
+}
+
+static enum ch_status look_and_list(struct store *store, struct listing *listing,
+                                    struct store_found *out_found)
+{
+    CH_CLEANUP(store_look_deinit) struct store_look look = { 0 };
+    struct sql *reader = store_borrow_to_list(store);
+    enum ch_status status = store_query_look(store, reader, listing->filter, &look);
+    if (status == CH_OK)
+        status = list_groups(reader, listing, &look, out_found);
+    store_return(store, reader);
+    return status;
 }
 
 enum ch_status store_list_groups(struct store *store, const struct store_filter *filter,
@@ -379,41 +349,21 @@ enum ch_status store_list_groups(struct store *store, const struct store_filter 
                                .context = context,
                                .limit = filter->limit,
                                .next = next };
-    return list_groups(store, &listing, false);
-}
-
-static enum ch_status count_groups(struct store *store,
-                                   const struct store_filter *filter, int64_t *out)
-{
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = store->writer->dialect };
-    store_query_add(&query, "SELECT count(*)" GROUPS_LISTED);
-    store_query_narrow_groups(&query, filter);
-    struct sql *reader = store_borrow_to_list(store);
-    enum ch_status status = store_query_run(&query, reader, sql_take_number, out);
-    store_return(store, reader);
-    return status;
+    return look_and_list(store, &listing, NULL);
 }
 
 enum ch_status store_list_counted_groups(struct store *store,
                                          const struct store_filter *filter,
                                          store_group_fn *visit, void *context,
                                          char next[STORE_CURSOR_SIZE],
-                                         int64_t *out_found)
+                                         struct store_found *out)
 {
     struct listing listing = { .filter = filter,
                                .visit_group = visit,
                                .context = context,
                                .limit = filter->limit,
                                .next = next };
-    // The rows of a later page would count those from there on.
-    bool in_rows = store->writer->dialect == SQL_POSTGRES && filter->cursor == NULL;
-    enum ch_status status = list_groups(store, &listing, in_rows);
-    if (status == CH_OK && !in_rows)
-        return count_groups(store, filter, out_found);
-    if (status == CH_OK)
-        *out_found = listing.found;
-    return status;
+    return look_and_list(store, &listing, out);
 }
 
 enum ch_status store_find_group(struct store *store, const char *id,
@@ -423,14 +373,17 @@ enum ch_status store_find_group(struct store *store, const char *id,
     struct store_query query = { .dialect = store->writer->dialect };
     struct store_filter filter = { .group = id };
     char next[STORE_CURSOR_SIZE];
-    store_query_add(&query,
-                    "SELECT " GROUP_COLUMNS ", g.last_seen AS place FROM groups g"
-                    " WHERE 1 = 1");
-    store_query_narrow_groups(&query, &filter);
+    store_query_add(&query, "SELECT " GROUP_COLUMNS ", g.last_seen AS place, g.count AS"
+                            " filtered, 1 AS found FROM groups g WHERE 1 = 1");
+    store_query_narrow_by_groups(&query, &filter);
     struct listing listing = {
         .visit_group = visit, .context = context, .limit = 1, .next = next
     };
-    enum ch_status status = run_group_query(store, &query, &listing);
+    struct sql *reader = store_borrow_to_list(store);
+    listing.sql = reader;
+    next[0] = 0;
+    enum ch_status status = store_query_run(&query, reader, list_group, &listing);
+    store_return(store, reader);
     return status == CH_OK && listing.count == 0 ? CH_ERR_NOT_FOUND : status;
 }
 

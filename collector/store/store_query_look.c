@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is looked up before a query is put together: how many facets its terms have, and
+// the groups that rise, which takes a look at the days of all groups.
+#include <pthread.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/store_query.h"
+
+enum {
+    STORE_WIDE = 5000,       // facets of a term are listed; of more, groups are asked
+    STORE_WIDE_WORD = 20000, // that takes longer for words
+    STORE_MANY = 1000,       // facets: of the groups of fewer all reports are sorted
+    MANY_GROUPS = 10000,     // what rises is kept where there are as many
+    KEEP_MS = 10000,
+};
+
+void store_look_deinit(struct store_look *look)
+{
+    text_deinit(&look->rising);
+}
+
+static void count_row(void *context, const struct sql_row *row)
+{
+    (void)row;
+    ++*(int64_t *)context;
+}
+
+// look_count counts the facets that have the term, up to one more than most.
+static enum ch_status look_count(struct sql *sql, const struct store_term *term,
+                                 bool marks, int64_t most, int64_t *out)
+{
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = sql->dialect };
+    store_query_add(&query, "SELECT count(*) FROM (");
+    store_query_add_wide_probe(&query, term, marks, most + 1);
+    store_query_add(&query, ") w");
+    return store_query_run(&query, sql, sql_take_number, out);
+}
+
+static enum ch_status look_at_term(struct sql *sql, const struct store_filter *filter,
+                                   size_t i, struct store_look *out)
+{
+    const struct store_term *term = &filter->terms[i];
+    if (!store_query_has_probe(term))
+        return CH_OK;
+    int64_t most = term->key == STORE_KEY_WORD ? STORE_WIDE_WORD : STORE_WIDE;
+    int64_t count = 0;
+    int64_t marks = 0;
+    enum ch_status status = look_count(sql, term, false, most, &count);
+    out->wide[i] = count > most;
+    out->many[i] = count > STORE_MANY;
+    if (status == CH_OK && term->key == STORE_KEY_WORD && out->wide[i])
+        status = look_count(sql, term, true, most, &marks);
+    out->wide_marks[i] = marks > most;
+    return status;
+}
+
+// look_take_kept takes what was found to rise a moment ago.
+static bool look_take_kept(struct store *store, struct text *out)
+{
+    pthread_mutex_lock(&store->lock);
+    bool kept = moment_now() < store->rising_until_ms;
+    if (kept)
+        text_append(out, store->rising.bytes, store->rising.size);
+    pthread_mutex_unlock(&store->lock);
+    return kept;
+}
+
+static void look_keep(struct store *store, const struct text *list)
+{
+    pthread_mutex_lock(&store->lock);
+    text_deinit(&store->rising);
+    store->rising = (struct text){ 0 };
+    text_append(&store->rising, list->bytes, list->size);
+    store->rising_until_ms = text_ok(&store->rising) ? moment_now() + KEEP_MS : 0;
+    pthread_mutex_unlock(&store->lock);
+}
+
+static void look_take_rising(void *context, const struct sql_row *row)
+{
+    store_list_append(context, sql_column_number(row, "number"));
+}
+
+static enum ch_status look_for_risen(struct store *store, struct sql *sql,
+                                     struct text *out)
+{
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = sql->dialect };
+    CH_CLEANUP(store_query_deinit)
+    struct store_query groups = { .dialect = sql->dialect };
+    int64_t count = 0;
+    if (look_take_kept(store, out))
+        return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+    store_query_add(&query, "SELECT g.number FROM groups g WHERE ");
+    store_query_add_rising(&query);
+    enum ch_status status = store_query_run(&query, sql, look_take_rising, out);
+    (void)store_list_end(sql, out);
+    if (status == CH_OK && !text_ok(out))
+        status = CH_ERR_NO_MEMORY;
+    store_query_add_number(&groups, "SELECT 1 FROM groups LIMIT ?", MANY_GROUPS);
+    if (status == CH_OK)
+        status = store_query_run(&groups, sql, count_row, &count);
+    if (status == CH_OK && count == MANY_GROUPS)
+        look_keep(store, out);
+    return status;
+}
+
+enum ch_status store_query_look(struct store *store, struct sql *sql,
+                                const struct store_filter *filter,
+                                struct store_look *out)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < filter->term_count && status == CH_OK; i++) {
+        if (filter->terms[i].key == STORE_KEY_RISING && out->rising.size == 0)
+            status = look_for_risen(store, sql, &out->rising);
+        else
+            status = look_at_term(sql, filter, i, out);
+    }
+    return status;
+}
