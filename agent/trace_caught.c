@@ -95,6 +95,100 @@ static bool is_caught_after_call(pid_t tid, uint64_t pc)
     return unwind_arch_native()->after_call(&memory, pc);
 }
 
+// What Go's handler leaves, on either machine. injected_distance is how far the frame
+// at fp, which returns to where the fault was, has been moved since the function was
+// made to make the call; injected_has_moved is whether it is elsewhere than the call
+// would have put it. switched_frame is the frame pointer that the goroutine of the
+// fault had before its thread left its stack; 0: none, or frame pointers lead there.
+#if defined(__x86_64__)
+static uint64_t injected_distance(const struct stopped_thread *now,
+                                  const struct unwind_registers *then, uint64_t fp)
+{
+    (void)now;
+    return fp + 2 * WORD - then->value[UNWIND_SP];
+}
+
+static bool injected_has_moved(const struct stopped_thread *now,
+                               const struct unwind_registers *then, uint64_t fp)
+{
+    return injected_distance(now, then, fp) != 0;
+}
+
+static uint64_t switched_frame(const struct stopped_thread *now,
+                               const struct unwind_registers *then)
+{
+    (void)now;
+    (void)then;
+    return 0;
+}
+
+#elif defined(__aarch64__)
+static bool read_caught_word(pid_t tid, uint64_t address, uint64_t *out)
+{
+    return read_caught_thread(tid, address, out, WORD) == WORD;
+}
+
+// injected_distance goes by the frame pointer that the call has saved, which Go moves
+// with the stack.
+static uint64_t injected_distance(const struct stopped_thread *now,
+                                  const struct unwind_registers *then, uint64_t fp)
+{
+    uint64_t saved = 0;
+    return read_caught_word(now->tid, fp, &saved) ? saved - then->value[UNWIND_FP] : 0;
+}
+
+// injected_has_moved expects the link register, which Go has put below the stack, and
+// the call's frame below that.
+static bool injected_has_moved(const struct stopped_thread *now,
+                               const struct unwind_registers *then, uint64_t fp)
+{
+    enum { LINK_BELOW = 16, FRAME_MAX = 256 };
+    uint64_t link = 0;
+    uint64_t at = then->value[UNWIND_SP] - LINK_BELOW;
+    return at - fp <= WORD || at - fp > FRAME_MAX ||
+           !read_caught_word(now->tid, at, &link) ||
+           link != then->value[unwind_arch_native()->link];
+}
+
+// switched_frame is for Go 1.19, whose systemstack begins a new chain of frames.
+// The goroutine is in x28, and has at these places its thread (g.m), if it has one, and
+// g.sched.bp.
+static uint64_t switched_frame(const struct stopped_thread *now,
+                               const struct unwind_registers *then)
+{
+    enum { G = 28, THREAD = 48, SAVED = 104 };
+    uint64_t faulted = then->value[G];
+    uint64_t runs = now->registers.value[G];
+    uint64_t faulted_on = 0;
+    uint64_t runs_on = 0;
+    uint64_t saved = 0;
+    bool left = runs != faulted &&
+                read_caught_word(now->tid, runs + THREAD, &runs_on) &&
+                read_caught_word(now->tid, faulted + THREAD, &faulted_on) &&
+                faulted_on == runs_on && runs_on != 0 &&
+                read_caught_word(now->tid, faulted + SAVED, &saved);
+    return left ? saved : 0;
+}
+#endif
+
+// find_injected_from looks for the call of find_injected_call outward from the frame at
+// fp.
+static uint64_t find_injected_from(uint64_t fp, const struct stopped_thread *now,
+                                   const struct unwind_registers *then)
+{
+    uint64_t pc = then->value[unwind_arch_native()->pc];
+    uint64_t frame[2];
+    for (int i = 0; i < FRAMES_MAX && fp != 0; i++) {
+        if (read_caught_thread(now->tid, fp, frame, sizeof(frame)) != sizeof(frame))
+            return 0;
+        if (frame[1] == pc &&
+            (!injected_has_moved(now, then, fp) || !is_caught_after_call(now->tid, pc)))
+            return fp;
+        fp = frame[0];
+    }
+    return 0;
+}
+
 // find_injected_call looks for a call that the faulting function was made to make, and
 // that has not returned: frame pointers lead to that call's frame, which returns to
 // where the fault was. It gives the frame's address. Go may have moved the stack since;
@@ -103,19 +197,9 @@ static bool is_caught_after_call(pid_t tid, uint64_t pc)
 static uint64_t find_injected_call(const struct stopped_thread *now,
                                    const struct unwind_registers *then)
 {
-    const struct unwind_arch *arch = unwind_arch_native();
-    uint64_t pc = then->value[arch->pc];
-    uint64_t unmoved = then->value[arch->sp] - 2 * WORD;
-    uint64_t fp = now->registers.value[UNWIND_FP];
-    uint64_t frame[2];
-    for (int i = 0; i < FRAMES_MAX && fp != 0; i++) {
-        if (read_caught_thread(now->tid, fp, frame, sizeof(frame)) != sizeof(frame))
-            return 0;
-        if (frame[1] == pc && (fp == unmoved || !is_caught_after_call(now->tid, pc)))
-            return fp;
-        fp = frame[0];
-    }
-    return 0;
+    uint64_t found = find_injected_from(now->registers.value[UNWIND_FP], now, then);
+    return found != 0 ? found
+                      : find_injected_from(switched_frame(now, then), now, then);
 }
 
 // caught_is_open is whether a handler is running for caught, or could not be called for
@@ -185,10 +269,9 @@ static void follow_moved_stack(struct trace_caught *caught,
                                const struct stopped_thread *now)
 {
     struct unwind_registers *then = &caught->thread.registers;
-    const unsigned sp = unwind_arch_native()->sp;
     uint64_t call = find_injected_call(now, then);
-    uint64_t moved = call != 0 ? call + 2 * WORD - then->value[sp] : 0;
-    then->value[sp] += moved;
+    uint64_t moved = call != 0 ? injected_distance(now, then, call) : 0;
+    then->value[UNWIND_SP] += moved;
     then->value[UNWIND_FP] += moved;
 }
 
@@ -235,8 +318,9 @@ bool trace_is_sending(const struct stopped_thread *thread)
     static const long narrow_calls[] = { 37, 238, 270 }; // the first three of i386
     const long *list = thread->narrow ? narrow_calls : calls;
     size_t count = thread->narrow ? 3 : sizeof(calls) / sizeof(calls[0]);
+    int64_t call = stop_registers_last_call(thread);
     for (size_t i = 0; i < count; i++) {
-        if (list[i] == thread->call)
+        if (list[i] == call)
             return true;
     }
     return false;

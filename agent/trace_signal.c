@@ -197,19 +197,12 @@ static bool was_reported(const struct trace *trace, pid_t process)
 }
 
 // is_killed_by_filter is whether a seccomp filter killed the thread. That happens
-// without a visible signal: the process, or the thread, exits as if by SIGSYS. Of the
-// threads that die with it, the killed one has its call's number in the result register
-// (the kernel rolls the call back), or no result yet.
+// without a visible signal: the process, or the thread, exits as if by SIGSYS.
 static bool is_killed_by_filter(const struct trace *trace,
                                 const struct stopped_thread *thread, unsigned status)
 {
-    bool result_is_call = true;
-#if defined(__x86_64__)
-    result_is_call = thread->call_result == (uint64_t)thread->call ||
-                     thread->call_result == (uint64_t)-ENOSYS;
-#endif
     return (status & 0x7f) == SIGSYS && signal_in(trace->settings->signals, SIGSYS) &&
-           thread->call >= 0 && result_is_call;
+           stop_registers_is_filtered(thread);
 }
 
 // fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
@@ -223,7 +216,7 @@ static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
         uint64_t pc = thread->registers.value[unwind_arch_native()->pc];
         out->info.si_signo = SIGSYS;
         out->info.si_code = BY_SECCOMP;
-        out->info.si_syscall = (int)thread->call;
+        out->info.si_syscall = (int)stop_registers_last_call(thread);
         out->info.si_call_addr = (void *)(uintptr_t)pc;
         return true;
     }

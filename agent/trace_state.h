@@ -118,10 +118,6 @@ bool trace_is_job_stop(int signal);
 // trace_signal_stop handles tid being about to receive signal.
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal);
 
-// trace_is_sending is whether the thread is in a call that sends signals. A process
-// that kills itself does not come back from there.
-bool trace_is_sending(const struct stopped_thread *thread);
-
 // trace_exit_stop handles tid being about to exit.
 enum trace_next trace_exit_stop(struct trace *trace, pid_t tid);
 

@@ -147,6 +147,18 @@ bool stop_registers_vectors(pid_t tid, uint8_t out[256])
     return true;
 }
 
+int64_t stop_registers_last_call(const struct stopped_thread *thread)
+{
+    return thread->call;
+}
+
+bool stop_registers_is_filtered(const struct stopped_thread *thread)
+{
+    // The kernel rolls the call back, or there is no result yet.
+    return thread->call >= 0 && (thread->call_result == (uint64_t)thread->call ||
+                                 thread->call_result == (uint64_t)-ENOSYS);
+}
+
 void stop_registers_restart(struct stopped_thread *thread)
 {
     ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, regs.rax),
@@ -174,16 +186,38 @@ bool stop_registers_interrupted(pid_t tid)
     return stop_registers_read(&thread) && thread.restart;
 }
 
+enum { SVC = 0xd4000001, CALL_BYTES = 4, X8 = 8 };
+
+static bool is_call_at(pid_t tid, uint64_t pc)
+{
+    errno = 0;
+    long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)pc, NULL);
+    return errno == 0 && (uint32_t)word == SVC;
+}
+
+int64_t stop_registers_last_call(const struct stopped_thread *thread)
+{
+    const uint64_t *value = thread->registers.value;
+    if (thread->call >= 0)
+        return thread->call;
+    return is_call_at(thread->tid, value[UNWIND_PC] - CALL_BYTES) ? (int64_t)value[X8]
+                                                                  : -1;
+}
+
+bool stop_registers_is_filtered(const struct stopped_thread *thread)
+{
+    // A call that waited was wound back to its instruction, or has failed.
+    const uint64_t *value = thread->registers.value;
+    return (int64_t)value[0] != -EINTR &&
+           is_call_at(thread->tid, value[UNWIND_PC] - CALL_BYTES);
+}
+
 // note_rewound_call records a call that waits: before the thread stops, the kernel
 // winds it back to the call's instruction and forgets the call, which is made again
 // afterwards. A thread that is about to make a call looks the same.
 static void note_rewound_call(struct stopped_thread *thread)
 {
-    enum { SVC = 0xd4000001, X8 = 8 };
-    void *pc = (void *)(uintptr_t)thread->registers.value[UNWIND_PC];
-    errno = 0;
-    long word = ptrace(PTRACE_PEEKTEXT, thread->tid, pc, NULL);
-    if (errno != 0 || (uint32_t)word != SVC)
+    if (!is_call_at(thread->tid, thread->registers.value[UNWIND_PC]))
         return;
     thread->call = (int64_t)thread->registers.value[X8];
     thread->run_state = 'S';
@@ -230,7 +264,6 @@ void stop_registers_before(int tasks_fd, struct stopped_thread *thread)
 // where it was in the call. Its first argument is in no register any more.
 static void note_ended_call(struct stopped_thread *thread)
 {
-    enum { X8 = 8 };
     const uint64_t *value = thread->registers.value;
     const struct call_before *before = &thread->before;
     if ((int64_t)value[0] != -EINTR || !answers_eintr(before->number) ||
@@ -274,7 +307,6 @@ void stop_registers_restart(struct stopped_thread *thread)
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
     if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
         return;
-    enum { CALL_BYTES = 4 };
     r.regs[0] = thread->before.argument;
     r.pc = thread->before.pc - CALL_BYTES;
     ptrace(PTRACE_SETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector);

@@ -20,6 +20,16 @@ bool stop_registers_read(struct stopped_thread *thread);
 // the thread is not stopped by this process, or of another machine.
 bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
 
+// stop_registers_last_call is the system call that the thread is in, or out of which it
+// has just come; negative: none. Before a signal ends a thread, the kernel of AArch64
+// forgets the call; the thread then stands after its instruction.
+int64_t stop_registers_last_call(const struct stopped_thread *thread);
+
+// stop_registers_is_filtered is whether the thread, which exits as if by SIGSYS, is the
+// one whose call a seccomp filter has ended the process for, and none that dies with
+// it.
+bool stop_registers_is_filtered(const struct stopped_thread *thread);
+
 // stop_registers_restart makes the kernel restart the thread's system call when the
 // thread is resumed. Most calls restart by themselves after a stop; the few that return
 // EINTR (signal(7), "Interruption of system calls by stop signals") are made to restart

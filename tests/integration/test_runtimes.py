@@ -18,7 +18,8 @@
 # To add a way of watching programs: append it to WAYS; a row says in `ways` which of them
 # it is for, where it is not for all.
 #
-# CRASHHOOK_ROWS=PATTERN runs those whose name it matches. CRASHHOOK_RUNTIMES=FILE writes the table of docs/runtimes.md.
+# CRASHHOOK_ROWS=PATTERN runs those whose name it matches, CRASHHOOK_RECOVERIES is how many
+# faults a handler recovers from. CRASHHOOK_RUNTIMES=FILE writes the table of docs/runtimes.md.
 
 import atexit
 import collections
@@ -42,6 +43,7 @@ PRELOAD = ("preload",) # what `run --via auto` does not trace
 TRACE = ("trace",)
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
 BOUND_S = 600 if FULL else 60 # a traced fault takes two changes of process
+RECOVERIES = os.environ.get("CRASHHOOK_RECOVERIES", "100000" if FULL else "10000")
 POSTGRES = max(glob.glob("/usr/lib/postgresql/*/bin"), default="")
 
 Row = collections.namedtuple("Row", "name command needs prepare frame signal says files "
@@ -53,6 +55,8 @@ AWAIT_WORKER = ("nginx -p . -c nginx.conf & for i in $(seq 400); do "
                 "grep -qs 'exited on signal' log && break; sleep 0.1; done; "
                 "kill $!; wait $!; cat log; exit 1")
 
+# The C library's own has no name where its debug files are not installed.
+STRLEN = "strlen|^ in libc.so"
 HANDLERS = "{build}/tests/programs/own_handlers"
 GOCACHE = f"GOCACHE={harness.GO_CACHE}"
 FAULTY = harness.without_blanks(harness.program("libfaulty_thread.so"))
@@ -153,14 +157,14 @@ ROWS += [
                          "{programs}/panics.rs"),
         frame="pthread_kill|raise|abort", signal="SIGABRT", says=["panicked at"]),
     Row("python", ["/usr/bin/python3", "-c", "import ctypes; ctypes.string_at(8)"],
-        needs=["/usr/bin/python3"], frame="strlen"),
+        needs=["/usr/bin/python3"], frame=STRLEN),
     Row("python with faulthandler",
         ["/usr/bin/python3", "-X", "faulthandler", "-c", "import ctypes; ctypes.string_at(8)"],
-        needs=["/usr/bin/python3"], frame="strlen",
+        needs=["/usr/bin/python3"], frame=STRLEN,
         says=["Fatal Python error: Segmentation fault", "string_at"]),
     Row("php", ["php", "-r", "FFI::string(FFI::cast('char*', 8));"],
         needs=["php"], frame="strlen|zend|FFI|ffi|php"),
-    Row("perl", ["perl", "-e", "unpack('p', pack('Q', 8))"], needs=["perl"], frame="strlen|[Pp]erl"),
+    Row("perl", ["perl", "-e", "unpack('p', pack('Q', 8))"], needs=["perl"], frame=f"{STRLEN}|[Pp]erl"),
     faulty("memcached that drops its privileges",
            ["memcached", "-u", "nobody", "-s", "socket"], "memcached", # where cwd is
            needs=["memcached"], prepare=lambda folder: os.chmod(folder, 0o777),
@@ -344,7 +348,7 @@ class Runtimes(unittest.TestCase):
             for way in WAYS:
                 with self.subTest(recovery=recovery, way=way), Scene() as scene:
                     row = Row("recovers", ["{build}/tests/programs/recovers", recovery,
-                                           "100000" if FULL else "10000"])
+                                           RECOVERIES])
                     status, out, _ = self.run_row(row, way, scene)
                     self.assertEqual(status, 0, out)
                     self.assertEqual(scene.reports(), [])
