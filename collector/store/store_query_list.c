@@ -28,6 +28,15 @@ static void add_settled(struct store_query *query, const struct store_filter *fi
     store_query_narrow_by_groups(query, filter);
 }
 
+static bool has_word(const struct store_filter *filter)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        if (filter->terms[i].key == STORE_KEY_WORD)
+            return true;
+    }
+    return false;
+}
+
 // add_sorted_groups selects from the groups in their order, so that their reports are
 // looked at up to the limit alone. In SQLite the join keeps the order of its first
 // table, and one order has an index.
@@ -40,10 +49,13 @@ static void add_sorted_groups(struct store_query *query,
         add_settled(query, filter);
         return;
     }
+    // PostgreSQL sorts what is selected: words too short for the index need the texts.
     store_query_add(query, postgres ? " FROM (SELECT g.number, g.count, g.machines,"
-                                      " g.first_seen, g.last_seen, g.title, g.summary"
-                                      " FROM groups g"
-                                    : " FROM (SELECT g.number AS sorted FROM groups g");
+                                      " g.first_seen, g.last_seen"
+                                    : " FROM (SELECT g.number AS sorted");
+    if (postgres && has_word(filter))
+        store_query_add(query, ", g.title, g.summary");
+    store_query_add(query, " FROM groups g");
     add_settled(query, filter);
     add_base_order(query, filter);
     store_query_add(query, postgres ? " OFFSET 0) g WHERE 1 = 1"
