@@ -32,6 +32,8 @@ static const char filling[] =
     " WHEN 6 THEN r.environment ELSE 'ab100' || r.release END, 1, r.time FROM reports r"
     " CROSS JOIN (SELECT 4 AS n UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL"
     " SELECT 13) k ORDER BY r.number, k.n;"
+    "INSERT INTO facets(group_number, kind, value, count, last_seen) SELECT number, 13,"
+    " 'evenly', 1, last_seen FROM groups WHERE last_seen % 2 = 0 ORDER BY number;"
     "UPDATE groups SET machines = last_seen - 1000000;"
     "DROP TABLE filler;";
 
@@ -163,6 +165,13 @@ static void a_part_of_frequent_values_is_found_group_by_group(void **state)
     assert_int_equal(page.found.count, STORE_FOUND_WORD);
     assert_true(page.found.more);
     assert_int_equal(list(fixture, filter).count, STORE_PAGE_MAX);
+    // Every second group has this one.
+    filter = where(STORE_KEY_BUILD, "evenl");
+    filter.sort = STORE_SORT_MACHINES;
+    page = list_page(fixture, filter);
+    assert_int_equal(page.first, GROUPS);
+    assert_int_equal(page.last, GROUPS - 98);
+    assert_true(page.found.more);
     // A frequent part beside a rare value.
     filter = and_where(where(STORE_KEY_WORD, "ab100"), STORE_KEY_HOST, "a17");
     page = list_page(fixture, filter);
