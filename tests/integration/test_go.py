@@ -49,6 +49,9 @@ class Go(unittest.TestCase):
             subprocess.run(["go", "build", *options, "-o", os.path.join(cls.folder, name),
                             os.path.join(HERE, "languages", f"{source}.go")],
                            check=True, env=environment, timeout=300)
+        subprocess.run(["go", "build", "-o", os.path.join(cls.folder, "leaf"),
+                        os.path.join(HERE, "programs", "leaf.go")],
+                       check=True, env={**environment, "CGO_ENABLED": "0"}, timeout=300)
 
     def crash(self, scene, name, via="trace"):
         scene.preload = None
@@ -98,6 +101,18 @@ class Go(unittest.TestCase):
                                      os.path.join(self.folder, "asks"))
                 self.assertEqual((done.returncode, done.stdout), (0, "recovered from 10\n"))
                 self.assertEqual(scene.reports(), [])
+
+    def test_a_fault_on_a_stack_that_go_has_moved_since_has_its_callers(self):
+        with Scene() as scene:
+            scene.preload = None
+            done = scene.command("run", "--via", "trace", "--",
+                                 os.path.join(self.folder, "leaf"), "grow")
+            thread = harness.crashed_thread(scene.reports()[0])
+            self.assertEqual(harness.names_of(thread)[:3],
+                             ["main.leaf", "main.moved", "main.main"])
+            # What panicked ran below the function that faulted, where the stack is now.
+            now = int(re.match(r"80200 (\d+)\n", done.stderr).group(1))
+            self.assertLess(abs(int(thread["registers"]["rsp"], 16) - now), 16384)
 
     def traced(self, text):
         """What Go itself said of each goroutine that waits: its reason and its frames."""
