@@ -127,6 +127,7 @@ static enum ch_status open_store(const char *name, bool reading,
         store->ready_week = -1;
         store->file_lock = -1;
         store->reading = reading;
+        store->list_ms = STORE_LIST_MS;
         status = (reading ? open_reader : open_writer)(store, name, reason);
     }
     if (status == CH_OK)
@@ -191,7 +192,7 @@ struct sql *store_borrow(struct store *store)
 
 struct sql *store_borrow_to_list(struct store *store)
 {
-    return borrow_for(store, STORE_LIST_MS);
+    return borrow_for(store, store->list_ms);
 }
 
 void store_return(struct store *store, struct sql *reader)

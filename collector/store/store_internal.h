@@ -175,6 +175,7 @@ struct store {
     char objects_id[40];          // the folder of this store among them
     atomic_bool given_up;         // the collector stops: nothing waits any more
     bool reading;                 // writer only reads, too
+    int64_t list_ms;              // STORE_LIST_MS, but for tests
     int file_lock;           // descriptor of the file that keeps others off; -1: none
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;
@@ -210,8 +211,8 @@ CH_CHECKED enum ch_status store_transact(struct store *store,
 // while no transaction is open.
 CH_CHECKED enum ch_status store_make_week(struct store *store, int64_t received_ms);
 
-// store_borrow waits for a connection to read with; store_return returns it to the
-// pool. store_borrow_to_list is for what people search: it is refused sooner.
+// store_borrow waits for a connection to read with; store_borrow_to_list is for what
+// people search, which is refused sooner. store_return returns it to the pool.
 struct sql *store_borrow(struct store *store);
 struct sql *store_borrow_to_list(struct store *store);
 void store_return(struct store *store, struct sql *reader);
@@ -221,8 +222,7 @@ void store_return(struct store *store, struct sql *reader);
 void store_list_append(struct text *list, int64_t number);
 struct sql_value store_list_end(const struct sql *sql, struct text *list);
 
-// store_queue_marks queues the marks of a report as a JSON array, which both databases
-// take apart.
+// store_queue_marks queues a report's marks as a JSON array, for a statement.
 void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entry);
 
 // STORE_RESOLVED_IN begins the release of a decision that names one: then a later crash

@@ -7,6 +7,7 @@
 #include "collector/store/moment.h"
 #include "collector/store/sql.h"
 #include "collector/store/store.h"
+#include "collector/store/store_internal.h"
 #include "support/folder.h"
 #include "support/test.h"
 
@@ -56,11 +57,15 @@ static inline bool name_store(struct fixture *fixture)
     return made;
 }
 
+// open_store opens it with a minute for each list: how long they take is not tested
+// here.
 static inline bool open_store(struct fixture *fixture)
 {
     char error[STORE_ERROR_SIZE];
     bool opened = store_open(fixture->name, error, &fixture->store) == CH_OK;
-    if (!opened)
+    if (opened)
+        fixture->store->list_ms = 60000;
+    else
         print_error("%s\n", error);
     return opened;
 }
