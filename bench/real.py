@@ -28,7 +28,7 @@ import symbolize_real
 CONNECTIONS = 100
 READY_S = 60
 PR_SET_CHILD_SUBREAPER = 36
-# The program that has targets: the machine's own debug data has 360 MB, compressed.
+# The program that has targets: Debian's debug data of it has 364 MB once decompressed.
 WITH_DATA = "Java, 20 threads beside the machine's own, with its debug data"
 TARGETS = {"gone": 4, "complete": 25, "complete, first crash": 400, "agent": 60,
            "agent, first crash": 150}

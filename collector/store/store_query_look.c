@@ -20,12 +20,6 @@ void store_look_deinit(struct store_look *look)
     text_deinit(&look->rising);
 }
 
-static void count_row(void *context, const struct sql_row *row)
-{
-    (void)row;
-    ++*(int64_t *)context;
-}
-
 // look_count counts the facets that have the term, up to one more than most.
 static enum ch_status look_count(struct sql *sql, const struct store_term *term,
                                  bool marks, int64_t most, int64_t *out)
@@ -98,9 +92,10 @@ static enum ch_status look_for_risen(struct store *store, struct sql *sql,
     (void)store_list_end(sql, out);
     if (status == CH_OK && !text_ok(out))
         status = CH_ERR_NO_MEMORY;
-    store_query_add_number(&groups, "SELECT 1 FROM groups LIMIT ?", MANY_GROUPS);
+    store_query_add_number(
+        &groups, "SELECT count(*) FROM (SELECT 1 FROM groups LIMIT ?) w", MANY_GROUPS);
     if (status == CH_OK)
-        status = store_query_run(&groups, sql, count_row, &count);
+        status = store_query_run(&groups, sql, sql_take_number, &count);
     if (status == CH_OK && count == MANY_GROUPS)
         look_keep(store, out);
     return status;

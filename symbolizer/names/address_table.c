@@ -83,6 +83,8 @@ static bool unit_entry(Dwarf *dwarf, uint64_t unit, Dwarf_Die *out)
 static void pass_units(struct address_table *table, struct cursor section,
                        uint64_t before)
 {
+    if (before <= table->passed)
+        return;
     struct address_sets set = address_table_sets(section);
     Dwarf_Die unit;
     unsigned passed = 0;

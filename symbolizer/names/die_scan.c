@@ -472,25 +472,42 @@ static enum ch_status die_check_entry(const struct die_scan *scan, uint64_t code
     return scan->depth > DIE_DEPTH_MAX ? CH_ERR_LIMIT : CH_OK;
 }
 
+// die_begin_entry reads the code of the next entry, and passes over the ends of lists
+// of children before it.
+static enum ch_status die_begin_entry(struct die_scan *scan, uint64_t *out_offset,
+                                      const struct die_abbrev **out)
+{
+    while (cursor_left(&scan->input) != 0) {
+        uint64_t offset = scan->base + cursor_offset(&scan->input);
+        uint64_t code = cursor_uleb128(&scan->input);
+        if (code != 0) {
+            enum ch_status status = die_check_entry(scan, code);
+            if (status != CH_OK)
+                return status;
+            *out_offset = offset;
+            *out = &scan->abbrevs[code];
+            return CH_OK;
+        }
+        if (scan->depth <= 1)
+            return CH_END;
+        scan->depth--;
+        scan->hidden = scan->depth < scan->hidden ? 0 : scan->hidden;
+    }
+    return cursor_ok(&scan->input) ? CH_END : CH_ERR_TRUNCATED;
+}
+
 enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
                              uint32_t *out_closed)
 {
     uint32_t closed = scan->depth;
-    while (cursor_left(&scan->input) != 0) {
-        uint64_t offset = scan->base + cursor_offset(&scan->input);
-        uint64_t code = cursor_uleb128(&scan->input);
-        if (code == 0) {
-            if (scan->depth <= 1)
-                return CH_END;
-            scan->depth--;
-            closed = scan->depth < closed ? scan->depth : closed;
-            continue;
-        }
-        enum ch_status status = die_check_entry(scan, code);
+    for (;;) {
+        struct die_code found = { 0 };
+        const struct die_abbrev *abbrev;
+        enum ch_status status = die_begin_entry(scan, &found.offset, &abbrev);
         if (status != CH_OK)
             return status;
-        struct die_code found = { .offset = offset };
-        bool owns_code = die_read_entry(scan, &scan->abbrevs[code], &found);
+        closed = scan->depth < closed ? scan->depth : closed;
+        bool owns_code = die_read_entry(scan, abbrev, &found);
         if (!cursor_ok(&scan->input))
             return CH_ERR_TRUNCATED;
         if (owns_code) {
@@ -501,7 +518,6 @@ enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
         if (scan->depth == 0)
             return CH_END; // the unit's own entry has no children
     }
-    return cursor_ok(&scan->input) ? CH_END : CH_ERR_TRUNCATED;
 }
 
 // die_pass_member passes over one entry, and what it encloses if that has no members
@@ -521,31 +537,24 @@ static void die_pass_member(struct die_scan *scan, const struct die_abbrev *abbr
 
 enum ch_status die_scan_next_member(struct die_scan *scan, struct die_member *out)
 {
-    while (cursor_left(&scan->input) != 0) {
-        uint64_t offset = scan->base + cursor_offset(&scan->input);
-        uint64_t code = cursor_uleb128(&scan->input);
-        if (code == 0) {
-            if (scan->depth <= 1)
-                return CH_END;
-            scan->depth--;
-            scan->hidden = scan->depth < scan->hidden ? 0 : scan->hidden;
-            continue;
-        }
-        enum ch_status status = die_check_entry(scan, code);
+    for (;;) {
+        const struct die_abbrev *abbrev;
+        uint64_t offset;
+        enum ch_status status = die_begin_entry(scan, &offset, &abbrev);
         if (status != CH_OK)
             return status;
-        const struct die_abbrev *abbrev = &scan->abbrevs[code];
-        *out = (struct die_member){ offset, scan->depth, abbrev->scope };
+        struct die_member found = { offset, scan->depth, abbrev->scope };
         bool member =
             scan->hidden == 0 && scan->depth != 0 &&
             (abbrev->scope || (abbrev->use == ABBREV_CODE && !abbrev->inlined));
         die_pass_member(scan, abbrev);
         if (!cursor_ok(&scan->input))
             return CH_ERR_TRUNCATED;
-        if (member)
+        if (member) {
+            *out = found;
             return CH_OK;
+        }
         if (scan->depth == 0)
             return CH_END; // the unit's own entry has no children
     }
-    return cursor_ok(&scan->input) ? CH_END : CH_ERR_TRUNCATED;
 }
