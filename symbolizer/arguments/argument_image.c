@@ -113,7 +113,12 @@ void argument_image_close(struct argument_image *image)
     *image = (struct argument_image){ 0 };
 }
 
-// add_listed reads the functions of a unit.
+static bool has_function(const struct argument_unit *unit, uint64_t vaddr)
+{
+    return address_map_find(&unit->scopes.map, vaddr) != UNIT_SCOPE_NONE;
+}
+
+// add_listed adds a unit, with its outer functions.
 static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die *unit)
 {
     if (!array_reserve(&image->listed, &image->listed_capacity, image->listed_count,
@@ -121,10 +126,33 @@ static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die 
         return NULL;
     struct argument_unit *added = &image->listed[image->listed_count];
     *added = (struct argument_unit){ .die = unit->addr };
-    if (unit_scopes_read(&added->scopes, unit, image->text, true) != CH_OK)
+    if (unit_scopes_read(&added->scopes, unit, image->text, UNIT_SCOPES_OUTER) != CH_OK)
         return NULL;
     image->listed_count++;
     return added;
+}
+
+// read_nested reads all functions of a unit if none of its outer ones has vaddr.
+static void read_nested(struct argument_image *image, struct argument_unit *listed,
+                        Dwarf_Die *unit, uint64_t vaddr)
+{
+    struct unit_scopes scopes;
+    if (listed->whole || has_function(listed, vaddr))
+        return;
+    listed->whole = true;
+    if (unit_scopes_read(&scopes, unit, image->text, UNIT_SCOPES_FUNCTIONS) != CH_OK)
+        return;
+    unit_scopes_deinit(&listed->scopes);
+    listed->scopes = scopes;
+}
+
+static struct argument_unit *find_listed(const struct argument_image *image,
+                                         const Dwarf_Die *unit)
+{
+    for (size_t i = 0; i < image->listed_count; i++)
+        if (image->listed[i].die == unit->addr)
+            return &image->listed[i];
+    return NULL;
 }
 
 static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
@@ -142,15 +170,17 @@ static const struct unit_scopes *listed_scopes(struct argument_image *image,
 {
     Dwarf_Die unit;
     for (size_t i = 0; i < image->listed_count; i++)
-        if (address_map_find(&image->listed[i].scopes.map, vaddr) != UNIT_SCOPE_NONE)
+        if (has_function(&image->listed[i], vaddr))
             return &image->listed[i].scopes;
     if (!tabled_unit(image, vaddr, &unit))
         return NULL;
-    for (size_t i = 0; i < image->listed_count; i++)
-        if (image->listed[i].die == unit.addr)
-            return &image->listed[i].scopes;
-    const struct argument_unit *added = add_listed(image, &unit);
-    return added != NULL ? &added->scopes : NULL;
+    struct argument_unit *listed = find_listed(image, &unit);
+    if (listed == NULL)
+        listed = add_listed(image, &unit);
+    if (listed == NULL)
+        return NULL;
+    read_nested(image, listed, &unit, vaddr);
+    return &listed->scopes;
 }
 
 // indexed_scopes gives the functions of the unit whose own entry covers vaddr.

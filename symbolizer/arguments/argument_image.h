@@ -17,7 +17,8 @@
 // An argument_unit is a unit whose functions were read because the file's address table
 // (.debug_aranges) has it.
 struct argument_unit {
-    void *die; // the unit's entry
+    void *die;  // the unit's entry
+    bool whole; // all of its functions were read, not only the outer ones
     struct unit_scopes scopes;
 };
 

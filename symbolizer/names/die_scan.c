@@ -147,7 +147,7 @@ static enum field_role attribute_role(unsigned name, const struct die_abbrev *ab
     }
 }
 
-static enum abbrev_use tag_use(unsigned tag)
+static enum abbrev_use tag_use(unsigned tag, enum die_scan_reach reach)
 {
     switch (tag) {
     case DW_TAG_subprogram:
@@ -158,6 +158,9 @@ static enum abbrev_use tag_use(unsigned tag)
     case DW_TAG_subroutine_type:
     case DW_TAG_union_type:
         return ABBREV_SKIP_SUBTREE;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+        return reach == DIE_SCAN_OUTER ? ABBREV_SKIP_SUBTREE : ABBREV_PASS;
     default:
         return ABBREV_PASS;
     }
@@ -231,7 +234,7 @@ static enum ch_status read_abbrev(struct die_scan *scan, Dwarf_Abbrev *from)
     }
     unsigned tag = dwarf_getabbrevtag(from);
     struct die_abbrev abbrev = {
-        .use = (uint8_t)tag_use(tag),
+        .use = (uint8_t)tag_use(tag, scan->reach),
         .children = dwarf_abbrevhaschildren(from) != 0,
         .inlined = tag == DW_TAG_inlined_subroutine,
         .scope = tag_is_scope(tag),
@@ -284,9 +287,10 @@ static enum ch_status die_find_entries(struct die_scan *scan, Dwarf_Die *unit)
     return CH_OK;
 }
 
-enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit)
+enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit,
+                             enum die_scan_reach reach)
 {
-    *scan = (struct die_scan){ 0 };
+    *scan = (struct die_scan){ .reach = reach };
     if (dwarf_cu_info(unit->cu, &scan->version, NULL, NULL, NULL, NULL,
                       &scan->address_size, &scan->offset_size) != 0)
         return CH_ERR_MALFORMED;
@@ -456,9 +460,9 @@ static bool die_read_entry(struct die_scan *scan, const struct die_abbrev *abbre
     pass_fields(scan, abbrev, &entry);
     out->depth = scan->depth;
     out->inlined = abbrev->inlined;
-    bool skipped = abbrev->use == ABBREV_SKIP_SUBTREE && abbrev->children &&
-                   skip_subtree(scan, &entry);
-    if (abbrev->children && !skipped)
+    bool skips = abbrev->use == ABBREV_SKIP_SUBTREE ||
+                 (abbrev->use == ABBREV_CODE && scan->reach == DIE_SCAN_OUTER);
+    if (abbrev->children && !(skips && skip_subtree(scan, &entry)))
         scan->depth++;
     return abbrev->use == ABBREV_CODE && entry_code(&entry, out);
 }

@@ -40,7 +40,17 @@ struct die_member {
     bool scope;
 };
 
+// die_scan_reach is which of the entries with code a scan stops at.
+enum die_scan_reach {
+    DIE_SCAN_ALL,
+    // Functions outside of types and of other functions, where entries say where they
+    // end: to pass over the others takes a fraction of the time. Those that are nested
+    // in C of GNU, or that a compiler puts into types, may be left out.
+    DIE_SCAN_OUTER,
+};
+
 struct die_scan {
+    enum die_scan_reach reach;
     struct cursor input;  // the unit's entries
     uint64_t base;        // section offset of the input's first byte
     uint64_t header_size; // of the unit, before the input
@@ -58,7 +68,8 @@ struct die_scan {
 };
 
 // die_scan_init starts at unit's first entry. On failure nothing is held.
-CH_CHECKED enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit);
+CH_CHECKED enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit,
+                                        enum die_scan_reach reach);
 
 // die_scan_deinit frees what scan holds.
 void die_scan_deinit(struct die_scan *scan);

@@ -186,8 +186,9 @@ static void open_unit(struct unit_index *index, struct unit *unit)
     unit->split = unit->whole.cu != unit->die.cu;
     unit->halved = skeleton && !unit->split;
     unit->mangles = is_mangling(&unit->whole);
-    enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
-                                             index->functions_only);
+    enum ch_status status = unit_scopes_read(
+        &unit->scopes, &unit->whole, index->text,
+        index->functions_only ? UNIT_SCOPES_FUNCTIONS : UNIT_SCOPES_ALL);
     if (status != CH_OK)
         unit->scopes = (struct unit_scopes){ 0 }; // lines may still be available
 }

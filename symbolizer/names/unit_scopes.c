@@ -20,7 +20,7 @@ struct reading {
     struct open_scopes open;
     uint64_t text_low;
     uint64_t text_high;
-    bool functions_only;
+    enum unit_scopes_part part;
 };
 
 void unit_scopes_deinit(struct unit_scopes *scopes)
@@ -100,7 +100,7 @@ static enum ch_status read_scopes(struct reading *reading, struct die_scan *scan
         if (status != CH_OK)
             return status == CH_ERR_NO_MEMORY ? status : CH_OK;
         close_scopes(&reading->open, closed);
-        if (code.inlined && reading->functions_only)
+        if (code.inlined && reading->part != UNIT_SCOPES_ALL)
             continue;
         status = add_scope(reading, &code);
         if (status == CH_ERR_NO_MEMORY)
@@ -111,15 +111,15 @@ static enum ch_status read_scopes(struct reading *reading, struct die_scan *scan
 }
 
 enum ch_status unit_scopes_read(struct unit_scopes *out, Dwarf_Die *unit,
-                                const uint64_t text[2], bool functions_only)
+                                const uint64_t text[2], enum unit_scopes_part part)
 {
     *out = (struct unit_scopes){ .dwarf = dwarf_cu_getdwarf(unit->cu) };
-    struct reading reading = { .scopes = out,
-                               .text_low = text[0],
-                               .text_high = text[1],
-                               .functions_only = functions_only };
+    struct reading reading = {
+        .scopes = out, .text_low = text[0], .text_high = text[1], .part = part
+    };
     struct die_scan scan;
-    enum ch_status status = die_scan_init(&scan, unit);
+    enum ch_status status = die_scan_init(
+        &scan, unit, part == UNIT_SCOPES_OUTER ? DIE_SCAN_OUTER : DIE_SCAN_ALL);
     if (status != CH_OK)
         return status;
     status = read_scopes(&reading, &scan);

@@ -35,11 +35,18 @@ struct unit_scopes {
     struct address_map map;
 };
 
+// unit_scopes_part is which scopes are read.
+enum unit_scopes_part {
+    UNIT_SCOPES_ALL,
+    UNIT_SCOPES_FUNCTIONS, // no inlined calls
+    UNIT_SCOPES_OUTER,     // functions as DIE_SCAN_OUTER has them
+};
+
 // unit_scopes_read indexes unit. Ranges outside text, which linkers leave for functions
 // that they dropped, are ignored. Of a damaged unit, what precedes the damage is kept.
-// functions_only leaves out inlined calls.
 CH_CHECKED enum ch_status unit_scopes_read(struct unit_scopes *out, Dwarf_Die *unit,
-                                           const uint64_t text[2], bool functions_only);
+                                           const uint64_t text[2],
+                                           enum unit_scopes_part part);
 
 // unit_scopes_deinit frees what scopes hold; zeroed ones are empty.
 void unit_scopes_deinit(struct unit_scopes *scopes);

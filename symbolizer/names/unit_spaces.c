@@ -79,7 +79,7 @@ enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
     struct die_member member;
     struct die_scan scan;
     *out = (struct unit_spaces){ .dwarf = dwarf_cu_getdwarf(unit->cu) };
-    enum ch_status status = die_scan_init(&scan, unit);
+    enum ch_status status = die_scan_init(&scan, unit, DIE_SCAN_ALL);
     if (status != CH_OK)
         return status;
     while (status != CH_ERR_NO_MEMORY && die_scan_next_member(&scan, &member) == CH_OK)

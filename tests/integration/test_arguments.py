@@ -64,6 +64,13 @@ class Arguments(unittest.TestCase):
                     self.assertIn(each["confidence"], ("exact", "proved", "unavailable"))
                     self.assertEqual("reason" in each, each["confidence"] == "unavailable")
 
+    def test_arguments_of_a_function_within_another_one(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O0", name="nested")
+            found, _ = arguments(scene, path)
+            self.assertEqual(values(found["inner"]), [5])
+            self.assertEqual(values(found["outer"]), [4])
+
     def check_inlined(self, found, constant):
         """Frames of inlined calls, and of the function they are in."""
         by_name = {name: {a["name"]: a for a in found[name]} for name in
