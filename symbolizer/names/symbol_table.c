@@ -59,9 +59,34 @@ static enum ch_status symbol_table_add_symbol(struct symbol_table *table, Elf *e
     return CH_OK;
 }
 
+// symbol_names is the names of a section of symbols: to ask libelf for each of them
+// takes longer than all the rest.
+struct symbol_names {
+    const char *bytes;
+    size_t size; // up to the end of the last whole name
+};
+
+static struct symbol_names read_symbol_names(Elf *elf, const GElf_Shdr *symbols)
+{
+    GElf_Shdr header;
+    Elf_Scn *scn = elf_getscn(elf, symbols->sh_link);
+    if (scn == NULL || gelf_getshdr(scn, &header) == NULL ||
+        header.sh_type != SHT_STRTAB)
+        return (struct symbol_names){ 0 };
+    const Elf_Data *data = elf_getdata(scn, NULL);
+    const char *end = data != NULL && data->d_buf != NULL
+                          ? memrchr(data->d_buf, 0, data->d_size)
+                          : NULL;
+    if (end == NULL)
+        return (struct symbol_names){ 0 };
+    const char *bytes = data->d_buf;
+    return (struct symbol_names){ bytes, (size_t)(end + 1 - bytes) };
+}
+
 static enum ch_status symbol_table_add_section(struct symbol_table *table, Elf *elf,
                                                Elf_Scn *scn, const GElf_Shdr *header)
 {
+    const struct symbol_names names = read_symbol_names(elf, header);
     Elf_Data *data = elf_getdata(scn, NULL);
     if (data == NULL || header->sh_entsize == 0)
         return CH_OK;
@@ -70,8 +95,10 @@ static enum ch_status symbol_table_add_section(struct symbol_table *table, Elf *
         GElf_Sym symbol;
         if (gelf_getsym(data, (int)i, &symbol) == NULL)
             break;
-        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (name == NULL || !is_function(&symbol, name))
+        if (symbol.st_name >= names.size)
+            continue;
+        const char *name = names.bytes + symbol.st_name;
+        if (!is_function(&symbol, name))
             continue;
         enum ch_status status = symbol_table_add_symbol(table, elf, &symbol, name);
         if (status != CH_OK)
@@ -152,46 +179,71 @@ static int better_first(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static size_t symbol_slice(const struct symbol_table *table,
-                           const struct symbol *symbol)
+// slice_shift gives the logarithm of a slice's bytes, so that the text has no more
+// slices than symbols, of which there are several.
+static unsigned slice_shift(const struct symbol_table *table)
 {
-    uint64_t width = (table->text[1] - table->text[0]) / table->count + 1;
-    return (size_t)((symbol->vaddr - table->text[0]) / width);
+    unsigned shift = 0;
+    while ((table->text[1] - table->text[0]) >> shift >= table->count)
+        shift++;
+    return shift;
 }
 
-// symbol_table_slice puts symbols into as many slices of the text as there are symbols,
-// so that few of them are left to be compared with each other. It gives the slices'
-// ends, to be freed; NULL: no memory, and nothing is changed.
+static size_t symbol_slice(const struct symbol_table *table,
+                           const struct symbol *symbol, unsigned shift)
+{
+    return (size_t)((symbol->vaddr - table->text[0]) >> shift);
+}
+
+// symbol_table_slice puts symbols into about as many slices of the text as there are
+// symbols, so that few of them are left to be compared with each other. It gives the
+// slices' ends, to be freed; NULL: no memory, and nothing is changed.
 static size_t *symbol_table_slice(struct symbol_table *table)
 {
+    unsigned shift = slice_shift(table);
     size_t *ends = calloc(table->count + 1, sizeof(ends[0]));
-    struct symbol *sliced = calloc(table->count, sizeof(sliced[0]));
-    if (ends == NULL || sliced == NULL) {
+    struct symbol *before = calloc(table->count, sizeof(before[0]));
+    if (ends == NULL || before == NULL) {
         free(ends);
-        free(sliced);
+        free(before);
         return NULL;
     }
+    memcpy(before, table->symbols, table->count * sizeof(before[0]));
     for (size_t i = 0; i < table->count; i++)
-        ends[symbol_slice(table, &table->symbols[i]) + 1]++;
+        ends[symbol_slice(table, &before[i], shift) + 1]++;
     for (size_t i = 0; i < table->count; i++)
         ends[i + 1] += ends[i];
     for (size_t i = 0; i < table->count; i++)
-        sliced[ends[symbol_slice(table, &table->symbols[i])]++] = table->symbols[i];
-    free(table->symbols);
-    table->symbols = sliced;
-    table->capacity = table->count;
+        table->symbols[ends[symbol_slice(table, &before[i], shift)]++] = before[i];
+    free(before);
     return ends;
 }
 
+// insert_symbols sorts few symbols.
+static void insert_symbols(struct symbol *symbols, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct symbol symbol = symbols[i];
+        size_t at = i;
+        for (; at > 0 && better_first(&symbol, &symbols[at - 1]) < 0; at--)
+            symbols[at] = symbols[at - 1];
+        symbols[at] = symbol;
+    }
+}
+
+// sort_symbols leaves those that are equal in order.
 static void sort_symbols(struct symbol *symbols, size_t count)
 {
-    if (count > 1)
+    enum { FEW = 64 }; // qsort takes longer to begin than to sort them
+    if (count <= FEW)
+        insert_symbols(symbols, count);
+    else
         qsort(symbols, count, sizeof(symbols[0]), better_first);
 }
 
 void symbol_table_sort(struct symbol_table *table)
 {
-    if (table->count == 0)
+    if (table->count < 2)
         return;
     size_t *ends = symbol_table_slice(table);
     if (ends == NULL)
