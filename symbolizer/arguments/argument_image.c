@@ -118,15 +118,38 @@ static bool has_function(const struct argument_unit *unit, uint64_t vaddr)
     return address_map_find(&unit->scopes.map, vaddr) != UNIT_SCOPE_NONE;
 }
 
-// add_listed adds a unit, with its outer functions.
-static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die *unit)
+static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
+{
+    image->table.dwarf = image->types.dwarf;
+    image->table.file = debug_files_dwarf(&image->types.files);
+    return address_table_unit(&image->table, vaddr, out);
+}
+
+// read_outer reads the outer functions of the unit with vaddr: of all of the file, if
+// the unit refers to others.
+static enum ch_status read_outer(struct argument_image *image, Dwarf_Die *unit,
+                                 uint64_t vaddr, struct unit_scopes *out)
+{
+    enum ch_status status = unit_scopes_read(out, unit, image->text, UNIT_SCOPES_OUTER);
+    if (status != CH_OK || !out->refers_out || image->table.whole)
+        return status;
+    unit_scopes_deinit(out);
+    image->table.whole = true;
+    if (!tabled_unit(image, vaddr, unit))
+        return CH_ERR_NOT_FOUND;
+    return unit_scopes_read(out, unit, image->text, UNIT_SCOPES_OUTER);
+}
+
+// add_listed adds the unit with vaddr, with its outer functions.
+static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die *unit,
+                                        uint64_t vaddr)
 {
     if (!array_reserve(&image->listed, &image->listed_capacity, image->listed_count,
                        sizeof(image->listed[0])))
         return NULL;
     struct argument_unit *added = &image->listed[image->listed_count];
     *added = (struct argument_unit){ .die = unit->addr };
-    if (unit_scopes_read(&added->scopes, unit, image->text, UNIT_SCOPES_OUTER) != CH_OK)
+    if (read_outer(image, unit, vaddr, &added->scopes) != CH_OK)
         return NULL;
     image->listed_count++;
     return added;
@@ -146,20 +169,13 @@ static void read_nested(struct argument_image *image, struct argument_unit *list
     listed->scopes = scopes;
 }
 
-static struct argument_unit *find_listed(const struct argument_image *image,
+static struct argument_unit *listed_unit(const struct argument_image *image,
                                          const Dwarf_Die *unit)
 {
     for (size_t i = 0; i < image->listed_count; i++)
         if (image->listed[i].die == unit->addr)
             return &image->listed[i];
     return NULL;
-}
-
-static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
-{
-    image->table.dwarf = image->types.dwarf;
-    image->table.file = debug_files_dwarf(&image->types.files);
-    return address_table_unit(&image->table, vaddr, out);
 }
 
 // listed_scopes gives the functions of the unit that the file's address table has for
@@ -174,9 +190,9 @@ static const struct unit_scopes *listed_scopes(struct argument_image *image,
             return &image->listed[i].scopes;
     if (!tabled_unit(image, vaddr, &unit))
         return NULL;
-    struct argument_unit *listed = find_listed(image, &unit);
+    struct argument_unit *listed = listed_unit(image, &unit);
     if (listed == NULL)
-        listed = add_listed(image, &unit);
+        listed = add_listed(image, &unit, vaddr);
     if (listed == NULL)
         return NULL;
     read_nested(image, listed, &unit, vaddr);

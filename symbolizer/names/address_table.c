@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/names/address_table.h"
 
+#include <stdlib.h>
+
+#include "base/array.h"
 #include "symbolizer/names/dwarf_sections.h"
+#include "symbolizer/names/unit_view.h"
 
 enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128, READS_MAX = 8 };
 
@@ -130,12 +134,34 @@ static bool find_unit(struct address_table *table, struct cursor section,
     return found != ADDRESS_MAP_NONE;
 }
 
+// viewed_unit gives the entry of a unit in a view.
+static bool viewed_unit(struct address_table *table, uint64_t offset, Dwarf_Die *out)
+{
+    struct address_unit unit = { .offset = offset };
+    for (size_t i = 0; i < table->viewed_count; i++)
+        if (table->viewed[i].offset == offset) {
+            *out = table->viewed[i].die;
+            return true;
+        }
+    if (!array_reserve(&table->viewed, &table->viewed_capacity, table->viewed_count,
+                       sizeof(unit)))
+        return false;
+    unit.view = unit_view_open(table->file, offset, &unit.die);
+    if (unit.view == NULL)
+        return false;
+    table->viewed[table->viewed_count++] = unit;
+    *out = unit.die;
+    return true;
+}
+
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out)
 {
     uint64_t unit;
     struct cursor section = dwarf_section(table->dwarf, "debug_aranges");
     if (!find_unit(table, section, vaddr, &unit))
         return false;
+    if (!table->whole && viewed_unit(table, unit, out))
+        return true;
     pass_units(table, section, unit);
     return unit_entry(table->dwarf, unit, out);
 }
@@ -143,4 +169,7 @@ bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *
 void address_table_deinit(struct address_table *table)
 {
     address_map_deinit(&table->units);
+    for (size_t i = 0; i < table->viewed_count; i++)
+        dwarf_end(table->viewed[i].view);
+    free(table->viewed);
 }

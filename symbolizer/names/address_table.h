@@ -14,12 +14,23 @@
 #include "symbolizer/names/address_map.h"
 #include "symbolizer/names/debug_elf.h"
 
+// An address_unit is a unit that was looked up, in a view of its own.
+struct address_unit {
+    uint64_t offset;
+    Dwarf *view;
+    Dwarf_Die die;
+};
+
 struct address_table {
     Dwarf *dwarf;                 // borrowed
     const struct debug_elf *file; // that dwarf was opened on
-    uint64_t passed;              // libdw knows the units up to this offset at least
-    unsigned reads;               // lookups that read the table through
-    struct address_map units;     // for later ones: their offsets by address
+    bool whole;                   // units refer to each other: none has a view
+    struct address_unit *viewed;
+    size_t viewed_count;
+    size_t viewed_capacity;
+    uint64_t passed;          // libdw knows the units up to this offset at least
+    unsigned reads;           // lookups that read the table through
+    struct address_map units; // for later ones: their offsets by address
 };
 
 // address_sets are the sets of ranges from a place in the section on.
@@ -41,7 +52,8 @@ bool address_table_next(struct address_sets *at, uint64_t *out_low, uint64_t *ou
 bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_unit);
 
 // address_table_unit gives the entry of the unit that the table has for vaddr: at first
-// by reading the table, then, for many addresses, in a sorted copy.
+// by reading the table, then, for many addresses, in a sorted copy. Unless the table is
+// whole, the entry is of a view, which the table owns.
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out);
 
 // address_table_deinit frees what table holds.

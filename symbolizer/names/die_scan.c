@@ -124,6 +124,25 @@ static struct die_field sized_field(unsigned form, struct unit_sizes sizes)
     }
 }
 
+// form_refers_out says whether a value of that form may be outside of the unit and of
+// the sections that units share.
+static bool form_refers_out(unsigned form)
+{
+    switch (form) {
+    case DW_FORM_ref_addr:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_ref_sup8:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+    case DW_FORM_indirect:
+        return true;
+    default:
+        return false;
+    }
+}
+
 // attribute_role gives the role of an attribute in entries of abbrev: none if no scan
 // looks at it there.
 static enum field_role attribute_role(unsigned name, const struct die_abbrev *abbrev)
@@ -186,6 +205,7 @@ static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev
     struct die_field field = sized_field(form, scan_sizes(scan));
     if (field.kind == FIELD_UNKNOWN)
         return CH_ERR_UNSUPPORTED;
+    scan->refers_out = scan->refers_out || form_refers_out(form);
     field.form = (uint16_t)form;
     field.role = (uint8_t)attribute_role(name, abbrev);
     if (abbrev->field_count != 0 && field.kind == FIELD_SKIP &&

@@ -51,6 +51,7 @@ enum die_scan_reach {
 
 struct die_scan {
     enum die_scan_reach reach;
+    bool refers_out;      // an abbreviation refers to other units, or to another file
     struct cursor input;  // the unit's entries
     uint64_t base;        // section offset of the input's first byte
     uint64_t header_size; // of the unit, before the input

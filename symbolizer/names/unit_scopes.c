@@ -122,6 +122,7 @@ enum ch_status unit_scopes_read(struct unit_scopes *out, Dwarf_Die *unit,
         &scan, unit, part == UNIT_SCOPES_OUTER ? DIE_SCAN_OUTER : DIE_SCAN_ALL);
     if (status != CH_OK)
         return status;
+    out->refers_out = scan.refers_out;
     status = read_scopes(&reading, &scan);
     die_scan_deinit(&scan);
     array_trim(&out->scopes, &out->capacity, out->count, sizeof(out->scopes[0]));

@@ -28,7 +28,8 @@ struct unit_scope {
 };
 
 struct unit_scopes {
-    Dwarf *dwarf; // of the unit: not the skeleton's if it is split
+    Dwarf *dwarf;    // of the unit: not the skeleton's if it is split
+    bool refers_out; // as die_scan says
     struct unit_scope *scopes;
     size_t count;
     size_t capacity;

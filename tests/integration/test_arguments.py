@@ -64,6 +64,24 @@ class Arguments(unittest.TestCase):
                     self.assertIn(each["confidence"], ("exact", "proved", "unavailable"))
                     self.assertEqual("reason" in each, each["confidence"] == "unavailable")
 
+    def test_arguments_of_units_that_refer_to_each_other(self):
+        with Scene() as scene:
+            # Units that have each kind of types, and all of C's input and output.
+            others = []
+            for name in "signal", "sys/stat":
+                others.append(os.path.join(scene.folder, os.path.basename(name) + ".c"))
+                with open(others[-1], "w", encoding="ascii") as file:
+                    file.write(f"#include <{name}.h>\n#include <stdio.h>\n")
+            path = compile_program(scene, "-g", "-O1", "-fno-eliminate-unused-debug-types",
+                                   *others, name="shared")
+            subprocess.run(["dwz", path], check=True)
+            found, _ = arguments(scene, path)
+            self.assertEqual([a["type"] for a in found["leaf"]],
+                             ["struct stat *", "stack_t *"])
+            status, stack = values(found["outer"])
+            self.assertEqual(status["st_mtim"], {"tv_sec": 8, "tv_nsec": 9})
+            self.assertEqual(stack["ss_size"], 4)
+
     def test_arguments_of_a_function_within_another_one(self):
         with Scene() as scene:
             path = compile_program(scene, "-g", "-O0", name="nested")

@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "support/test.h"
+#include "symbolizer/names/unit_view.h"
 
 // Two sets: unit 0x11 with 0x1000-0x1100, unit 0x222 with 0x2000-0x2010 and
 // 0x3000-0x3001. Each ends with a pair of zeros.
@@ -62,14 +63,13 @@ static void address_table_passes_over_sets_of_other_forms(void **state)
     }
 }
 
-static void address_table_agrees_with_libdw_on_this_program(void **state)
+static void check_this_program(bool whole)
 {
-    (void)state;
     struct debug_elf file;
     assert_int_equal(debug_elf_open(&file, "/proc/self/exe"), CH_OK);
     Dwarf *dwarf = dwarf_begin_elf(file.elf, DWARF_C_READ, NULL);
     assert_non_null(dwarf);
-    struct address_table table = { .dwarf = dwarf, .file = &file };
+    struct address_table table = { .dwarf = dwarf, .file = &file, .whole = whole };
     Dwarf_Aranges *ranges;
     size_t count = 0;
     size_t same = 0;
@@ -88,6 +88,40 @@ static void address_table_agrees_with_libdw_on_this_program(void **state)
     debug_elf_close(&file);
     assert_true(count != 0);
     assert_int_equal(same, count);
+}
+
+static void address_table_agrees_with_libdw_on_this_program(void **state)
+{
+    (void)state;
+    check_this_program(false);
+    check_this_program(true);
+}
+
+static void unit_view_of_any_offset_changes_nothing(void **state)
+{
+    (void)state;
+    struct debug_elf file;
+    enum { OFFSETS = 2048 };
+    assert_int_equal(debug_elf_open(&file, "/proc/self/exe"), CH_OK);
+    const Elf_Data *section = debug_elf_section(&file, ".debug_info");
+    assert_non_null(section);
+    assert_true(section->d_size > OFFSETS);
+    uint32_t before = crc32c(section->d_buf, section->d_size);
+    size_t opened = 0;
+    for (uint64_t i = 0; i < 2 * OFFSETS; i++) {
+        Dwarf_Die unit;
+        Dwarf_Die child;
+        Dwarf *view = unit_view_open(
+            &file, i < OFFSETS ? i : section->d_size + OFFSETS / 2 - i + OFFSETS,
+            &unit);
+        opened += view != NULL;
+        if (view != NULL)
+            (void)dwarf_child(&unit, &child);
+        (void)dwarf_end(view);
+    }
+    assert_int_equal(crc32c(section->d_buf, section->d_size), before);
+    assert_true(opened != 2 * OFFSETS);
+    debug_elf_close(&file);
 }
 
 // is_mapped reads in /proc/self/pagemap whether the page at address is mapped.
@@ -125,6 +159,7 @@ int main(void)
         cmocka_unit_test(address_table_that_is_cut_has_what_is_whole),
         cmocka_unit_test(address_table_passes_over_sets_of_other_forms),
         cmocka_unit_test(address_table_agrees_with_libdw_on_this_program),
+        cmocka_unit_test(unit_view_of_any_offset_changes_nothing),
         cmocka_unit_test(debug_elf_that_dropped_its_pages_reads_them_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
