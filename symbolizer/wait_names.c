@@ -23,6 +23,11 @@ struct wait_naming {
     const struct symbolizer_options *options;
     const json_t *waits;
     struct report_images images;
+    // The image that was looked at last, as that of several waits often is; NULL: none.
+    const struct report_image *image;
+    struct debug_files files;
+    bool laid_out;
+    uint64_t base; // if it is laid out
 };
 
 // wait_image is the image whose data may hold address: the last one that begins before
@@ -81,42 +86,52 @@ static const char *variable_in_file(const struct debug_elf *file, uint64_t vaddr
     return found;
 }
 
-// wait_variable gives the name of the variable at address as a string, or null.
-static json_t *wait_variable(const struct wait_naming *naming, uint64_t address)
+// wait_open opens the files of image, unless they are open.
+static void wait_open(struct wait_naming *naming, const struct report_image *image)
 {
-    const struct report_image *image = wait_image(&naming->images, address);
     struct debug_search search = symbolizer_options_search(naming->options);
     char buffers[2][PATH_MAX];
-    struct debug_files files;
-    uint64_t base;
     uint64_t text[2];
-    if (image == NULL || image->path[0] == 0)
-        return json_null();
-    debug_files_open(&files,
+    if (naming->image == image)
+        return;
+    if (naming->image != NULL)
+        debug_files_close(&naming->files);
+    naming->image = image;
+    debug_files_open(&naming->files,
                      symbolizer_options_path(naming->options, image->path, buffers),
                      &image->id, &search);
-    const struct debug_elf *laid_out =
-        files.image.elf != NULL ? &files.image : &files.debug;
+    const struct debug_elf *file =
+        naming->files.image.elf != NULL ? &naming->files.image : &naming->files.debug;
+    naming->laid_out =
+        file->elf != NULL && debug_elf_layout(file, &naming->base, text) == CH_OK;
+}
+
+// wait_variable gives the name of the variable at address as a string, or null.
+static json_t *wait_variable(struct wait_naming *naming, uint64_t address)
+{
+    const struct report_image *image = wait_image(&naming->images, address);
     const char *name = NULL;
-    if (laid_out->elf != NULL && debug_elf_layout(laid_out, &base, text) == CH_OK) {
-        uint64_t vaddr = address - image->base + base;
-        name = variable_in_file(&files.image, vaddr);
+    if (image == NULL || image->path[0] == 0)
+        return json_null();
+    wait_open(naming, image);
+    if (naming->laid_out) {
+        uint64_t vaddr = address - image->base + naming->base;
+        name = variable_in_file(&naming->files.image, vaddr);
         if (name == NULL)
-            name = variable_in_file(&files.debug, vaddr);
+            name = variable_in_file(&naming->files.debug, vaddr);
     }
     char *plain = name != NULL ? demangle_name(name) : NULL;
     const char *found = plain != NULL ? plain : name;
     json_t *json =
         found != NULL && strlen(found) < NAME_BYTES ? json_string(found) : json_null();
     free(plain);
-    debug_files_close(&files);
     return json != NULL ? json : json_null();
 }
 
 // name_waits is a guarded_child_fn.
 static enum ch_status name_waits(void *context, int to_parent)
 {
-    const struct wait_naming *naming = context;
+    struct wait_naming *naming = context;
     json_t *names = json_array();
     for (size_t i = 0; i < json_array_size(naming->waits) && i < NAMED_WAITS_MAX; i++) {
         uint64_t address;
@@ -125,6 +140,7 @@ static enum ch_status name_waits(void *context, int to_parent)
         (void)json_array_append_new(names,
                                     has ? wait_variable(naming, address) : json_null());
     }
+    // What is open is so until the end of the child, which is now.
     return guarded_child_answer(names, to_parent);
 }
 
