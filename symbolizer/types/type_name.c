@@ -117,7 +117,12 @@ static enum ch_status type_name_take_apart(const struct type_table *table,
     int order[BINDING_COUNT] = { -1, -1, -1, -1 };
     int next = 0;
     enum binding qualified = BASE;
-    *d = (struct declaration){ .before = TYPE_POINTER };
+    // Of the nodes, only those are touched that there are.
+    d->count = 0;
+    d->at = 0;
+    d->argument = 0;
+    d->in_arguments = false;
+    d->before = TYPE_POINTER;
     for (int i = count - 1; i >= 0; i--) {
         const struct type *type = chain[i];
         if (type->kind == TYPE_SLICE ||
@@ -167,7 +172,9 @@ static enum ch_status write_type_word(const struct type *type, struct text *out)
     case TYPE_UNION:
     case TYPE_ENUM:
     case TYPE_FORWARD:
-        text_appendf(out, "%s %s", tag_word(type), type->name);
+        text_append_string(out, tag_word(type));
+        text_append_string(out, " ");
+        text_append_string(out, type->name);
         return CH_OK;
     case TYPE_CONST:
     case TYPE_VOLATILE:
