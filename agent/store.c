@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/raw_report.h"
+#include "base/file.h"
 #include "report/sanitize.h"
 #include "report/spool_places.h"
 
@@ -48,33 +50,68 @@ void store_ahead(const struct settings *settings, settings_get_fn *get)
     spool_close(&spool);
 }
 
-// store_create creates the report's file, from the one that is there if it can be.
-static enum ch_status store_create(const struct spool *spool, struct finish *finish)
+// store_created makes the report in a new file.
+static enum ch_status store_created(const struct store *store,
+                                    const struct spool *spool, struct finish *finish)
 {
-    if (ahead_fd < 0 || spool_create_from(spool, finish->id, ahead_fd) != CH_OK)
-        return spool_create(spool, finish->id, &finish->lock_fd);
+    enum ch_status status = spool_create(spool, finish->id, &finish->lock_fd);
+    if (status != CH_OK)
+        return status;
+    status = raw_report_write(store->capture, finish->id, finish->lock_fd, NULL);
+    if (status == CH_OK)
+        status = spool_publish(spool, finish->id);
+    if (status != CH_OK) {
+        int saved = errno;
+        spool_discard(spool, finish->id);
+        errno = saved;
+    }
+    return status;
+}
+
+// store_copied puts a copy of the report in finish->lock_fd, which cannot be linked
+// where the report is to be, into a new file, and its descriptor in place of that.
+static enum ch_status store_copied(const struct spool *spool, struct finish *finish)
+{
+    struct text CH_CLEANUP(text_deinit) report = { 0 };
+    int CH_CLEANUP(file_close) from = finish->lock_fd;
+    finish->lock_fd = -1;
+    (void)lseek(from, 0, SEEK_SET);
+    enum ch_status status = text_read(&report, from, SIZE_MAX);
+    if (status == CH_OK)
+        status = spool_create(spool, finish->id, &finish->lock_fd);
+    if (status != CH_OK)
+        return status;
+    if (file_write_all(finish->lock_fd, report.bytes, report.size) &&
+        spool_publish(spool, finish->id) == CH_OK)
+        return CH_OK;
+    int saved = errno;
+    spool_discard(spool, finish->id);
+    errno = saved;
+    return CH_ERR_IO;
+}
+
+// store_prepared makes the report in the file that is there.
+static enum ch_status store_prepared(const struct store *store,
+                                     const struct spool *spool, struct finish *finish)
+{
     finish->lock_fd = ahead_fd;
     ahead_fd = -1;
-    return CH_OK;
+    enum ch_status status =
+        raw_report_write(store->capture, finish->id, finish->lock_fd, NULL);
+    if (status != CH_OK)
+        return status;
+    status = spool_publish_prepared(spool, finish->id, finish->lock_fd);
+    return status == CH_OK ? status : store_copied(spool, finish);
 }
 
 static enum ch_status store_write(const struct store *store, const struct spool *spool,
                                   struct finish *finish)
 {
     report_id_make(store->time_ms, finish->id);
-    enum ch_status status = store_create(spool, finish);
+    enum ch_status status = ahead_fd >= 0 ? store_prepared(store, spool, finish)
+                                          : store_created(store, spool, finish);
     if (status != CH_OK)
-        return status;
-    status = raw_report_write(store->capture, finish->id, finish->lock_fd, NULL);
-    if (status == CH_OK)
-        status = spool_publish(spool, finish->id);
-    if (status == CH_OK)
-        return CH_OK;
-    int saved = errno;
-    spool_discard(spool, finish->id);
-    close(finish->lock_fd);
-    finish->lock_fd = -1;
-    errno = saved;
+        file_close(&finish->lock_fd);
     return status;
 }
 

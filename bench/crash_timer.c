@@ -150,7 +150,8 @@ int main(int argc, char **argv)
         return 2;
     sigaction(SIGCHLD, &action, NULL);
     int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (strcmp(argv[1], "-") != 0 && inotify_add_watch(watch, argv[1], IN_MOVED_TO) < 0)
+    if (strcmp(argv[1], "-") != 0 &&
+        inotify_add_watch(watch, argv[1], IN_MOVED_TO | IN_CREATE) < 0)
         return 3;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     note_events(watch, &result); // there are none, but the next call is not the first

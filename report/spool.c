@@ -52,22 +52,17 @@ static enum ch_status make_spool_folders(const char *path)
     return made ? CH_OK : CH_ERR_IO;
 }
 
-static bool owned_by_us_alone(int folder_fd)
+static bool owned_by_us_alone(const struct stat *folder)
 {
-    struct stat status;
-    if (fstat(folder_fd, &status) != 0)
-        return false;
-    return status.st_uid == own_user() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return folder->st_uid == own_user() && (folder->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // is_drop_folder is true if everybody may create files in the folder, and only root can
 // list them or remove those of others.
-static bool is_drop_folder(int folder_fd)
+static bool is_drop_folder(const struct stat *folder)
 {
     enum { WANTED = S_ISVTX | S_IWOTH | S_IXOTH };
-    struct stat status;
-    return fstat(folder_fd, &status) == 0 && status.st_uid == 0 &&
-           (status.st_mode & (S_ISVTX | S_IRWXO)) == WANTED;
+    return folder->st_uid == 0 && (folder->st_mode & (S_ISVTX | S_IRWXO)) == WANTED;
 }
 
 // open_spool_folder opens the folder for reading or, if that is not permitted, with
@@ -76,7 +71,8 @@ static int open_spool_folder(const char *path)
 {
     enum { FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
     struct stat status;
-    int fd = open(path, O_RDONLY | FLAGS);
+    // musl's open sets O_CLOEXEC a second time, by a call of its own.
+    int fd = openat(AT_FDCWD, path, O_RDONLY | FLAGS);
     if (fd < 0 && errno == EACCES)
         fd = open(path, O_PATH | FLAGS);
     // For a symbolic link the kernel returns ENOTDIR here; say what it is.
@@ -96,8 +92,10 @@ enum ch_status spool_open(const char *path, enum spool_access access, struct spo
     }
     if (fd < 0)
         return CH_ERR_IO;
-    bool drop = is_drop_folder(fd);
-    if (access != SPOOL_READ && !drop && !owned_by_us_alone(fd)) {
+    struct stat folder;
+    bool known = fstat(fd, &folder) == 0;
+    bool drop = known && is_drop_folder(&folder);
+    if (access != SPOOL_READ && !drop && !(known && owned_by_us_alone(&folder))) {
         file_close(&fd);
         return CH_ERR_UNSUPPORTED;
     }
@@ -170,14 +168,16 @@ enum ch_status spool_prepare(const struct spool *spool, int *out_fd)
     return CH_OK;
 }
 
-enum ch_status spool_create_from(const struct spool *spool, const char *id, int fd)
+enum ch_status spool_publish_prepared(const struct spool *spool, const char *id, int fd)
 {
     char name[NAME_SIZE];
     char file[NAME_SIZE];
-    enum ch_status status = report_name(name, id, NAME_TEMPORARY);
+    enum ch_status status = report_name(name, id, NAME_REPORT);
     if (status != CH_OK)
         return status;
-    // By the descriptor itself (AT_EMPTY_PATH) only some users may link.
+    // Only some users may link by the descriptor itself; before Linux 6.10, only root.
+    if (linkat(fd, "", spool->folder_fd, name, AT_EMPTY_PATH) == 0)
+        return CH_OK;
     (void)snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
     bool linked =
         linkat(AT_FDCWD, file, spool->folder_fd, name, AT_SYMLINK_FOLLOW) == 0;

@@ -4,9 +4,9 @@
 // `ID.state` (spool_state.h) says which targets have it, `.ID.tmp` is a report that a
 // process is still writing and nobody else reads.
 //
-// A report becomes visible by one rename, so any visible report is complete. A process
-// that works on a report holds flock on the inode that ID.json names: the agent takes
-// the lock before the rename, and its descriptor is passed through exec to `crashhook
+// A report becomes visible by one rename or link, so any visible report is complete. A
+// process that works on a report holds flock on the inode that ID.json names: the agent
+// takes the lock before that, and its descriptor is passed through exec to `crashhook
 // finish`; a rewrite locks the new file before it is renamed over the old one; a
 // process that waited compares inodes after it got the lock. A process that dies loses
 // its lock, and the next one takes over.
@@ -67,12 +67,12 @@ CH_CHECKED enum ch_status spool_create(const struct spool *spool, const char *id
                                        int *out_fd);
 
 // spool_prepare creates a file without a name, locked and close-on-exec, which
-// spool_create_from makes the one of report id: creating a file is most of the time
-// that a small report takes. Either fails where the file system cannot do that, or
-// where the folder is another one by then; spool_create is the way then.
+// spool_publish_prepared makes report id once it is written: creating a file is most of
+// the time that a small report takes. Either fails where the file system cannot do
+// that, or where the folder is another one by then; spool_create is the way then.
 CH_CHECKED enum ch_status spool_prepare(const struct spool *spool, int *out_fd);
-CH_CHECKED enum ch_status spool_create_from(const struct spool *spool, const char *id,
-                                            int fd);
+CH_CHECKED enum ch_status spool_publish_prepared(const struct spool *spool,
+                                                 const char *id, int fd);
 
 // spool_publish makes a created report visible as ID.json; the lock stays.
 CH_CHECKED enum ch_status spool_publish(const struct spool *spool, const char *id);

@@ -7,6 +7,7 @@
 
 import os
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -161,6 +162,27 @@ class Daemon(unittest.TestCase):
             wait_for(lambda: not daemons(scene))
             self.assertEqual(len(scene.reports()), 1)
             self.assertEqual(os.listdir(scene.spool + ".old"), [])
+
+    def test_a_spool_that_is_on_another_disk_by_then_gets_the_report(self):
+        with Scene() as scene:
+            os.mkdir(scene.spool, 0o700)
+            process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon",
+                                  CRASHHOOK_KILLS="no")
+            wait_for(lambda: daemons(scene))
+            if subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "other", scene.spool],
+                              check=False, stderr=subprocess.DEVNULL).returncode != 0:
+                process.kill()
+                self.skipTest("mounting is not allowed")
+            try:
+                process.send_signal(signal.SIGSEGV)
+                process.communicate(timeout=60)
+                wait_for(lambda: not daemons(scene))
+                report, = scene.reports()
+                self.assertEqual(report["agent"]["tier"], "ptrace")
+                self.assertNotIn("not in the spool", str(report["problems"]))
+            finally:
+                subprocess.run(["umount", scene.spool], check=True)
+            self.assertEqual(os.listdir(scene.spool), [])
 
     def test_a_killed_one_is_replaced_in_the_crash(self):
         with Scene() as scene:
