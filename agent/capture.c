@@ -2,6 +2,7 @@
 #include "agent/capture.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "agent/live/map_query.h"
 #include "agent/live/permitted.h"
 #include "base/clock.h"
+#include "handler/context_page.h"
 
 // How long a thread may take to stop: longer than any scheduling delay, but short
 // enough that a thread blocked in an unresponsive file system does not hold the process
@@ -75,7 +77,7 @@ static void expect_stacks(struct capture *capture)
         if (mapping == NULL)
             continue;
         uint64_t below = sp - mapping->start;
-        below = below < CAPTURE_BELOW_STACK ? below : CAPTURE_BELOW_STACK;
+        below = below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK;
         capture->stacks[count++] = (struct target_stack){ sp - below, mapping->end };
     }
     target_memory_expect(&capture->memory, capture->stacks, count);
@@ -127,6 +129,28 @@ static void fetch_image_headers(struct capture *capture)
     target_memory_fetch(&capture->memory, starts, count);
 }
 
+// read_ahead_of_crash reads, with one call, what will be read of the process anyway.
+static void read_ahead_of_crash(struct capture *capture)
+{
+    const struct target_crash *crash = capture->crash;
+    uint64_t addresses[TARGET_AHEAD_OTHERS];
+    size_t count = 0;
+    // A hole ends the call, so those come last that may lead into one.
+    if (crash != NULL && crash->context_page != 0) {
+        addresses[count++] = crash->context_page;
+        addresses[count++] = crash->context_page + offsetof(struct context_page, data);
+        addresses[count++] =
+            crash->context_page + offsetof(struct context_page, attachments);
+    }
+    if (crash != NULL && crash->thread_pointer != 0)
+        addresses[count++] = crash->thread_pointer;
+    if (crash != NULL) {
+        addresses[count++] = crash->registers.value[capture->arch->sp];
+        addresses[count++] = crash->registers.value[capture->arch->pc];
+    }
+    target_memory_ahead(&capture->memory, addresses, count);
+}
+
 // read_images lists the images of the process of tid.
 static enum ch_status read_images(struct capture *capture, pid_t tid)
 {
@@ -163,7 +187,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         capture->memory.mem_fd = capture->memory_fd;
     else
         target_memory_set_thread(&capture->memory, stopped_thread(capture));
-    target_memory_ahead(&capture->memory);
+    read_ahead_of_crash(capture);
     capture->reader = target_memory_reader(&capture->memory);
     capture->reader.narrow = capture->narrow;
     status = read_images(capture, tid);

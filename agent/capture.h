@@ -64,10 +64,6 @@ struct capture_problem {
 
 enum { CAPTURE_PROBLEMS_MAX = 32 };
 
-// CAPTURE_BELOW_STACK is how many bytes below a stack pointer belong to the stack: leaf
-// functions may keep data there (the red zone).
-enum { CAPTURE_BELOW_STACK = 128 };
-
 struct capture_timings {
     uint64_t spawn_us;
     uint64_t attach_us;

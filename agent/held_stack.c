@@ -51,7 +51,7 @@ void held_stack_add(struct capture *capture, struct held_pointers *pointers,
     held_file_add_thread(capture->held, &thread);
     held_vectors_add(capture, from);
     uint64_t below = at - stack->start;
-    at -= below < CAPTURE_BELOW_STACK ? below : CAPTURE_BELOW_STACK;
+    at -= below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK;
     uint64_t end = stack->end;
     if (end - at > HELD_STACK_MAX)
         end = at + HELD_STACK_MAX;

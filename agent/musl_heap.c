@@ -21,6 +21,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/populate.h"
+
 enum {
     SMALLEST = 32,
     CLASSES = 12, // up to 64 KB
@@ -29,6 +31,7 @@ enum {
     GROWTH = 4, // the room of a large block is so many times what was asked for
     KEPT = 8,   // freed large blocks
     HUGE_PAGE = 2 << 20,
+    SMALL_CRASH_BYTES = 128 << 10, // what a small crash takes
 };
 
 // A heap_block is what stands before each block's bytes; next is of freed small ones.
@@ -118,6 +121,8 @@ static void *heap_take_small(unsigned class, bool *out_fresh)
         heap.at = chunk;
         heap.end = chunk + CHUNK_BYTES;
     }
+    if (heap.at == first_chunk)
+        populate(first_chunk, SMALL_CRASH_BYTES);
     block = (struct heap_block *)(void *)heap.at;
     heap.at += size;
     return heap_begin_block(block, size - sizeof(*block));

@@ -11,6 +11,7 @@
 
 #include "agent/live/permitted.h"
 #include "agent/live/target_server.h"
+#include "base/populate.h"
 
 // map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)
@@ -61,11 +62,15 @@ void target_memory_init_uncached(struct target_memory *memory, pid_t pid)
 
 enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
 {
-    uint8_t *arena = warm_arena != NULL ? warm_arena : map_anonymous(arena_bytes());
+    enum { SMALL_CRASH_BYTES = 40 << 10 }; // what a small crash takes of the cache
+    uint8_t *arena = warm_arena;
     warm_arena = NULL;
-    if (arena == NULL)
-        return CH_ERR_NO_MEMORY;
-
+    if (arena == NULL) {
+        arena = map_anonymous(arena_bytes());
+        if (arena == NULL)
+            return CH_ERR_NO_MEMORY;
+        populate(arena, SMALL_CRASH_BYTES);
+    }
     target_memory_init_uncached(memory, pid);
     memory->block_bytes = arena;
     memory->fill = arena + (size_t)TARGET_CACHE_BLOCKS * TARGET_BLOCK_BYTES;
@@ -249,7 +254,9 @@ static bool use_end(struct target_memory *memory, uint64_t address)
 // is not read again; each fill is larger, for deep stacks.
 static void fill_window(struct target_memory *memory, uint64_t address)
 {
+    uint64_t below = 0; // what a stack has below its pointer is read too, later
     if (memory->next_fill == 0) {
+        below = TARGET_BELOW_STACK;
         memory->next_fill = TARGET_END_BYTES;
         if (use_end(memory, address))
             return;
@@ -258,7 +265,9 @@ static void fill_window(struct target_memory *memory, uint64_t address)
         if (use_end(memory, address))
             return;
     }
-    uint64_t start = address & ~UINT64_C(63);
+    if (below > address - memory->stack_start)
+        below = address - memory->stack_start;
+    uint64_t start = (address - below) & ~UINT64_C(63);
     size_t size = memory->next_fill;
     if (start < memory->stack_start)
         start = memory->stack_start;
@@ -361,9 +370,15 @@ void target_memory_remember(const struct target_memory *memory)
     }
 }
 
-void target_memory_ahead(struct target_memory *memory)
+void target_memory_ahead(struct target_memory *memory, const uint64_t *others,
+                         size_t count)
 {
-    target_memory_fetch(memory, remembered, remembered_count);
+    uint64_t all[REMEMBERED_BLOCKS + TARGET_AHEAD_OTHERS];
+    if (count > TARGET_AHEAD_OTHERS)
+        count = TARGET_AHEAD_OTHERS;
+    memcpy(all, remembered, remembered_count * sizeof(all[0]));
+    memcpy(all + remembered_count, others, count * sizeof(all[0]));
+    target_memory_fetch(memory, all, remembered_count + count);
 }
 
 // read_ahead reads a block that a read waits for and those after it, if several reads

@@ -30,6 +30,10 @@ enum {
     TARGET_WINDOW_BYTES = 256 * 1024,
     TARGET_ENDS = 8, // inner ends of stacks read at once
     TARGET_END_BYTES = 16 * 1024,
+    TARGET_AHEAD_OTHERS = 8,
+    // How many bytes below a stack pointer belong to the stack: leaf functions may keep
+    // data there (the red zone).
+    TARGET_BELOW_STACK = 128,
 };
 
 // A target_stack is the used part of a thread's stack.
@@ -91,9 +95,10 @@ void target_memory_deinit(struct target_memory *memory);
 void target_memory_warm(void);
 
 // target_memory_remember notes which blocks were read: target_memory_ahead reads the
-// same ones of another memory with few calls.
+// same ones of another memory with few calls, and those of the other addresses.
 void target_memory_remember(const struct target_memory *memory);
-void target_memory_ahead(struct target_memory *memory);
+void target_memory_ahead(struct target_memory *memory, const uint64_t *others,
+                         size_t count);
 
 // target_memory_set_thread sets a stopped thread to peek at, in case nothing else is
 // allowed.
