@@ -29,17 +29,24 @@ enum ch_status context_check(const struct context_page *page)
     return known ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// context_read_table reads a table of the page unless it was never used. Writers take
-// the first free slot and leave its name when they give it up, so a table whose first
-// slot begins with zeros was never used. Reading less matters: each page of it would
-// be mapped in the crashed process, and be copied twice.
+static const uint8_t context_unused[CONTEXT_NAME_BYTES];
+
+// context_slots is how many of a table's slots may be in use. Writers take the first
+// free slot and leave its name when they give it up, so a table whose first slot begins
+// with zeros was never used.
+static size_t context_slots(const void *table, size_t count)
+{
+    return memcmp(table, context_unused, sizeof(context_unused)) != 0 ? count : 0;
+}
+
+// context_read_table reads a table of the page unless it was never used. Reading less
+// matters: each page of it would be mapped in the crashed process, and be copied twice.
 static enum ch_status context_read_table(const struct memory_reader *memory,
                                          uint64_t address, void *out, size_t size)
 {
-    static const uint8_t unused[CONTEXT_NAME_BYTES] = { 0 };
-    uint8_t begin[sizeof(unused)];
+    uint8_t begin[sizeof(context_unused)];
     enum ch_status status = memory_read(memory, address, begin, sizeof(begin));
-    if (status != CH_OK || memcmp(begin, unused, sizeof(unused)) == 0)
+    if (status != CH_OK || context_slots(begin, 1) == 0)
         return status;
     return memory_read(memory, address, out, size);
 }
@@ -138,7 +145,8 @@ static bool same_context_key(const char *a, size_t a_length, const char *b,
 static bool is_set_by_program(const struct context_page *page, const char *name,
                               size_t length)
 {
-    for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
+    size_t tags = page != NULL ? context_slots(page->tags, CONTEXT_TAGS) : 0;
+    for (size_t i = 0; i < tags; i++) {
         const struct context_tag *tag = &page->tags[i];
         if (context_is_whole(tag->sequence) &&
             same_context_key(tag->name, sizeof(tag->name), name, length))
@@ -209,7 +217,8 @@ static void write_context_tags(struct json_writer *w, const struct capture *capt
     json_write_key(w, "tags");
     json_write_object(w);
     write_set_tags(w, capture, page);
-    for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
+    size_t tags = page != NULL ? context_slots(page->tags, CONTEXT_TAGS) : 0;
+    for (size_t i = 0; i < tags; i++) {
         const struct context_tag *tag = &page->tags[i];
         if (!context_is_whole(tag->sequence) ||
             comes_again(page->tags, sizeof(*tag), CONTEXT_TAGS, i))
@@ -255,7 +264,8 @@ static void write_context_data(struct json_writer *w, const struct capture *capt
     char name[CONTEXT_NAME_BYTES];
     char value[sizeof(page->data[0].value)];
     bool any = false;
-    for (size_t i = 0; i < CONTEXT_DATA; i++)
+    size_t slots = context_slots(page->data, CONTEXT_DATA);
+    for (size_t i = 0; i < slots; i++)
         any |= context_is_whole(page->data[i].sequence);
     if (!any)
         return;
@@ -281,7 +291,8 @@ static void write_context_attachments(struct json_writer *w,
 {
     char path[sizeof(page->attachments[0].path)];
     bool any = false;
-    for (size_t i = 0; i < CONTEXT_ATTACHMENTS; i++)
+    size_t slots = context_slots(page->attachments, CONTEXT_ATTACHMENTS);
+    for (size_t i = 0; i < slots; i++)
         any |= context_is_whole(page->attachments[i].sequence);
     if (!any)
         return;

@@ -114,9 +114,9 @@ static bool serve_crash(struct daemon_keep *keep, int socket, int received, int 
     return false;
 }
 
-// may_serve_itself is whether this process may report crashes itself: others must not
-// have to wait for long, and a program must not be left without its keeper.
-static bool may_serve_itself(const struct settings *settings)
+// daemon_serves_itself: others must not have to wait for long, and a program must not
+// be left without its keeper.
+bool daemon_serves_itself(const struct settings *settings)
 {
     return settings->kills == KILLS_NO &&
            (settings->hold == HOLD_AUTO || settings->hold == HOLD_CAPTURE);
@@ -131,11 +131,12 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
     *out_again = -1;
     int moved = socket == channel ? fcntl(socket, F_DUPFD_CLOEXEC, channel + 1) : -1;
     if (moved >= 0) {
-        (void)close(socket);
+        // The number stays taken until a crash's channel has it.
+        (void)dup3(moved, channel, O_CLOEXEC);
         socket = moved;
     }
     struct pollfd crashes = { .fd = socket, .events = POLLIN };
-    bool itself = socket != channel && may_serve_itself(settings);
+    bool itself = socket != channel && daemon_serves_itself(settings);
     daemon_keep_begin(&keep, socket, settings);
     if (itself)
         warm_begin(socket_maker(socket), settings);

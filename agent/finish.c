@@ -11,29 +11,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// find_self_above writes the agent's path up to the last but some slash, and returns
+// its size; -1: there is none.
+static ssize_t find_self_above(int slashes, char path[static PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = 0;
+    for (int i = 0; i < slashes; i++) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return -1;
+        *slash = 0;
+    }
+    return (ssize_t)strlen(path);
+}
+
 // find_finish_command writes the path of crashhook. Either the agent is in
 // PREFIX/libexec/crashhook and the command in PREFIX/bin, or both are in one folder.
 static bool find_finish_command(char path[static PATH_MAX])
 {
-    static const char *const places[] = { "../../bin/crashhook", "crashhook" };
+    // A path without links, so the folder above is the one before the last slash.
+    static const struct {
+        int slashes;
+        const char *name;
+    } places[] = { { 3, "/bin/crashhook" }, { 1, "/crashhook" } };
     static char found[PATH_MAX]; // before
-    char self[PATH_MAX];
     if (found[0] != 0 && access(found, X_OK) == 0) {
         memcpy(path, found, strlen(found) + 1);
         return true;
     }
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
-        return false;
-    self[length] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash == NULL)
-        return false;
-    slash[1] = 0;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        int size = snprintf(path, PATH_MAX, "%s%s", self, places[i]);
-        if (size > 0 && size < PATH_MAX && access(path, X_OK) == 0) {
-            memcpy(found, path, (size_t)size + 1);
+        size_t size = strlen(places[i].name) + 1;
+        ssize_t above = find_self_above(places[i].slashes, path);
+        if (above < 0 || (size_t)above + size > PATH_MAX)
+            continue;
+        memcpy(path + above, places[i].name, size);
+        if (access(path, X_OK) == 0) {
+            memcpy(found, path, (size_t)above + size);
             return true;
         }
     }

@@ -29,6 +29,8 @@
 #include "agent/trace.h"
 #include "agent/warm.h"
 #include "base/bounded_write.h"
+#include "base/clock.h"
+#include "base/populate.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
 
@@ -40,6 +42,7 @@ struct agent {
     struct text held;
     struct store store;
     int log_fd;
+    bool prepared;
     bool traced; // the tracer, our parent, holds the process
 };
 
@@ -96,16 +99,17 @@ static void arm_deadline(uint64_t timeout_ms)
         timer_settime(timer, 0, &when, NULL);
 }
 
-// limit_resources bounds what a process with corrupt or hostile data can make us use.
-// The free phase sets its own limits.
+// limit_resources bounds what a process with corrupt or hostile data can make us use,
+// beyond what was used before. The free phase sets its own limits.
 static void limit_resources(uint64_t timeout_ms)
 {
+    const uint64_t used_ms = clock_now_ms(CLOCK_PROCESS_CPUTIME_ID);
     const struct {
         int resource;
         rlim_t value;
     } limits[] = {
         { RLIMIT_AS, CRASHHOOK_SANITIZED ? RLIM_INFINITY : (rlim_t)4 << 30 },
-        { RLIMIT_CPU, (rlim_t)(timeout_ms / 1000 + 1) },
+        { RLIMIT_CPU, (rlim_t)((used_ms + timeout_ms) / 1000 + 1) },
         { RLIMIT_CORE, 0 },
     };
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -241,11 +245,10 @@ static void run_tracer(struct agent *agent, const char *pid)
     take_traced(agent);
 }
 
-// set_up_agent prepares for the work on one process.
-static void set_up_agent(struct agent *agent)
+// prepare_agent does what can be done before there is a process to work on.
+static void prepare_agent(struct agent *agent)
 {
-    agent->log_fd = open_agent_log(&agent->settings);
-    arm_deadline(agent->settings.timeout_ms);
+    agent->prepared = true;
     limit_resources(agent->settings.timeout_ms);
     // Writing past a file size limit that we could not lift is to fail, not to kill us.
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -253,6 +256,15 @@ static void set_up_agent(struct agent *agent)
     (void)signal(SIGTTOU, SIG_IGN);
     // Only its owner may read the report, whatever umask was inherited.
     umask(077);
+}
+
+// set_up_agent prepares for the work on one process.
+static void set_up_agent(struct agent *agent)
+{
+    agent->log_fd = open_agent_log(&agent->settings);
+    arm_deadline(agent->settings.timeout_ms);
+    if (!agent->prepared)
+        prepare_agent(agent);
 }
 
 // is_to_finish is whether this process becomes the free phase. One that waits for
@@ -310,10 +322,21 @@ static int report_process(struct agent *agent, int *again)
 // serve_daemon waits for a crash.
 static void serve_daemon(struct agent *agent, int *out_again)
 {
-    warm_bytes(&agent->capture, sizeof(agent->capture));
+    warm_bytes(agent, sizeof(*agent));
+    // One that forks a process for each crash may run for as long as the program.
+    if (daemon_serves_itself(&agent->settings))
+        prepare_agent(agent);
     if (daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD, &agent->settings, &traced,
                      out_again) == DAEMON_KILL)
         take_traced(agent);
+}
+
+// populate_stack maps what a small crash takes of the stack.
+static void populate_stack(void)
+{
+    enum { STACK_BYTES = 96 << 10 };
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    populate((void *)(here - STACK_BYTES), STACK_BYTES);
 }
 
 int main(int argc, char **argv)
@@ -321,6 +344,7 @@ int main(int argc, char **argv)
     static struct agent agent; // all zero, so that it is in .bss and not in the file
     int again = -1;
 
+    populate_stack();
     standard_files_hold();
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/warm.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/capture.h"
 #include "agent/finish.h"
+#include "agent/images/read_file.h"
 #include "agent/raw_report.h"
 #include "agent/store.h"
+#include "base/populate.h"
 #include "report/report_id.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 // for headers older than Linux 5.14
-#endif
 
 enum {
     PAGE_BYTES = 4096,
@@ -26,12 +21,12 @@ void warm_bytes(void *bytes, size_t size)
 {
     volatile char *at = bytes;
     for (size_t i = 0; i < size; i += PAGE_BYTES)
-        at[i] = 0;
+        at[i] = at[i];
 }
 
 static __attribute__((noinline)) void warm_stack(void)
 {
-    char bytes[STACK_BYTES];
+    char bytes[STACK_BYTES] = { 0 };
     warm_bytes(bytes, sizeof(bytes));
 }
 
@@ -43,8 +38,8 @@ static void warm_heap(void)
         size_t count;
     } sizes[] = {
         { 32, 16 },     { 64, 16 },      { 128, 16 },     { 256, 16 },
-        { 512, 8 },     { 1 << 10, 8 },  { 2 << 10, 4 },  { 4 << 10, 4 },
-        { 8 << 10, 3 }, { 16 << 10, 2 }, { 32 << 10, 1 },
+        { 512, 8 },     { 1 << 10, 8 },  { 2 << 10, 4 },  { 4 << 10, 5 },
+        { 8 << 10, 4 }, { 16 << 10, 2 }, { 32 << 10, 1 },
     };
     enum { HEAD_BYTES = 16, BLOCKS = 128 };
     void *blocks[BLOCKS];
@@ -99,15 +94,13 @@ static const char *warm_variable(void *context, const char *name)
     return getenv(name);
 }
 
-// warm_entries has the kernel make entries of /proc that warm_report does not ask for.
+// warm_entries opens the files of /proc that every report reads.
 static void warm_entries(pid_t pid)
 {
-    char path[32];
-    struct stat folder;
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    (void)stat(path, &folder);
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    (void)access(path, R_OK);
+    static const char *const names[] = { "status", "stat", "cmdline", "cgroup" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        read_process_file_keep(pid, names[i]);
+    facts_remember_root(pid);
 }
 
 void warm_begin(pid_t pid, const struct settings *settings)

@@ -17,6 +17,11 @@ CH_CHECKED enum ch_status read_file(const char *path, size_t limit_bytes,
 CH_CHECKED enum ch_status read_process_file(int pid, const char *name,
                                             size_t limit_bytes, struct text *out);
 
+// read_process_file_keep opens the file for later read_process_file of it, which then
+// need not find it. The name must stay. A file of /proc is made anew when it is read,
+// and belongs to the process, not to its number.
+void read_process_file_keep(int pid, const char *name);
+
 // read_process_link appends the target of the symbolic link /proc/PID/name.
 CH_CHECKED enum ch_status read_process_link(int pid, const char *name,
                                             struct text *out);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,21 +21,26 @@ enum {
 // Fields of /proc/PID/stat; field 3 is the first after the bracket that closes the
 // command (proc(5)). The command itself may hold brackets and spaces, so the last
 // bracket counts.
-enum { STAT_FIRST = 3, STAT_PPID = 4, STAT_START_TIME = 22, STAT_RSS = 24 };
+enum {
+    STAT_FIRST = 3,
+    STAT_PPID = 4,
+    STAT_START_TIME = 22,
+    STAT_RSS = 24,
+    STAT_FIELDS
+};
 
-static uint64_t stat_field(const struct text *stat, int number)
+static void read_stat_fields(const struct text *stat, uint64_t out[static STAT_FIELDS])
 {
     const char *at = stat->bytes != NULL ? strrchr(stat->bytes, ')') : NULL;
+    memset(out, 0, STAT_FIELDS * sizeof(out[0]));
     if (at == NULL)
-        return 0;
+        return;
     at++;
-    for (int field = STAT_FIRST; *at != 0; field++) {
+    for (int field = STAT_FIRST; field < STAT_FIELDS && *at != 0; field++) {
         at += strspn(at, " ");
-        if (field == number)
-            return strtoull(at, NULL, 10);
+        out[field] = strtoull(at, NULL, 10);
         at += strcspn(at, " ");
     }
-    return 0;
 }
 
 static void read_times(struct process_facts *out, uint64_t start_ticks)
@@ -88,21 +94,24 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t 
 {
     static const char deleted[] = " (deleted)";
     size_t suffix = sizeof(deleted) - 1;
+    uint64_t fields[STAT_FIELDS];
     struct text stat = { 0 };
 
     *out = (struct process_facts){ .pid = pid, .uid = uid };
     read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
-    out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
+    read_stat_fields(&stat, fields);
+    out->ppid = (pid_t)fields[STAT_PPID];
     const char *bracket = stat.bytes != NULL ? strrchr(stat.bytes, ')') : NULL;
     out->dead = bracket == NULL || bracket[1] == 0 || strchr("ZXx", bracket[2]) != NULL;
-    out->start_ticks = stat_field(&stat, STAT_START_TIME);
+    out->start_ticks = fields[STAT_START_TIME];
     read_times(out, out->start_ticks);
     if (tid != pid) {
         text_clear(&stat);
         read_fact_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
+        read_stat_fields(&stat, fields);
     }
     note_thread_name(out, &stat, tid);
-    out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
+    out->rss_bytes = fields[STAT_RSS] * (uint64_t)sysconf(_SC_PAGESIZE);
     text_deinit(&stat);
 
     read_fact_text(tid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
@@ -201,6 +210,43 @@ static void find_container_mark(struct text *out, pid_t tid)
     }
 }
 
+// A root_facts is what a root folder says of the system, and the os-release that said
+// it.
+struct root_facts {
+    struct stat release;
+    struct text os;
+    struct text mark; // of a container
+};
+
+static struct root_facts remembered; // by facts_remember_root
+
+static bool stat_os_release(pid_t tid, struct stat *out)
+{
+    char path[ROOT_PATH_BYTES];
+    write_root_path(tid, "etc/os-release", path);
+    return stat(path, out) == 0;
+}
+
+void facts_remember_root(pid_t tid)
+{
+    if (!stat_os_release(tid, &remembered.release))
+        return;
+    read_os(&remembered.os, tid);
+    find_container_mark(&remembered.mark, tid);
+}
+
+// is_remembered is whether the thread's root folder has the os-release that is
+// remembered, unchanged.
+static bool is_remembered(pid_t tid)
+{
+    const struct stat *then = &remembered.release;
+    struct stat now;
+    return remembered.os.size != 0 && stat_os_release(tid, &now) &&
+           now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+           now.st_size == then->st_size && now.st_ctim.tv_sec == then->st_ctim.tv_sec &&
+           now.st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+}
+
 void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgroup)
 {
     struct sysinfo info;
@@ -212,13 +258,19 @@ void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgrou
         out->memory_bytes = (uint64_t)info.totalram * info.mem_unit;
     if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
         out->cpus = (uint32_t)CPU_COUNT(&cpus);
-    read_os(&out->os, tid);
+    bool known = is_remembered(tid);
+    if (known)
+        text_append(&out->os, remembered.os.bytes, remembered.os.size);
+    else
+        read_os(&out->os, tid);
     struct text own = { 0 };
     if (cgroup == NULL)
         read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &own);
     guess_container(&out->container, cgroup != NULL ? cgroup : &own);
     text_deinit(&own);
-    if (out->container.size == 0)
+    if (out->container.size == 0 && known)
+        text_append(&out->container, remembered.mark.bytes, remembered.mark.size);
+    else if (out->container.size == 0)
         find_container_mark(&out->container, tid);
 }
 

@@ -51,4 +51,9 @@ void facts_deinit_process(struct process_facts *facts);
 // the cheapest to ask. cgroup is that of the process in question, from
 // facts_read_process; NULL: it is tid's, and is read.
 void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgroup);
+
+// facts_remember_root reads what the root folder of thread tid says of the system, for
+// later facts_read_host of threads with the same one, as long as its os-release is
+// unchanged.
+void facts_remember_root(pid_t tid);
 void facts_deinit_host(struct host_facts *facts);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -192,13 +191,12 @@ static unsigned long status_count(const struct text *status, const char *name)
     return line != NULL ? strtoul(line + strlen(name), NULL, 10) : 0;
 }
 
-// missed_some is whether a thread was created after the list was read, by one not yet
-// stopped: the kernel's count of the process's threads is cheaper than listing again.
-// The same file says who else traces the process, and whose it is.
-static bool missed_some(struct stop *stop)
+// count_threads gives the kernel's count of the process's threads, which is cheaper
+// than listing them; 0: not known. The same file says who else traces the process, and
+// whose it is.
+static size_t count_threads(struct stop *stop)
 {
     struct text status = { 0 };
-    size_t present = 0;
     if (read_process_file(stop->pid, "status", STATUS_LIMIT_BYTES, &status) != CH_OK)
         text_clear(&status);
     size_t running = status_count(&status, "\nThreads:");
@@ -207,9 +205,17 @@ static bool missed_some(struct stop *stop)
     stop->uid_known = status.size != 0;
     stop->uid = (uint32_t)status_count(&status, "\nUid:");
     text_deinit(&status);
+    return running;
+}
+
+// missed_some is whether a thread was created after the list was read, by one not yet
+// stopped.
+static bool missed_some(struct stop *stop)
+{
+    size_t present = 0;
     for (size_t i = 0; i < stop->count; i++)
         present += stop->threads[i].state != STOP_GONE;
-    return running > present;
+    return count_threads(stop) > present;
 }
 
 static void mark_stuck(struct stop *stop)
@@ -238,30 +244,16 @@ static int open_thread_folder(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// is_alone is whether free_tid is the only thread of the process: the kernel counts
-// threads among the links of their folder, for a fifth of the time that listing takes.
-static bool is_alone(const struct stop *stop, pid_t free_tid)
-{
-    enum { LINKS_ALONE = 3 }; // the folder's own two, and the thread's
-    char path[32];
-    struct stat folder;
-    // A filter that the process has set may not expect the call.
-    if (free_tid == 0 || stop->traced || !permitted_all())
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/task", stop->pid);
-    return stat(path, &folder) == 0 && folder.st_nlink == LINKS_ALONE;
-}
-
 static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
                                unsigned budget_ms)
 {
     uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + budget_ms;
     sigset_t child;
 
-    if (is_alone(stop, free_tid)) {
+    // A thread that is alone waits in the handler, so no other can appear.
+    if (free_tid != 0 && !stop->traced && count_threads(stop) == 1) {
         append_free_thread(stop, free_tid);
-        if (!missed_some(stop))
-            return CH_ERR_NOT_FOUND;
+        return CH_ERR_NOT_FOUND;
     }
     int tasks_fd = open_thread_folder(pid);
     if (tasks_fd < 0)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/facts.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "support/folder.h"
+#include "support/test.h"
+
+// start_in_folder starts a process whose root is the folder; 0: that is not allowed.
+static pid_t start_in_folder(const struct folder *folder)
+{
+    int ready[2];
+    char byte = 0;
+    if (pipe(ready) != 0)
+        return 0;
+    pid_t child = fork();
+    if (child == 0) {
+        byte = chroot(folder->path) == 0;
+        (void)!write(ready[1], &byte, 1);
+        for (;;)
+            pause();
+    }
+    (void)!read(ready[0], &byte, 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    if (byte != 0)
+        return child;
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    return 0;
+}
+
+// read_system writes what the process's root says of the system.
+static void read_system(pid_t pid, char out[static 64])
+{
+    const struct text none = { 0 };
+    struct host_facts host;
+    facts_read_host(&host, pid, &none);
+    (void)snprintf(out, 64, "%s %s", host.os.size != 0 ? host.os.bytes : "",
+                   host.container.size != 0 ? host.container.bytes : "");
+    facts_deinit_host(&host);
+}
+
+static void
+a_root_that_is_remembered_is_read_anew_once_it_says_something_else(void **state)
+{
+    const struct folder *folder = *state;
+    char names[3][64];
+    (void)mkdir(folder_path(folder, "etc"), 0700);
+    (void)folder_write(folder, "etc/os-release", "PRETTY_NAME=\"First 1\"\n");
+    (void)folder_write(folder, ".dockerenv", "");
+    pid_t child = start_in_folder(folder);
+    if (child == 0)
+        test_skip("chroot is not allowed");
+    facts_remember_root(child);
+    read_system(child, names[0]);
+    read_system(getpid(), names[1]);
+    (void)folder_write(folder, "new", "PRETTY_NAME=\"Other 1\"\n");
+    (void)rename(folder_path(folder, "new"), folder_path(folder, "etc/os-release"));
+    read_system(child, names[2]);
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    assert_string_equal(names[0], "First 1 docker");
+    assert_string_not_equal(names[1], names[0]);
+    assert_string_equal(names[2], "Other 1 docker");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_root_that_is_remembered_is_read_anew_once_it_says_something_else,
+            folder_setup, folder_teardown),
+    };
+    return cmocka_run_group_tests_name("agent/facts", tests, NULL, NULL);
+}
