@@ -146,18 +146,30 @@ SELECT r.group_number, k.column1, CASE k.column1 WHEN 6 THEN r.environment
  FROM reports r CROSS JOIN (VALUES (6),(20)) k GROUP BY 1, 2, 3;
 INSERT INTO words(kind, value) SELECT DISTINCT kind, value FROM facets
  WHERE kind BETWEEN {word_columns} OR kind BETWEEN 11 AND 14;
+CREATE TABLE filler_days(day bigint);
+INSERT INTO filler_days SELECT {today} - i + 1 FROM filler WHERE i <= 30 ORDER BY i DESC;
 INSERT INTO start_days(project, release, hostname, day, begun, ended)
-SELECT '', '1.' || r.i, 'host' || h.i, {today} - d.i, 100, 90 FROM filler r
- CROSS JOIN filler h CROSS JOIN filler d WHERE r.i < 20 AND h.i < 40 AND d.i < 30;
+SELECT '', '1.' || ((20 - h.i % 20) % 20), 'host' || h.i, d.day, 100 + h.i % 7, 90 FROM
+ (SELECT i - 1 AS i FROM filler WHERE i <= {hosts}) h CROSS JOIN filler_days d
+ ORDER BY 2, 3, 4;
+DROP TABLE filler_days;
+INSERT INTO sessions(project, session, release, hostname, day)
+SELECT '', id, release, hostname, time / 86400000 FROM reports ORDER BY id;
+INSERT INTO start_sums(project, day, release, part, begun, ended, crashed)
+SELECT '', day, release, 0, sum(begun), sum(ended), sum(crashed) FROM
+ (SELECT day, release, begun, ended, 0 AS crashed FROM start_days UNION ALL
+  SELECT day, release, 0, 0, 1 FROM sessions) s GROUP BY day, release;
+INSERT INTO start_hosts(project, release, hostname, begun, ended)
+SELECT '', release, hostname, sum(begun), sum(ended) FROM start_days
+ GROUP BY release, hostname;
 DROP TABLE filler;
 """
-# What the triggers of facets and indexes do is done once for all rows: row by row it
-# takes three times as long.
+# What triggers and indexes do is done once for all rows: row by row it takes three times
+# as long.
+FILLED_BY_TRIGGERS = ("facets", "start_days", "sessions")
 FILL_SQLITE = """
 INSERT INTO facet_search(rowid, value) SELECT number, value FROM facets WHERE kind <= 2;
 """
-FILL_POSTGRESQL = ("ALTER TABLE facets DISABLE TRIGGER USER;",
-                   "ALTER TABLE facets ENABLE TRIGGER USER;VACUUM ANALYZE;")
 POSTGRESQL_INDEXES = ("facet_search", "facets_by_value", "word_search", "reports_by_group",
                       "reports_by_time")
 
@@ -182,7 +194,7 @@ ASKED = ("/", "/?for_release=1.7", "/?environment=staging&since=7d", "/groups",
 def fill_sqlite(path, script):
     db = sqlite3.connect(path, isolation_level=None)
     triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-                          " AND tbl_name IN ('facets')").fetchall()
+                          f" AND tbl_name IN {FILLED_BY_TRIGGERS}").fetchall()
     drop = "".join(f"DROP TRIGGER {name};" for name, _ in triggers)
     make = "".join(f"{text};" for _, text in triggers)
     db.executescript("BEGIN;" + drop + script + FILL_SQLITE + make + "COMMIT;")
@@ -196,8 +208,10 @@ def fill_postgresql(store, script):
         [*psql, "-c", f"SELECT indexdef || ';' FROM pg_indexes WHERE indexname IN ({names})"],
         check=True, stdout=subprocess.PIPE, text=True).stdout
     drop = f"DROP INDEX {', '.join(POSTGRESQL_INDEXES)};"
-    first, last = FILL_POSTGRESQL
-    subprocess.run(psql, input=first + drop + script + made + last, text=True, check=True)
+    off, on = ("".join(f"ALTER TABLE {table} {word} TRIGGER USER;"
+                       for table in FILLED_BY_TRIGGERS) for word in ("DISABLE", "ENABLE"))
+    subprocess.run(psql, input=off + drop + script + made + on + "VACUUM ANALYZE;",
+                   text=True, check=True)
 
 
 def fill(store, path, count):

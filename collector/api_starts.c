@@ -9,7 +9,7 @@
 #include "report/report_id.h"
 #include "report/report_tree.h"
 
-enum { TEXT_MAX = 127, SINCE_DAYS = 30, DAY_MS = 86400000 };
+enum { TEXT_MAX = 127, DAY_MS = 86400000 };
 
 static const int64_t count_max = INT64_C(1) << 40;
 
@@ -87,13 +87,9 @@ void api_list_starts(struct http_request *request)
     if (!filter_knows(request, "release"))
         return;
     json_t *rows = json_array();
-    const struct store_starts_wanted wanted = {
-        .project = request->who.project,
-        .release = release != NULL ? release : "",
-        .since_day = moment_now() / DAY_MS - SINCE_DAYS,
-    };
-    enum ch_status status =
-        store_list_starts(collector->store, &wanted, append_start, rows);
+    enum ch_status status = store_list_starts(
+        collector->store, request->who.project,
+        release != NULL && release[0] != 0 ? release : NULL, append_start, rows);
     if (status == CH_OK) {
         api_answer_json(request, 200, json_pack("{s:o}", "starts", rows));
         return;

@@ -6,17 +6,10 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/store/moment.h"
 #include "collector/store/release_order.h"
 #include "collector/store/store_starts.h"
 
-enum {
-    RELEASES_SUMMED = 64,
-    HOSTS_SHOWN = 5,
-    RELEASES_SHOWN = 8,
-    SINCE_DAYS = 30,
-    PER_MILLE = 1000
-};
+enum { RELEASES_SUMMED = 64, HOSTS_SHOWN = 5, RELEASES_SHOWN = 8, PER_MILLE = 1000 };
 
 // summed is a release on all of its hosts, or a host's part of the chosen release.
 struct summed {
@@ -69,21 +62,21 @@ static void insert_host(struct start_sums *sums, const struct store_start_row *r
     sums->host_count = kept + 1;
 }
 
-static void add_start_row(void *context, const struct store_start_row *row)
+static void add_release(void *context, const struct store_start_row *row)
 {
     struct start_sums *sums = context;
-    size_t i = 0;
-    if (row->starts > 0 && strcmp(row->release, sums->release) == 0)
-        insert_host(sums, row);
-    while (i < sums->count && strcmp(sums->list[i].name, row->release) != 0)
-        i++;
-    if (i == RELEASES_SUMMED)
+    if (sums->count == RELEASES_SUMMED)
         return;
-    if (i == sums->count)
-        i = insert_release(sums, row->release);
-    sums->list[i].starts += row->starts;
-    sums->list[i].ends += row->ends;
-    sums->list[i].crashes += row->crashes;
+    size_t i = insert_release(sums, row->release);
+    sums->list[i].starts = row->starts;
+    sums->list[i].ends = row->ends;
+    sums->list[i].crashes = row->crashes;
+}
+
+static void add_host(void *context, const struct store_start_row *row)
+{
+    if (row->starts > 0)
+        insert_host(context, row);
 }
 
 // write_summed_row writes a release or, by key, a host: which part of its sessions did
@@ -130,13 +123,11 @@ enum ch_status page_starts_write(struct text *out, struct store *store,
                                  const char *project, const char *release)
 {
     struct start_sums sums = { .release = release };
-    const struct store_starts_wanted wanted = {
-        .project = project,
-        .release = "",
-        .since_day = moment_now() / MOMENT_DAY_MS - SINCE_DAYS,
-    };
     size_t shown = 0;
-    enum ch_status status = store_list_starts(store, &wanted, add_start_row, &sums);
+    enum ch_status status =
+        store_list_release_starts(store, project, add_release, &sums);
+    if (status == CH_OK)
+        status = store_list_starts(store, project, release, add_host, &sums);
     for (size_t i = 0; i < sums.count && shown < RELEASES_SHOWN; i++) {
         if (sums.list[i].starts <= 0)
             continue;

@@ -9,6 +9,7 @@
 #include "collector/store/store_outage.h"
 #include "collector/store/store_people.h"
 #include "collector/store/store_rest.h"
+#include "collector/store/store_starts.h"
 
 enum { FIRST_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000, TROUBLE_MS = 5000 };
 
@@ -50,6 +51,19 @@ static enum ch_status trim_retained(struct retention *retention, bool *out_more,
     return status;
 }
 
+// forget_and_trim takes one step of removing what is too old to be counted or kept.
+static enum ch_status forget_and_trim(struct retention *retention, bool *out_more,
+                                      char error[STORE_ERROR_SIZE])
+{
+    bool forgot = false;
+    bool trimmed = false;
+    enum ch_status status = store_forget_starts(retention->store, &forgot, error);
+    if (status == CH_OK && has_limits(retention))
+        status = trim_retained(retention, &trimmed, error);
+    *out_more = forgot || trimmed;
+    return status;
+}
+
 // sweep_once_a_day takes one step of removing words of removed reports from searches.
 static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_more,
                                        char error[STORE_ERROR_SIZE])
@@ -65,7 +79,7 @@ static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_mo
 }
 
 // retention_main looks for moves in every pass, because people wait for them, and for
-// old reports once per round, if reports are removed at all.
+// old starts and reports once per round.
 static void *retention_main(void *context)
 {
     struct retention *retention = context;
@@ -77,8 +91,8 @@ static void *retention_main(void *context)
         int64_t began_ms = moment_now();
         enum ch_status status = store_move(retention->store, &more, error);
         left_ms = left_ms > wait_ms ? left_ms - wait_ms : 0;
-        if (status == CH_OK && !more && left_ms == 0 && has_limits(retention)) {
-            status = trim_retained(retention, &more, error);
+        if (status == CH_OK && !more && left_ms == 0) {
+            status = forget_and_trim(retention, &more, error);
             left_ms = more ? 0 : ROUND_MS;
         }
         if (status == CH_OK && !more)

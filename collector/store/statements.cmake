@@ -63,7 +63,7 @@ function(expand name text dialect out)
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-file(READ ${FOLDER}/store_internal.h text)
+file(READ ${FOLDER}/store_statement.h text)
 string(REGEX MATCH "enum store_statement {[^}]*}" text "${text}")
 string(REGEX REPLACE "//[^\n]*" "" text "${text}")
 string(REGEX MATCHALL "STORE_[A-Z0-9_]+" names "${text}")
@@ -92,7 +92,7 @@ foreach(name IN LISTS names)
     endif()
 endforeach()
 file(WRITE ${OUTPUT}
-"#include \"collector/store/store_internal.h\"
+"#include \"collector/store/store_statement.h\"
 
 const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
 ${rows}};

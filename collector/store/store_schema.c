@@ -354,6 +354,110 @@ static const char sqlite_hosts[] =
     " INSERT INTO words(kind, value) SELECT new.kind, new.value WHERE NOT EXISTS("
     "SELECT 1 FROM words WHERE kind = new.kind AND value = new.value); END;";
 
+// Starts are counted by host and day, and listed by their sums: start_sums has those of
+// a release and day, start_hosts those of a release and host over the days that
+// start_days has. The project '' is all of them. Triggers keep the sums, so that they
+// are right whichever release of the collector counts. Where several may write at once
+// each has rows of its own in start_sums, which are its part: nobody waits for another.
+#define ADD_TO_SUMS(PART, BEGUN, ENDED, CRASHED)                                       \
+    " INSERT INTO start_sums(project, day, release, part, begun, ended, crashed)"      \
+    " SELECT p.project, new.day, new.release, " PART ", " BEGUN ", " ENDED             \
+    ", " CRASHED " FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1" \
+    " ON CONFLICT(project, day, release, part) DO UPDATE SET"                          \
+    " begun = start_sums.begun + excluded.begun,"                                      \
+    " ended = start_sums.ended + excluded.ended,"                                      \
+    " crashed = start_sums.crashed + excluded.crashed;"
+#define ADD_STARTS(PART, BEGUN, ENDED)                                                 \
+    ADD_TO_SUMS(PART, BEGUN, ENDED, "0")                                               \
+    " INSERT INTO start_hosts(project, release, hostname, begun, ended)"               \
+    " SELECT p.project, new.release, new.hostname, " BEGUN ", " ENDED                  \
+    " FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1"              \
+    " ON CONFLICT(project, release, hostname) DO UPDATE SET"                           \
+    " begun = start_hosts.begun + excluded.begun,"                                     \
+    " ended = start_hosts.ended + excluded.ended;"
+// What happened a while ago is in no sum of a day any more.
+#define REMOVE_STARTS                                                                  \
+    " UPDATE start_hosts SET begun = begun - old.begun, ended = ended - old.ended"     \
+    " WHERE project IN ('', old.project) AND release = old.release"                    \
+    " AND hostname = old.hostname;"                                                    \
+    " DELETE FROM start_hosts WHERE project IN ('', old.project)"                      \
+    " AND release = old.release AND hostname = old.hostname AND begun <= 0"            \
+    " AND ended <= 0;"
+#define STARTS_TABLES(TODAY)                                                           \
+    "CREATE TABLE start_sums(project text NOT NULL, day bigint NOT NULL,"              \
+    " release text NOT NULL, part bigint NOT NULL, begun bigint NOT NULL,"             \
+    " ended bigint NOT NULL, crashed bigint NOT NULL,"                                 \
+    " PRIMARY KEY(project, day, release, part));"                                      \
+    "CREATE TABLE start_hosts(project text NOT NULL, release text NOT NULL,"           \
+    " hostname text NOT NULL, begun bigint NOT NULL, ended bigint NOT NULL,"           \
+    " PRIMARY KEY(project, release, hostname));"                                       \
+    "CREATE INDEX start_hosts_by_starts ON start_hosts(project, begun DESC, release,"  \
+    " hostname);"                                                                      \
+    "CREATE INDEX start_hosts_of_release ON start_hosts(project, release, begun DESC," \
+    " hostname);"                                                                      \
+    "CREATE INDEX start_batches_by_day ON start_batches(day);"                         \
+    "CREATE INDEX sessions_by_day ON sessions(day);"                                   \
+    "CREATE INDEX sessions_by_host ON sessions(release, hostname, day, project);"      \
+    "DELETE FROM start_days WHERE day < " TODAY " - 30;"                               \
+    "CREATE INDEX start_days_by_day ON start_days(day);"
+#define SUM_STARTS                                                                     \
+    "INSERT INTO start_sums(project, day, release, part, begun, ended, crashed)"       \
+    " SELECT p.project, s.day, s.release, 0, CAST(sum(s.begun) AS bigint),"            \
+    " CAST(sum(s.ended) AS bigint), CAST(sum(s.crashed) AS bigint) FROM"               \
+    " (SELECT project, day, release, sum(begun) AS begun, sum(ended) AS ended,"        \
+    " 0 AS crashed FROM start_days GROUP BY project, day, release UNION ALL"           \
+    " SELECT project, day, release, 0, 0, count(*) FROM sessions"                      \
+    " GROUP BY project, day, release) s JOIN (SELECT '' AS project UNION SELECT"       \
+    " project FROM start_days UNION SELECT project FROM sessions) p"                   \
+    " ON p.project IN ('', s.project) GROUP BY p.project, s.day, s.release;"           \
+    "INSERT INTO start_hosts(project, release, hostname, begun, ended)"                \
+    " SELECT '', release, hostname, CAST(sum(begun) AS bigint),"                       \
+    " CAST(sum(ended) AS bigint) FROM start_days GROUP BY release, hostname"           \
+    " UNION ALL SELECT project, release, hostname, CAST(sum(begun) AS bigint),"        \
+    " CAST(sum(ended) AS bigint) FROM start_days WHERE project <> ''"                  \
+    " GROUP BY project, release, hostname;"
+static const char sqlite_starts[] = STARTS_TABLES(
+    "CAST(strftime('%s', 'now') AS INTEGER) / "
+    "86400") "CREATE TRIGGER starts_added AFTER INSERT ON start_days"
+             " BEGIN" ADD_STARTS(
+                 "0", "new.begun",
+                 "new.ended") " END;"
+                              "CREATE TRIGGER starts_grown AFTER UPDATE ON start_days "
+                              "BEGIN" ADD_STARTS(
+                                  "0", "new.begun - old.begun",
+                                  "new.ended - old.ended") " END;"
+                                                           "CREATE TRIGGER "
+                                                           "starts_removed AFTER "
+                                                           "DELETE ON start_days"
+                                                           " BEGIN" REMOVE_STARTS
+                                                           " END;"
+                                                           "CREATE TRIGGER "
+                                                           "session_added AFTER INSERT "
+                                                           "ON sessions"
+                                                           " BEGIN" ADD_TO_SUMS(
+                                                               "0", "0", "0",
+                                                               "1") " END;" SUM_STARTS;
+#define STARTS_FUNCTION(NAME, BODY, TABLE)                                             \
+    "CREATE FUNCTION crashhook_" NAME "() RETURNS trigger LANGUAGE plpgsql AS"         \
+    " $$ BEGIN" BODY " RETURN NULL; END $$;"                                           \
+    "CREATE TRIGGER " NAME " AFTER " TABLE " FOR EACH ROW EXECUTE FUNCTION"            \
+    " crashhook_" NAME "();"
+static const char postgres_starts[] =
+    "CREATE INDEX groups_by_count ON groups(count, number);"
+    "CREATE INDEX groups_by_machines ON groups(machines, number);" STARTS_TABLES(
+        "CAST(extract(epoch FROM now()) AS bigint) / 86400")
+        STARTS_FUNCTION("starts_added",
+                        ADD_STARTS("pg_backend_pid()", "new.begun", "new.ended"),
+                        "INSERT ON start_days")
+            STARTS_FUNCTION("starts_grown",
+                            ADD_STARTS("pg_backend_pid()", "new.begun - old.begun",
+                                       "new.ended - old.ended"),
+                            "UPDATE ON start_days")
+                STARTS_FUNCTION("starts_removed", REMOVE_STARTS, "DELETE ON start_days")
+                    STARTS_FUNCTION("session_added",
+                                    ADD_TO_SUMS("pg_backend_pid()", "0", "0", "1"),
+                                    "INSERT ON sessions") SUM_STARTS;
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -363,11 +467,13 @@ static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
                      sqlite_people, sweeping, starts_layout, sqlite_sums,
-                     sqlite_segments, NULL, sqlite_symbols, sqlite_hosts },
+                     sqlite_segments, NULL, sqlite_symbols, sqlite_hosts,
+                     sqlite_starts },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
                        postgres_people, sweeping, starts_layout, NULL,
-                       postgres_segments, postgres_columns, postgres_symbols, NULL },
+                       postgres_segments, postgres_columns, postgres_symbols, NULL,
+                       postgres_starts },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

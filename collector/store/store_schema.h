@@ -25,6 +25,7 @@
 //   logins     sessions of browsers; audit: who did what
 //   start_days counted starts and clean ends; start_batches: what was added to them;
 //   sessions   counted sessions that crashed
+//   start_sums the sums of both by release and day; start_hosts: of starts by host
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
@@ -36,7 +37,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 17
+#define STORE_SCHEMA_VERSION 18
 
 // STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
 #define STORE_SCHEMA_OLDEST 13

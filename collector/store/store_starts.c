@@ -9,6 +9,7 @@ enum {
     BATCH_DAYS = 60, // a spool gives up a batch before
     SESSION_DAYS = 400,
     ROWS = 1000,
+    FORGOTTEN_AT_ONCE = 256,
 };
 
 struct adding_starts {
@@ -27,23 +28,18 @@ static enum ch_status add_starts(struct sql *sql, void *context)
 {
     struct adding_starts *adding = context;
     const struct store_start_batch *batch = adding->batch;
-    const int64_t today = moment_now() / DAY_MS;
     const struct sql_value id[] = { sql_text(batch->project), sql_text(batch->id),
-                                    sql_number(today) };
+                                    sql_number(moment_now() / DAY_MS) };
     const struct sql_value row[] = {
         sql_text(batch->project), sql_text(batch->release),  sql_text(batch->host),
         sql_number(batch->day),   sql_number(batch->starts), sql_number(batch->ends)
     };
-    const struct sql_value old[] = { sql_number(today - BATCH_DAYS) };
-    const struct sql_value old_session[] = { sql_number(today - SESSION_DAYS) };
     adding->new = false;
     sql_queue(sql, STORE_START_BATCH, id, 3, take_new, adding);
     enum ch_status status = sql_flush(sql);
     if (status != CH_OK || !adding->new)
         return status;
     sql_queue(sql, STORE_START_DAY, row, 6, NULL, NULL);
-    sql_queue(sql, STORE_START_FORGET, old, 1, NULL, NULL);
-    sql_queue(sql, STORE_SESSION_FORGET, old_session, 1, NULL, NULL);
     return sql_flush(sql);
 }
 
@@ -77,28 +73,77 @@ static void list_start(void *context, const struct sql_row *row)
     listing->visit(listing->context, &out);
 }
 
-enum ch_status store_list_starts(struct store *store,
-                                 const struct store_starts_wanted *wanted,
-                                 store_start_fn *visit, void *context)
+// run_listing runs a statement of a project, a day, a limit and, if not NULL, a
+// release.
+static enum ch_status run_listing(struct store *store, enum store_statement statement,
+                                  const char *project, const char *release,
+                                  struct start_listing *listing)
+{
+    const struct sql_value values[] = {
+        sql_text(project), sql_number(moment_now() / DAY_MS - STORE_START_DAYS),
+        sql_number(ROWS), sql_text(release != NULL ? release : "")
+    };
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, sql_statement_text(reader, statement), values,
+                  release != NULL ? 4 : 3, list_start, listing);
+    store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_list_starts(struct store *store, const char *project,
+                                 const char *release, store_start_fn *visit,
+                                 void *context)
 {
     struct start_listing listing = { visit, context };
-    const struct sql_value values[] = { sql_text(wanted->release),
-                                        sql_number(wanted->since_day), sql_number(ROWS),
-                                        sql_text(wanted->project) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT s.release, s.hostname, CAST(sum(s.begun) AS bigint) AS begun,"
-        " CAST(sum(s.ended) AS bigint) AS ended,"
-        " CAST(sum(coalesce(c.n, 0)) AS bigint) AS crashed FROM"
-        " (SELECT project, release, hostname, sum(begun) AS begun, sum(ended) AS ended"
-        " FROM start_days WHERE day >= ?2 GROUP BY project, release, hostname) s"
-        " LEFT JOIN (SELECT project, release, hostname, count(*) AS n FROM sessions"
-        " WHERE day >= ?2 GROUP BY project, release, hostname) c ON c.project ="
-        " s.project AND c.release = s.release AND c.hostname = s.hostname"
-        " WHERE (?1 = '' OR s.release = ?1) AND (?4 = '' OR s.project = ?4)"
-        " GROUP BY s.release, s.hostname ORDER BY 3 DESC, 1, 2 LIMIT ?3",
-        values, 4, list_start, &listing);
-    store_return(store, reader);
+    enum store_statement statement =
+        release != NULL ? STORE_LIST_STARTS_OF : STORE_LIST_STARTS;
+    return run_listing(store, statement, project, release, &listing);
+}
+
+enum ch_status store_list_release_starts(struct store *store, const char *project,
+                                         store_start_fn *visit, void *context)
+{
+    struct start_listing listing = { visit, context };
+    return run_listing(store, STORE_LIST_RELEASE_STARTS, project, NULL, &listing);
+}
+
+static void count_forgotten(void *context, const struct sql_row *row)
+{
+    (void)row;
+    ++*(size_t *)context;
+}
+
+static enum ch_status forget_starts(struct sql *sql, void *context)
+{
+    static const struct {
+        enum store_statement statement;
+        int days;
+    } forgotten[] = { { STORE_START_DAYS_FORGET, STORE_START_DAYS },
+                      { STORE_START_SUMS_FORGET, STORE_START_DAYS },
+                      { STORE_START_FORGET, BATCH_DAYS },
+                      { STORE_SESSION_FORGET, SESSION_DAYS } };
+    size_t *count = context;
+    const int64_t today = moment_now() / DAY_MS;
+    *count = 0;
+    for (size_t i = 0; i < sizeof(forgotten) / sizeof(forgotten[0]); i++) {
+        const struct sql_value old[] = { sql_number(today - forgotten[i].days),
+                                         sql_number(FORGOTTEN_AT_ONCE) };
+        sql_queue(sql, forgotten[i].statement, old, 2, count_forgotten, count);
+    }
+    return sql_flush(sql);
+}
+
+enum ch_status store_forget_starts(struct store *store, bool *out_more,
+                                   char error[STORE_ERROR_SIZE])
+{
+    size_t count = 0;
+    struct store_job job = { .what = "forget counted starts",
+                             .alone = true,
+                             .work = forget_starts,
+                             .context = &count };
+    enum ch_status status = store_transact(store, &job, error);
+    if (status == CH_OK)
+        *out_more = count != 0;
     return status;
 }

@@ -2,7 +2,8 @@
 //
 // Counted starts and clean ends of programs, by release, host and day, and the sessions
 // that crashed: those of reports, each once. What has neither an end nor a report is
-// unknown: it may live, or have been killed. Users: api_starts.c.
+// unknown: it may live, or have been killed. An empty project is all of them.
+// Users: api_starts.c, page_starts.c; retention.c forgets.
 #pragma once
 #include "collector/store/store.h"
 
@@ -33,14 +34,22 @@ CH_CHECKED enum ch_status store_add_starts(struct store *store,
                                            const struct store_start_batch *batch,
                                            bool *out_new, char error[STORE_ERROR_SIZE]);
 
-// store_starts_wanted is what is listed.
-struct store_starts_wanted {
-    const char *project; // empty: of all
-    const char *release; // empty: all
-    int64_t since_day;
-};
+// STORE_START_DAYS is how many days before today sums are of.
+enum { STORE_START_DAYS = 30 };
 
-// store_list_starts visits the sums, those with most starts first.
-CH_CHECKED enum ch_status store_list_starts(struct store *store,
-                                            const struct store_starts_wanted *wanted,
-                                            store_start_fn *visit, void *context);
+// store_list_starts visits the sums of releases, or of one unless that is NULL, on
+// hosts, those with most starts first.
+CH_CHECKED enum ch_status store_list_starts(struct store *store, const char *project,
+                                            const char *release, store_start_fn *visit,
+                                            void *context);
+
+// store_list_release_starts visits the sums of releases on all hosts, as of host "".
+CH_CHECKED enum ch_status store_list_release_starts(struct store *store,
+                                                    const char *project,
+                                                    store_start_fn *visit,
+                                                    void *context);
+
+// store_forget_starts takes a step of removing what no sum has any more; out_more is
+// true if that may not have been all.
+CH_CHECKED enum ch_status store_forget_starts(struct store *store, bool *out_more,
+                                              char error[STORE_ERROR_SIZE]);

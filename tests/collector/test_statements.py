@@ -21,7 +21,7 @@ class Statements(unittest.TestCase):
         self.store = os.path.join(folder.name, "store")
         self.table = os.path.join(folder.name, "table.c")
         os.makedirs(os.path.join(self.store, "sql"))
-        for name in ("store_internal.h", "store_facet.h", "store_schema.h"):
+        for name in ("store_statement.h", "store_facet.h", "store_schema.h"):
             shutil.copy(os.path.join(STORE, name), self.store)
         for name in os.listdir(os.path.join(STORE, "sql")):
             shutil.copy(os.path.join(STORE, "sql", name), os.path.join(self.store, "sql"))
@@ -63,7 +63,7 @@ class Statements(unittest.TestCase):
         self.assertNotIn("{FACET", table)
 
     def test_a_statement_that_the_enum_lacks_is_refused_by_name(self):
-        self.change("store_internal.h", "    STORE_TRIM_SWEPT,\n", "")
+        self.change("store_statement.h", "    STORE_TRIM_SWEPT,\n", "")
         self.assertIn("statement STORE_TRIM_SWEPT is not in enum store_statement",
                       self.make()[0])
 

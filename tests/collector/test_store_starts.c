@@ -11,11 +11,19 @@ static int64_t today(const struct fixture *fixture)
 }
 
 // count_starts adds a batch; 1: it counted, 0: it was there.
-static int count_starts(const struct fixture *fixture, const char *id,
-                        const char *release, int64_t starts, int64_t ends)
+static int count_batch(const struct fixture *fixture,
+                       const struct store_start_batch *batch)
 {
     char error[STORE_ERROR_SIZE];
     bool is_new = false;
+    if (store_add_starts(fixture->store, batch, &is_new, error) != CH_OK)
+        return -1;
+    return is_new;
+}
+
+static int count_starts(const struct fixture *fixture, const char *id,
+                        const char *release, int64_t starts, int64_t ends)
+{
     const struct store_start_batch batch = { .project = "shop",
                                              .id = id,
                                              .release = release,
@@ -23,9 +31,21 @@ static int count_starts(const struct fixture *fixture, const char *id,
                                              .day = today(fixture),
                                              .starts = starts,
                                              .ends = ends };
-    if (store_add_starts(fixture->store, &batch, &is_new, error) != CH_OK)
-        return -1;
-    return is_new;
+    return count_batch(fixture, &batch);
+}
+
+// count_on counts ten starts of release 1.2, and nine ends, days ago.
+static int count_on(const struct fixture *fixture, const char *id, const char *project,
+                    const char *host, int64_t days)
+{
+    const struct store_start_batch batch = { .project = project,
+                                             .id = id,
+                                             .release = "1.2",
+                                             .host = host,
+                                             .day = today(fixture) - days,
+                                             .starts = 10,
+                                             .ends = 9 };
+    return count_batch(fixture, &batch);
 }
 
 struct seen_starts {
@@ -50,12 +70,45 @@ static struct seen_starts list_starts(const struct fixture *fixture,
                                       const char *project, const char *release)
 {
     struct seen_starts seen = { 0 };
-    const struct store_starts_wanted wanted = { .project = project,
-                                                .release = release,
-                                                .since_day = today(fixture) - 1 };
-    assert_int_equal(store_list_starts(fixture->store, &wanted, see_start, &seen),
+    assert_int_equal(store_list_starts(fixture->store, project,
+                                       release[0] != 0 ? release : NULL, see_start,
+                                       &seen),
                      CH_OK);
     return seen;
+}
+
+static struct seen_starts list_releases(const struct fixture *fixture,
+                                        const char *project)
+{
+    struct seen_starts seen = { 0 };
+    assert_int_equal(
+        store_list_release_starts(fixture->store, project, see_start, &seen), CH_OK);
+    return seen;
+}
+
+// crash adds a report of a session on a host.
+static int crash(struct fixture *fixture, unsigned number, const char *session)
+{
+    struct entry entry = make_entry(fixture, number, "aaaaaaaa", 0);
+    (void)snprintf(entry.project, sizeof(entry.project), "shop");
+    (void)snprintf(entry.release, sizeof(entry.release), "1.2");
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "web-1");
+    (void)snprintf(entry.session, sizeof(entry.session), "%s", session);
+    return add(fixture, &entry, "body");
+}
+
+static bool run_script(const struct fixture *fixture, const char *script)
+{
+    char error[SQL_ERROR_SIZE];
+    struct sql *sql = NULL;
+    struct sql_options options = { .name = fixture->name };
+    if (sql_open(&options, error, &sql) != CH_OK)
+        return false;
+    bool done = sql_script(sql, script) == CH_OK;
+    if (!done)
+        print_error("%s\n", sql->error);
+    sql_close(sql);
+    return done;
 }
 
 static void starts_of_a_release_add_up_and_each_batch_counts_once(void **state)
@@ -78,16 +131,121 @@ static void a_session_crashes_once_whatever_it_reported(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(count_starts(fixture, "first", "1.2", 10, 7), 1);
-    for (unsigned number = 1; number <= 3; number++) {
-        struct entry entry = make_entry(fixture, number, "aaaaaaaa", 0);
-        (void)snprintf(entry.project, sizeof(entry.project), "shop");
-        (void)snprintf(entry.release, sizeof(entry.release), "1.2");
-        (void)snprintf(entry.hostname, sizeof(entry.hostname), "web-1");
-        if (number < 3)
-            (void)snprintf(entry.session, sizeof(entry.session), "00000000000000aa");
-        assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
-    }
+    assert_int_equal(crash(fixture, 1, "00000000000000aa"), STORE_ADDED);
+    assert_int_equal(crash(fixture, 2, "00000000000000aa"), STORE_ADDED);
+    assert_int_equal(crash(fixture, 3, ""), STORE_ADDED);
+    assert_int_equal(list_releases(fixture, "shop").crashes, 1);
+    assert_int_equal(list_releases(fixture, "").crashes, 1);
     assert_int_equal(list_starts(fixture, "shop", "1.2").crashes, 1);
+}
+
+static void a_release_is_summed_over_all_hosts_of_its_project(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(count_on(fixture, "first", "shop", "web-1", 0), 1);
+    assert_int_equal(count_on(fixture, "second", "shop", "web-2", 3), 1);
+    assert_int_equal(count_on(fixture, "third", "bank", "web-1", 0), 1);
+    assert_int_equal(count_on(fixture, "fourth", "", "web-1", 0), 1);
+    assert_int_equal(list_releases(fixture, "shop").starts, 20);
+    assert_int_equal(list_releases(fixture, "bank").ends, 9);
+    struct seen_starts all = list_releases(fixture, "");
+    assert_int_equal(all.count, 1);
+    assert_int_equal(all.starts, 40);
+    assert_int_equal(all.ends, 36);
+    assert_int_equal(list_starts(fixture, "", "").count, 2);
+    assert_int_equal(list_starts(fixture, "shop", "1.2").count, 2);
+    assert_int_equal(list_starts(fixture, "bank", "").starts, 10);
+}
+
+static void a_release_that_crashed_without_a_start_is_not_listed(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(crash(fixture, 1, "00000000000000aa"), STORE_ADDED);
+    assert_int_equal(list_releases(fixture, "").count, 0);
+    assert_int_equal(list_starts(fixture, "", "").count, 0);
+}
+
+static void days_of_before_leave_the_sums(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    bool more = false;
+    assert_int_equal(count_on(fixture, "old", "shop", "web-1", STORE_START_DAYS + 1),
+                     1);
+    assert_int_equal(count_on(fixture, "gone", "shop", "web-2", STORE_START_DAYS + 2),
+                     1);
+    assert_int_equal(count_on(fixture, "new", "shop", "web-1", STORE_START_DAYS), 1);
+    assert_int_equal(list_releases(fixture, "shop").starts, 10);
+    assert_int_equal(store_forget_starts(fixture->store, &more, error), CH_OK);
+    assert_true(more);
+    assert_int_equal(store_forget_starts(fixture->store, &more, error), CH_OK);
+    assert_false(more);
+    for (int i = 0; i < 2; i++) {
+        struct seen_starts seen = list_starts(fixture, i == 0 ? "" : "shop", "");
+        assert_int_equal(seen.count, 1);
+        assert_int_equal(seen.starts, 10);
+        assert_int_equal(seen.ends, 9);
+    }
+    assert_int_equal(count_on(fixture, "old", "shop", "web-1", 0), 0);
+}
+
+// What an older collector that shares the database writes.
+static void starts_that_an_older_program_counts_are_summed_too(void **state)
+{
+    struct fixture *fixture = *state;
+    char script[512];
+    (void)snprintf(script, sizeof(script),
+                   "INSERT INTO start_days(project, release, hostname, day, begun,"
+                   " ended) VALUES('shop', '1.2', 'web-1', %lld, 3, 2)"
+                   " ON CONFLICT(project, release, hostname, day) DO UPDATE SET"
+                   " begun = start_days.begun + excluded.begun,"
+                   " ended = start_days.ended + excluded.ended",
+                   (long long)today(fixture));
+    assert_true(run_script(fixture, script));
+    assert_true(run_script(fixture, script));
+    assert_int_equal(list_starts(fixture, "shop", "1.2").starts, 6);
+    assert_int_equal(list_releases(fixture, "").ends, 4);
+}
+
+// The layout before this one, of a store as it is now.
+static const char before[] = "DROP TABLE start_sums; DROP TABLE start_hosts;"
+                             "DROP INDEX start_batches_by_day;"
+                             "DROP INDEX sessions_by_day; DROP INDEX sessions_by_host;"
+                             "DROP INDEX start_days_by_day;";
+static const char sqlite_before[] =
+    "DROP TRIGGER starts_added; DROP TRIGGER starts_grown; DROP TRIGGER starts_removed;"
+    "DROP TRIGGER session_added; PRAGMA user_version = 17;";
+static const char postgres_before[] =
+    "DROP FUNCTION crashhook_starts_added CASCADE;"
+    "DROP FUNCTION crashhook_starts_grown CASCADE;"
+    "DROP FUNCTION crashhook_starts_removed CASCADE;"
+    "DROP FUNCTION crashhook_session_added CASCADE;"
+    "DROP INDEX groups_by_count; DROP INDEX groups_by_machines;"
+    "UPDATE crashhook_layout SET version = 17;";
+
+static void starts_of_an_older_store_are_summed_when_it_is_opened(void **state)
+{
+    struct fixture *fixture = *state;
+    bool postgres = fixture->store->writer->dialect == SQL_POSTGRES;
+    assert_int_equal(count_on(fixture, "first", "shop", "web-1", 0), 1);
+    assert_int_equal(count_on(fixture, "second", "shop", "web-1", 1), 1);
+    assert_int_equal(count_on(fixture, "third", "", "web-1", 1), 1);
+    assert_int_equal(count_on(fixture, "old", "shop", "web-1", 100), 1);
+    assert_int_equal(crash(fixture, 1, "00000000000000aa"), STORE_ADDED);
+    store_close(fixture->store);
+    fixture->store = NULL;
+    assert_true(run_script(fixture, postgres ? postgres_before : sqlite_before));
+    assert_true(run_script(fixture, before));
+    assert_true(open_store(fixture));
+    struct seen_starts seen = list_releases(fixture, "shop");
+    assert_int_equal(seen.starts, 20);
+    assert_int_equal(seen.crashes, 1);
+    assert_int_equal(list_releases(fixture, "").starts, 30);
+    assert_int_equal(list_starts(fixture, "shop", "").starts, 20);
+    assert_int_equal(list_starts(fixture, "", "1.2").starts, 30);
+    assert_int_equal(list_starts(fixture, "", "1.2").crashes, 1);
+    assert_int_equal(count_on(fixture, "fourth", "shop", "web-1", 0), 1);
+    assert_int_equal(list_releases(fixture, "").starts, 40);
 }
 
 int main(void)
@@ -95,6 +253,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(starts_of_a_release_add_up_and_each_batch_counts_once),
         STORE_TEST(a_session_crashes_once_whatever_it_reported),
+        STORE_TEST(a_release_is_summed_over_all_hosts_of_its_project),
+        STORE_TEST(a_release_that_crashed_without_a_start_is_not_listed),
+        STORE_TEST(days_of_before_leave_the_sums),
+        STORE_TEST(starts_that_an_older_program_counts_are_summed_too),
+        STORE_TEST(starts_of_an_older_store_are_summed_when_it_is_opened),
     };
     return cmocka_run_group_tests_name("collector/store_starts", tests, NULL, NULL);
 }

@@ -17,6 +17,23 @@ IN (SELECT value FROM json_each(?1)
 IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
     WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
 
+-- part: ROW
+-- Where a row is. {ROW_AMONG} and {ROW_END} enclose a SELECT of it: a few rows are found
+-- by an index and not looked for in the whole table.
+rowid
+-- postgres:
+ctid
+
+-- part: ROW_AMONG
+rowid IN (
+-- postgres:
+ctid = ANY(ARRAY(
+
+-- part: ROW_END
+)
+-- postgres:
+))
+
 -- part: LINE_END
 char(10)
 -- postgres:
