@@ -322,13 +322,15 @@ struct helpers {
     struct symbol_keeper *keeper;
 };
 
-// start_helpers starts them, unless the store is only read, and returns NULL, or what
-// failed.
+// start_helpers starts them, those that write unless the store is only read, and
+// returns NULL, or what failed.
 static const char *start_helpers(struct collector *collector,
                                  const struct options *options,
                                  const struct store_retention *limits,
                                  struct helpers *out)
 {
+    if (sums_start(&collector->sums) != CH_OK)
+        return "cannot start the thread that sums";
     if (collector->reading)
         return NULL;
     if (retention_create(collector->store, limits, collector->access,
@@ -390,7 +392,6 @@ static enum ch_status start_packer(struct collector *collector,
 // init_shared makes what threads share; free_collector frees it.
 static void init_shared(struct collector *collector)
 {
-    pthread_mutex_init(&collector->releases.lock, NULL);
     pthread_mutex_init(&collector->large, NULL);
     load_init(&collector->load);
 }
@@ -399,7 +400,6 @@ static void free_collector(struct collector *collector)
 {
     pthread_mutex_destroy(&collector->large);
     load_deinit(&collector->load);
-    pthread_mutex_destroy(&collector->releases.lock);
     rate_deinit(&collector->rate);
     rate_deinit(&collector->sign_ins);
     rate_deinit(&collector->project_rates);
@@ -471,6 +471,7 @@ static int open_and_serve(const struct options *options,
     int code = EXIT_FAILED;
     enum ch_status status =
         open_collector_store(collector, options->store, stops, error);
+    sums_init(&collector->sums, collector->store);
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
@@ -486,6 +487,7 @@ static int open_and_serve(const struct options *options,
     else
         code = serve_until_told(collector, listener, access, stops);
     stop_helpers(&helpers);
+    sums_deinit(&collector->sums);
     ingest_destroy(collector->ingest);
     body_packer_destroy(packer);
     symbol_store_destroy(collector->symbols);

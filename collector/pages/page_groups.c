@@ -218,7 +218,8 @@ void page_groups(struct http_request *request)
         return;
     size_t asked = filter.store.term_count;
     filter_open_only(&filter);
-    enum ch_status status = store_count(store, request->who.project, &totals);
+    enum ch_status status =
+        sums_count(&collector_of(request)->sums, request->who.project, &totals);
     if (status == CH_OK)
         status = store_list_counted_groups(store, &filter.store, page_group_row_write,
                                            &rows, next, &found);

@@ -13,9 +13,7 @@
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/filter.h"
-#include "collector/server/releases.h"
 #include "collector/store/moment.h"
-#include "collector/store/store_values.h"
 
 enum {
     LINES = 4,
@@ -188,31 +186,28 @@ static void write_release_chart(struct overview *overview)
     html_write(out, "</ul></section>\n");
 }
 
-static void write_lone_host(void *context, const struct store_value *host)
-{
-    struct text *out = context;
-    html_write(out, "<li>");
-    page_write_link(out, "", "host", host->value, host->value);
-    html_write(out,
-               "<span>%lld groups that no other machine has, %lld reports</span></li>",
-               (long long)host->count, (long long)host->elsewhere);
-}
-
 // write_lone_hosts writes the machines that crash in ways of their own: broken memory
 // does that.
-static void write_lone_hosts(struct overview *overview)
+static void write_lone_hosts(struct overview *overview, struct sums *sums)
 {
-    struct text CH_CLEANUP(text_deinit) hosts = { 0 };
-    keep_failure(overview, store_list_lone_hosts(overview->store, overview->project,
-                                                 write_lone_host, &hosts));
-    if (hosts.size == 0)
+    struct text *out = overview->out;
+    struct sums_hosts hosts = { .count = 0 };
+    keep_failure(overview, sums_lone_hosts(sums, overview->project, &hosts));
+    if (hosts.count == 0)
         return;
-    html_write(overview->out,
-               "<section class=\"card\"><h2>Machines that crash alone</h2>"
-               "<p class=\"about\">Many groups on one machine alone point"
-               " to its hardware.</p><ol class=\"leads\">");
-    text_append(overview->out, hosts.bytes, hosts.size);
-    html_write(overview->out, "</ol></section>\n");
+    html_write(out, "<section class=\"card\"><h2>Machines that crash alone</h2>"
+                    "<p class=\"about\">Many groups on one machine alone point"
+                    " to its hardware.</p><ol class=\"leads\">");
+    for (size_t i = 0; i < hosts.count; i++) {
+        const struct sums_host *host = &hosts.list[i];
+        html_write(out, "<li>");
+        page_write_link(out, "", "host", host->name, host->name);
+        html_write(out,
+                   "<span>%lld groups that no other machine has, %lld reports</span>"
+                   "</li>",
+                   (long long)host->groups, (long long)host->reports);
+    }
+    html_write(out, "</ol></section>\n");
 }
 
 static void write_release_choice(struct text *out, const char *name, bool chosen)
@@ -300,10 +295,11 @@ static bool overview_open(struct http_request *request, struct overview *overvie
     const char *release = overview_parameter(request, "for_release");
     if (!filter_read(request, LINES, &filter))
         return false;
-    enum ch_status status = store_count(overview->store, overview->project, totals);
+    enum ch_status status =
+        sums_count(&collector_of(request)->sums, overview->project, totals);
     if (status == CH_OK)
-        status = releases_read(&collector_of(request)->releases, overview->store,
-                               overview->project, &overview->releases);
+        status = sums_releases(&collector_of(request)->sums, overview->project,
+                               &overview->releases);
     if (status != CH_OK) {
         api_fail_store(request, status, "store");
         return false;
@@ -338,7 +334,7 @@ static void write_overview(struct http_request *request, struct overview *overvi
     write_release_chart(overview);
     keep_failure(overview, page_starts_write(overview->out, overview->store,
                                              overview->project, overview->release));
-    write_lone_hosts(overview);
+    write_lone_hosts(overview, &collector_of(request)->sums);
     html_write(out, "</div>");
     write_seen_last(overview);
     page_end(out);

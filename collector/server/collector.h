@@ -14,7 +14,7 @@
 #include "collector/server/metrics.h"
 #include "collector/server/rate.h"
 #include "collector/server/receivers.h"
-#include "collector/server/releases.h"
+#include "collector/server/sums.h"
 #include "collector/store/store.h"
 
 enum {
@@ -45,7 +45,7 @@ struct collector {
     struct rate sign_ins;              // limit of attempts per address
     const struct receivers *receivers; // of alerts
     struct page_templates templates;
-    struct release_cache releases;
+    struct sums sums;
     int64_t keep_ms; // how long reports are kept; 0: for ever
     bool log_requests;
     bool reading;          // the store is only read

@@ -10,7 +10,6 @@
 #include "base/slips.h"
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
-#include "collector/server/releases.h"
 #include "collector/store/moment.h"
 
 enum { SLIPS_MAX = 2, NEW_DAYS = 7 };
@@ -149,9 +148,8 @@ static bool name_release(struct http_request *request, struct filter *out)
         if (term->key != STORE_KEY_FIRST_RELEASE || term->value[0] != 0)
             continue;
         if (release == NULL) {
-            enum ch_status status = releases_newest(&collector_of(request)->releases,
-                                                    collector_of(request)->store,
-                                                    request->who.project, out->release);
+            enum ch_status status = sums_newest_release(
+                &collector_of(request)->sums, request->who.project, out->release);
             if (status != CH_OK) {
                 api_fail_store(request, status, "release");
                 return false;

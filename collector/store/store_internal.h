@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "collector/store/fetch_gate.h"
+#include "collector/store/kept.h"
 #include "collector/store/sql.h"
 #include "collector/store/store.h"
 #include "collector/store/store_statement.h"
@@ -48,7 +49,7 @@ struct store {
     struct sql *idle[STORE_READERS];
     size_t idle_count;
     struct text rising; // the groups that were found to rise
-    int64_t rising_until_ms;
+    struct kept rising_kept;
 };
 
 // store_job is what one transaction does. work queues statements and returns its first

@@ -6,13 +6,13 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/store_query.h"
+#include "collector/store/store_rising.h"
 
 enum {
     STORE_WIDE = 5000,       // facets of a term are listed; of more, groups are asked
     STORE_WIDE_WORD = 20000, // that takes longer for words
     STORE_MANY = 1000,       // facets: of the groups of fewer all reports are sorted
     MANY_GROUPS = 10000,     // what rises is kept where there are as many
-    KEEP_MS = 10000,
 };
 
 void store_look_deinit(struct store_look *look)
@@ -54,20 +54,20 @@ static enum ch_status look_at_term(struct sql *sql, const struct store_filter *f
 static bool look_take_kept(struct store *store, struct text *out)
 {
     pthread_mutex_lock(&store->lock);
-    bool kept = moment_now() < store->rising_until_ms;
+    bool kept = kept_take(&store->rising_kept, moment_now());
     if (kept)
         text_append(out, store->rising.bytes, store->rising.size);
     pthread_mutex_unlock(&store->lock);
     return kept;
 }
 
-static void look_keep(struct store *store, const struct text *list)
+static void look_keep(struct store *store, const struct text *list, int64_t now_ms)
 {
     pthread_mutex_lock(&store->lock);
     text_deinit(&store->rising);
     store->rising = (struct text){ 0 };
     text_append(&store->rising, list->bytes, list->size);
-    store->rising_until_ms = text_ok(&store->rising) ? moment_now() + KEEP_MS : 0;
+    kept_renew(&store->rising_kept, list->size != 0 && text_ok(&store->rising), now_ms);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -76,28 +76,59 @@ static void look_take_rising(void *context, const struct sql_row *row)
     store_list_append(context, sql_column_number(row, "number"));
 }
 
-static enum ch_status look_for_risen(struct store *store, struct sql *sql,
-                                     struct text *out)
+static enum ch_status look_for_many(struct sql *sql, bool *out)
 {
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = sql->dialect };
-    CH_CLEANUP(store_query_deinit)
-    struct store_query groups = { .dialect = sql->dialect };
     int64_t count = 0;
-    if (look_take_kept(store, out))
-        return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+    store_query_add_number(
+        &query, "SELECT count(*) FROM (SELECT 1 FROM groups LIMIT ?) w", MANY_GROUPS);
+    enum ch_status status = store_query_run(&query, sql, sql_take_number, &count);
+    *out = count == MANY_GROUPS;
+    return status;
+}
+
+static enum ch_status look_at_days(struct sql *sql, struct text *out)
+{
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = sql->dialect };
     store_query_add(&query, "SELECT g.number FROM groups g WHERE ");
     store_query_add_rising(&query);
     enum ch_status status = store_query_run(&query, sql, look_take_rising, out);
     (void)store_list_end(sql, out);
-    if (status == CH_OK && !text_ok(out))
-        status = CH_ERR_NO_MEMORY;
-    store_query_add_number(
-        &groups, "SELECT count(*) FROM (SELECT 1 FROM groups LIMIT ?) w", MANY_GROUPS);
+    return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
+}
+
+static enum ch_status look_for_risen(struct store *store, struct sql *sql,
+                                     struct text *out)
+{
+    bool many = false;
+    if (look_take_kept(store, out))
+        return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+    enum ch_status status = look_at_days(sql, out);
     if (status == CH_OK)
-        status = store_query_run(&groups, sql, sql_take_number, &count);
-    if (status == CH_OK && count == MANY_GROUPS)
-        look_keep(store, out);
+        status = look_for_many(sql, &many);
+    if (status == CH_OK && many)
+        look_keep(store, out, moment_now());
+    return status;
+}
+
+enum ch_status store_renew_rising(struct store *store, int64_t now_ms)
+{
+    struct text CH_CLEANUP(text_deinit) list = { 0 };
+    bool many = false;
+    pthread_mutex_lock(&store->lock);
+    bool due = kept_is_due(&store->rising_kept, true, now_ms);
+    pthread_mutex_unlock(&store->lock);
+    if (!due)
+        return CH_OK;
+    struct sql *sql = store_borrow_to_list(store);
+    enum ch_status status = look_for_many(sql, &many);
+    if (status == CH_OK && many)
+        status = look_at_days(sql, &list);
+    store_return(store, sql);
+    if (status == CH_OK)
+        look_keep(store, &list, now_ms);
     return status;
 }
 
