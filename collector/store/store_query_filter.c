@@ -175,19 +175,76 @@ static bool is_of_reports(const struct store_term *term)
     return term->key < STORE_KEY_FIRST_RELEASE;
 }
 
-// narrow_to_filter adds a filter's conditions on a report r.
+// is_covered says whether all reports of a group may be known to have a term.
+static bool is_covered(const struct store_term *term)
+{
+    return term->key == STORE_KEY_WORD && !term->negated;
+}
+
+// narrow_to_filter adds a filter's conditions on a report r; covered: but words, which
+// all reports of its group have.
 static void narrow_to_filter(struct store_query *query,
-                             const struct store_filter *filter)
+                             const struct store_filter *filter, bool covered)
 {
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (!is_of_reports(term))
+        if (!is_of_reports(term) || (covered && is_covered(term)))
             continue;
         store_query_add(query, term->negated ? " AND NOT (" : " AND (");
         add_report_condition(query, term,
                              query->look != NULL && query->look->wide_marks[i]);
         store_query_add(query, ")");
     }
+}
+
+// add_cover requires that all reports of the group g have all words: each is in a value
+// that as many have as the group counts. Texts of reports and marks are not read then.
+static void add_cover(struct store_query *query, const struct store_filter *filter)
+{
+    store_query_add(query, "1 = 1");
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (!is_covered(term))
+            continue;
+        store_query_add(query, " AND ");
+        add_exists_begin(query);
+        text_appendf(&query->sql,
+                     "SELECT 1 FROM facets f WHERE f.group_number = g.number"
+                     " AND (f.kind IN (%d, %d, %d)",
+                     FACET_TITLE, FACET_EXECUTABLE, FACET_RELEASE);
+        if (store_query_is_indexed(term->value))
+            text_appendf(&query->sql, " OR f.kind BETWEEN %d AND %d", FACET_FRAME,
+                         FACET_MESSAGE);
+        store_query_add(query, ") AND ");
+        store_query_add_contains(query, "f.value", term->value);
+        store_query_add(query, " AND f.count >= (SELECT o.count FROM groups o WHERE"
+                               " o.number = g.number)");
+        add_exists_end(query);
+    }
+}
+
+// add_of_reports adds an expression on the reports r of the group g that the filter
+// accepts, between begin and end.
+static void add_of_reports(struct store_query *query, const struct store_filter *filter,
+                           const char *begin, const char *end)
+{
+    bool words = false;
+    for (size_t i = 0; i < filter->term_count; i++)
+        words |= is_covered(&filter->terms[i]);
+    if (words) {
+        store_query_add(query, "CASE WHEN ");
+        add_cover(query, filter);
+        store_query_add(query, " THEN ");
+        store_query_add(query, begin);
+        narrow_to_filter(query, filter, true);
+        store_query_add(query, end);
+        store_query_add(query, " ELSE ");
+    }
+    store_query_add(query, begin);
+    narrow_to_filter(query, filter, false);
+    store_query_add(query, end);
+    if (words)
+        store_query_add(query, " END");
 }
 
 static void add_group_id(struct store_query *query, const char *column, const char *id)
@@ -339,7 +396,7 @@ void store_query_narrow_reports(struct store_query *query,
     narrow_by_groups(query, filter);
     if (!marked)
         narrow_by_marks(query, filter, "r.group_number", false);
-    narrow_to_filter(query, filter);
+    narrow_to_filter(query, filter, false);
 }
 
 // add_group_search keeps the groups that may have a report for which the term holds;
@@ -401,11 +458,13 @@ void store_query_narrow_by_reports(struct store_query *query,
     // One condition is decided by the facets, several have to hold for one report.
     if (!examined)
         return;
+    bool postgres = query->dialect == SQL_POSTGRES;
     store_query_add(query, " AND ");
-    add_exists_begin(query);
-    store_query_add(query, "SELECT 1 FROM reports r WHERE r.group_number = g.number");
-    narrow_to_filter(query, filter);
-    add_exists_end(query);
+    add_of_reports(query, filter,
+                   postgres ? "(SELECT 1 FROM reports r WHERE r.group_number = g.number"
+                            : "EXISTS(SELECT 1 FROM reports r WHERE r.group_number ="
+                              " g.number",
+                   postgres ? " LIMIT 1) IS NOT NULL" : ")");
 }
 
 bool store_query_counts(const struct store_filter *filter)
@@ -450,10 +509,9 @@ static void add_facet_value(struct store_query *query, const char *what,
 static void add_reports_count(struct store_query *query,
                               const struct store_filter *filter)
 {
-    store_query_add(query, "(SELECT count(*) FROM reports r WHERE r.group_number ="
-                           " g.number");
-    narrow_to_filter(query, filter);
-    store_query_add(query, ")");
+    add_of_reports(query, filter,
+                   "(SELECT count(*) FROM reports r WHERE r.group_number = g.number",
+                   ")");
 }
 
 // lone_since is the lone term if that is a time since which; or NULL.

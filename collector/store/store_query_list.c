@@ -37,22 +37,30 @@ static bool has_word(const struct store_filter *filter)
     return false;
 }
 
+// has_index says whether an index has the groups in their order.
+static bool has_index(const struct store_query *query,
+                      const struct store_filter *filter)
+{
+    return query->dialect == SQL_POSTGRES ? filter->sort != STORE_SORT_FIRST_SEEN
+                                          : filter->sort == STORE_SORT_LAST_SEEN;
+}
+
 // add_sorted_groups selects from the groups in their order, so that their reports are
 // looked at up to the limit alone. In SQLite the join keeps the order of its first
-// table, and one order has an index.
+// table.
 static void add_sorted_groups(struct store_query *query,
                               const struct store_filter *filter)
 {
     bool postgres = query->dialect == SQL_POSTGRES;
-    if (!postgres && filter->sort == STORE_SORT_LAST_SEEN) {
+    if (has_index(query, filter)) {
         store_query_add(query, " FROM groups g");
         add_settled(query, filter);
         return;
     }
     // PostgreSQL sorts what is selected: words too short for the index need the texts.
-    store_query_add(query, postgres ? " FROM (SELECT g.number, g.count, g.machines,"
-                                      " g.first_seen, g.last_seen"
-                                    : " FROM (SELECT g.number AS sorted");
+    store_query_add(query, postgres
+                               ? " FROM (SELECT g.number, g.first_seen, g.last_seen"
+                               : " FROM (SELECT g.number AS sorted");
     if (postgres && has_word(filter))
         store_query_add(query, ", g.title, g.summary");
     store_query_add(query, " FROM groups g");
@@ -87,8 +95,7 @@ static void add_hits(struct store_query *query, const struct store_filter *filte
     }
     if (limit == 0)
         return;
-    if (!sorted || query->dialect == SQL_POSTGRES ||
-        filter->sort == STORE_SORT_LAST_SEEN)
+    if (!sorted || query->dialect == SQL_POSTGRES || has_index(query, filter))
         add_base_order(query, filter);
     store_query_add_number(query, " LIMIT ?", (int64_t)limit);
 }

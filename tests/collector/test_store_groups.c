@@ -474,9 +474,58 @@ static void what_was_held_back_goes_with_merged_groups_and_with_retention(void *
     assert_int_equal(held_back(fixture, "bbbbbbbb"), 500);
 }
 
+// count_word counts the reports of the only group that have a word, and with it an
+// environment unless that is NULL.
+static int64_t count_word(struct fixture *fixture, const char *word,
+                          const char *environment)
+{
+    struct store_filter filter = where(STORE_KEY_WORD, word);
+    if (environment != NULL)
+        filter = and_where(filter, STORE_KEY_ENVIRONMENT, environment);
+    struct seen seen = list_groups(fixture, filter);
+    return seen.count == 1 ? seen.group.filtered_count : -(int64_t)seen.count;
+}
+
+static int add_frame(struct fixture *fixture, unsigned number, const char *environment,
+                     const char *frame)
+{
+    struct entry entry = make_entry(fixture, number, "aaaaaaaa", 0);
+    (void)snprintf(entry.environment, sizeof(entry.environment), "%s", environment);
+    entry.marks_size =
+        (size_t)snprintf(entry.marks, sizeof(entry.marks), "11\n%s", frame) + 1;
+    return add(fixture, &entry, "body");
+}
+
+static void
+a_word_is_counted_whether_all_reports_of_a_group_have_it_or_not(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    size_t removed = 0;
+    assert_int_equal(add_frame(fixture, 1, "live", "ledger::close"), STORE_ADDED);
+    assert_int_equal(add_frame(fixture, 2, "live", "ledger::close"), STORE_ADDED);
+    assert_int_equal(add_frame(fixture, 3, "test", "ledger::close"), STORE_ADDED);
+    assert_int_equal(count_word(fixture, "ledger", NULL), 3);
+    assert_int_equal(count_word(fixture, "segv in", "live"), 2);
+    assert_int_equal(count_word(fixture, "close", "test"), 1);
+    assert_int_equal(count_word(fixture, "close", "none"), 0);
+    assert_int_equal(add_frame(fixture, 4, "test", "ledger::open"), STORE_ADDED);
+    assert_int_equal(count_word(fixture, "ledger", NULL), 4);
+    assert_int_equal(count_word(fixture, "close", NULL), 3);
+    assert_int_equal(count_word(fixture, "close", "test"), 1);
+    assert_int_equal(count_word(fixture, "open", "live"), 0);
+    // Of reports that are gone none is counted.
+    struct store_retention two = { .per_group = 2 };
+    assert_int_equal(store_trim(fixture->store, &two, &removed, error), CH_OK);
+    assert_int_equal(removed, 2);
+    assert_int_equal(count_word(fixture, "segv in", NULL), 2);
+    assert_int_equal(count_word(fixture, "segv in", "live"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(a_word_is_counted_whether_all_reports_of_a_group_have_it_or_not),
         STORE_TEST(a_decision_changes_what_it_names_and_nothing_else),
         STORE_TEST(lists_are_narrowed_by_status),
         STORE_TEST(a_resolved_group_regresses_in_a_newer_release_alone),
