@@ -11,12 +11,16 @@
 
 #include "base/own_thread.h"
 #include "base/text.h"
-#include "formats/inflate.h"
+#include "symbolizer/names/inflate_parts.h"
 
 enum {
     SECTIONS_MAX = 32,
     ALIGNMENT = 16,
-    PIECE_BYTES = 64 << 10, // copied at a time
+    PIECE_BYTES = 64 << 10,    // copied at a time
+    WRITTEN_BYTES = 128 << 10, // at a time
+    THREADS_MAX = 4,
+    PART_BYTES = 8 << 20, // of a section that several threads decompress
+    PARTED_BYTES = 4 * PART_BYTES,
 };
 
 // plain_section is a section that is taken.
@@ -25,6 +29,15 @@ struct plain_section {
     uint64_t stored;
     bool compressed;
     Elf64_Shdr header; // in the plain file
+};
+
+// plain_stream is a section on its way into the plain file.
+struct plain_stream {
+    const struct plain *plain;
+    const struct plain_section *section;
+    struct inflate_source source;
+    struct inflate_parts *parts; // NULL: it is not compressed
+    atomic_bool copied;          // then: a thread does so
 };
 
 // plain is the file being written.
@@ -37,7 +50,7 @@ struct plain {
     uint64_t size;     // of the file without its headers of sections
     struct text names; // of sections
     bool compressed;   // one of them is
-    atomic_uint next;  // section to be written
+    struct plain_stream streams[SECTIONS_MAX];
     atomic_int status; // the first failure
 };
 
@@ -145,7 +158,8 @@ static bool plain_write_at(const struct plain *plain, const void *bytes, size_t 
     if (plain->fd < 0)
         memcpy(plain->bytes + at, bytes, size);
     while (plain->fd >= 0 && size > 0) {
-        ssize_t written = pwrite(plain->fd, bytes, size, (off_t)at);
+        size_t piece = size < WRITTEN_BYTES ? size : WRITTEN_BYTES;
+        ssize_t written = pwrite(plain->fd, bytes, piece, (off_t)at);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
@@ -157,77 +171,56 @@ static bool plain_write_at(const struct plain *plain, const void *bytes, size_t 
     return true;
 }
 
-// plain_copying is a section on its way into the plain file.
-struct plain_copying {
-    const struct plain *plain;
-    const struct plain_section *section;
-    uint64_t taken;   // bytes of what is stored
-    uint64_t written; // bytes of the section
-};
-
-// plain_read_some reads at most size bytes of what is stored: 0 at the end, or if it
+// plain_read_at reads at most size bytes of what is stored: 0 at the end, or if it
 // cannot be read.
-static size_t plain_read_some(void *context, void *to, size_t size)
+static size_t plain_read_at(void *context, void *to, size_t size, uint64_t at)
 {
-    struct plain_copying *c = context;
-    uint64_t left = c->section->stored - c->taken;
+    const struct plain_stream *s = context;
+    uint64_t left = s->section->stored - at;
     size_t part = left < size ? (size_t)left : size;
     ssize_t got;
     do
-        got = pread(c->plain->file->fd, to, part, (off_t)(c->section->from + c->taken));
+        got = pread(s->plain->file->fd, to, part, (off_t)(s->section->from + at));
     while (got < 0 && errno == EINTR);
-    if (got <= 0)
-        return 0;
-    c->taken += (uint64_t)got;
-    return (size_t)got;
+    return got > 0 ? (size_t)got : 0;
 }
 
-// plain_write_some writes the next bytes of the section.
-static bool plain_write_some(void *context, const void *from, size_t size)
+// plain_write_some writes bytes of the section.
+static bool plain_write_some(void *context, const void *from, size_t size, uint64_t at)
 {
-    struct plain_copying *c = context;
-    uint64_t at = c->section->header.sh_offset + c->written;
-    c->written += size;
-    return plain_write_at(c->plain, from, size, at);
+    const struct plain_stream *s = context;
+    return plain_write_at(s->plain, from, size, s->section->header.sh_offset + at);
 }
 
 // plain_copy writes a section that is not compressed.
-static enum ch_status plain_copy(struct plain_copying *c)
+static enum ch_status plain_copy(struct plain_stream *s)
 {
     uint8_t piece[PIECE_BYTES];
-    while (c->taken < c->section->stored) {
-        size_t size = plain_read_some(c, piece, sizeof(piece));
+    size_t size;
+    for (uint64_t at = 0; at < s->section->stored; at += size) {
+        size = plain_read_at(s, piece, sizeof(piece), at);
         if (size == 0)
             return CH_ERR_MALFORMED;
-        if (!plain_write_some(c, piece, size))
+        if (!plain_write_some(s, piece, size, at))
             return CH_ERR_IO;
     }
     return CH_OK;
 }
 
-// plain_write_section writes a section. One that is compressed has to have the size
-// that its header says.
-static enum ch_status plain_write_section(const struct plain *plain,
-                                          const struct plain_section *section)
-{
-    struct plain_copying c = { .plain = plain, .section = section };
-    const struct inflate_pipe pipe = { .read = plain_read_some,
-                                       .write = plain_write_some,
-                                       .context = &c };
-    return section->compressed ? inflate_zlib_pipe(&pipe, section->header.sh_size)
-                               : plain_copy(&c);
-}
-
 // write_plain_sections writes sections until none is left; several threads may do so.
+// All begin with the largest, of which each writes parts.
 static void *write_plain_sections(void *context)
 {
     struct plain *plain = context;
     enum ch_status status = CH_OK;
-    while (status == CH_OK && atomic_load(&plain->status) == CH_OK) {
-        unsigned index = atomic_fetch_add(&plain->next, 1);
-        if (index >= plain->count)
-            break;
-        status = plain_write_section(plain, &plain->sections[index]);
+    for (size_t i = 0; i < plain->count && status == CH_OK; i++) {
+        struct plain_stream *stream = &plain->streams[i];
+        if (stream->parts != NULL)
+            status = inflate_parts_work(stream->parts);
+        else if (!atomic_exchange(&stream->copied, true))
+            status = plain_copy(stream);
+        if (status == CH_OK)
+            status = (enum ch_status)atomic_load(&plain->status);
     }
     int none = CH_OK;
     if (status != CH_OK)
@@ -235,17 +228,55 @@ static void *write_plain_sections(void *context)
     return NULL;
 }
 
-// plain_write_sections writes all sections: for a large file in two threads, as one
-// section has more than half of it and is written first.
+// plain_use_threads writes all sections, those of a large file in as many threads as
+// there are processors, up to four.
+static enum ch_status plain_use_threads(struct plain *plain)
+{
+    pthread_t others[THREADS_MAX - 1];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = 0;
+    while (plain->size >= PLAIN_DEBUG_LARGE && count < THREADS_MAX - 1 &&
+           count + 1 < processors &&
+           own_thread_start(&others[count], write_plain_sections, plain))
+        count++;
+    (void)write_plain_sections(plain);
+    while (count != 0)
+        (void)pthread_join(others[--count], NULL);
+    return (enum ch_status)atomic_load(&plain->status);
+}
+
+// plain_open_streams prepares the sections. One that is compressed has to have the size
+// that its header says.
+static enum ch_status plain_open_streams(struct plain *plain)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < plain->count && status == CH_OK; i++) {
+        const struct plain_section *section = &plain->sections[i];
+        struct plain_stream *s = &plain->streams[i];
+        s->plain = plain;
+        s->section = section;
+        s->source = (struct inflate_source){ plain_read_at, plain_write_some, s };
+        uint64_t part = section->stored >= PARTED_BYTES ? PART_BYTES : UINT64_MAX;
+        if (section->compressed)
+            status = inflate_parts_create(&s->parts, &s->source, section->stored,
+                                          section->header.sh_size, part);
+    }
+    return status;
+}
+
+// plain_write_sections writes all sections.
 static enum ch_status plain_write_sections(struct plain *plain)
 {
-    pthread_t other;
-    bool started = plain->size >= PLAIN_DEBUG_LARGE &&
-                   own_thread_start(&other, write_plain_sections, plain);
-    (void)write_plain_sections(plain);
-    if (started)
-        (void)pthread_join(other, NULL);
-    return (enum ch_status)atomic_load(&plain->status);
+    enum ch_status status = plain_open_streams(plain);
+    if (status == CH_OK)
+        status = plain_use_threads(plain);
+    for (size_t i = 0; i < plain->count; i++) {
+        struct inflate_parts *parts = plain->streams[i].parts;
+        if (status == CH_OK && parts != NULL)
+            status = inflate_parts_check(parts);
+        inflate_parts_destroy(parts);
+    }
+    return status;
 }
 
 // plain_name_names adds the section with the names of sections; they are complete.

@@ -22,10 +22,10 @@
 // it. 0: it has none, or needs none.
 uint64_t plain_debug_size(const struct debug_elf *file);
 
-// plain_debug_write writes the plain form of file to fd, an empty file. It takes little
-// memory, and a second processor if there is one. CH_ERR_MALFORMED: it cannot be
-// decompressed. CH_ERR_LIMIT: it would be larger than limit_bytes. CH_ERR_IO: errno has
-// the reason.
+// plain_debug_write writes the plain form of file to fd, an empty file. It takes 24 MB
+// for each thread, of which there are as many as processors, up to four.
+// CH_ERR_MALFORMED: it cannot be decompressed. CH_ERR_LIMIT: it would be larger than
+// limit_bytes. CH_ERR_IO: errno has the reason.
 CH_CHECKED enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
                                             uint64_t limit_bytes);
 
