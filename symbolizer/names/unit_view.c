@@ -29,8 +29,9 @@ Dwarf *unit_view_open(const struct debug_elf *file, uint64_t unit, Dwarf_Die *ou
     uint32_t length;
     Elf_Scn *scn = debug_elf_find_section(file, ".debug_info", &header);
     Elf_Data *data = scn != NULL ? elf_getdata(scn, NULL) : NULL;
-    if (data == NULL || data->d_buf == NULL || unit > data->d_size ||
-        unit < sizeof(length) || unit - sizeof(length) >= LENGTHS_END)
+    if (data == NULL || data->d_buf == NULL || header.sh_flags & SHF_COMPRESSED ||
+        unit > data->d_size || unit < sizeof(length) ||
+        unit - sizeof(length) >= LENGTHS_END)
         return NULL;
     memcpy(&length, data->d_buf, sizeof(length));
     if (length >= LENGTHS_END)

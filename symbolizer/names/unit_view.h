@@ -18,5 +18,5 @@
 
 // unit_view_open opens a view of the unit whose header is at that offset of file's
 // .debug_info, and gives the unit's entry. The caller ends the view (dwarf_end) before
-// it closes file. NULL: there is none.
+// it closes file. NULL: there is none, as of a section that libdw has not decompressed.
 Dwarf *unit_view_open(const struct debug_elf *file, uint64_t unit, Dwarf_Die *out);
