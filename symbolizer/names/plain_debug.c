@@ -2,6 +2,7 @@
 #include "symbolizer/names/plain_debug.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/own_thread.h"
 #include "base/text.h"
 #include "symbolizer/names/inflate_parts.h"
@@ -178,11 +180,7 @@ static size_t plain_read_at(void *context, void *to, size_t size, uint64_t at)
     const struct plain_stream *s = context;
     uint64_t left = s->section->stored - at;
     size_t part = left < size ? (size_t)left : size;
-    ssize_t got;
-    do
-        got = pread(s->plain->file->fd, to, part, (off_t)(s->section->from + at));
-    while (got < 0 && errno == EINTR);
-    return got > 0 ? (size_t)got : 0;
+    return file_read_at(s->plain->file->fd, to, part, s->section->from + at);
 }
 
 // plain_write_some writes bytes of the section.
@@ -255,6 +253,7 @@ static enum ch_status plain_open_streams(struct plain *plain)
         struct plain_stream *s = &plain->streams[i];
         s->plain = plain;
         s->section = section;
+        atomic_store(&s->copied, false);
         s->source = (struct inflate_source){ plain_read_at, plain_write_some, s };
         uint64_t part = section->stored >= PARTED_BYTES ? PART_BYTES : UINT64_MAX;
         if (section->compressed)
@@ -275,6 +274,7 @@ static enum ch_status plain_write_sections(struct plain *plain)
         if (status == CH_OK && parts != NULL)
             status = inflate_parts_check(parts);
         inflate_parts_destroy(parts);
+        plain->streams[i].parts = NULL;
     }
     return status;
 }
@@ -373,6 +373,42 @@ static enum ch_status plain_load_all(struct plain *plain, const Elf64_Shdr *name
     return status;
 }
 
+// plain_temporary opens a file without a name. -1: there is none.
+static int plain_temporary(void)
+{
+    const char *folder = secure_getenv("TMPDIR");
+    if (folder == NULL || *folder == 0)
+        folder = "/var/tmp";
+    return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+}
+
+// plain_load_mapped writes what is large to a file without a name, of which only the
+// pages that are looked at take memory.
+static enum ch_status plain_load_mapped(struct plain *plain, const Elf64_Shdr *names,
+                                        struct debug_elf *out)
+{
+    plain->fd = plain->size >= PLAIN_DEBUG_LARGE ? plain_temporary() : -1;
+    if (plain->fd < 0)
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status = plain_write_all(plain, names);
+    if (status == CH_OK)
+        return debug_elf_adopt(out, plain->fd);
+    close(plain->fd);
+    return status;
+}
+
+// plain_load has memory in place of a file that cannot be made, or has no room.
+static enum ch_status plain_load(struct plain *plain, const Elf64_Shdr *names,
+                                 struct debug_elf *out)
+{
+    enum ch_status status = plain_load_mapped(plain, names, out);
+    if (status != CH_ERR_UNSUPPORTED && status != CH_ERR_IO)
+        return status;
+    plain->fd = -1;
+    atomic_store(&plain->status, CH_OK);
+    return plain_load_all(plain, names, out);
+}
+
 enum ch_status plain_debug_load(struct debug_elf *out, const struct debug_elf *file)
 {
     struct plain plain;
@@ -387,7 +423,7 @@ enum ch_status plain_debug_load(struct debug_elf *out, const struct debug_elf *f
     if (status == CH_OK)
         status = plain_name_names(&plain, &names);
     if (status == CH_OK)
-        status = plain_load_all(&plain, &names, out);
+        status = plain_load(&plain, &names, out);
     text_deinit(&plain.names);
     return status;
 }

@@ -29,12 +29,13 @@ uint64_t plain_debug_size(const struct debug_elf *file);
 CH_CHECKED enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
                                             uint64_t limit_bytes);
 
-// PLAIN_DEBUG_LOADED_MAX is the size up to which it is made in memory.
+// PLAIN_DEBUG_LOADED_MAX is the size up to which it is made without a copy being kept.
 #define PLAIN_DEBUG_LOADED_MAX ((uint64_t)2 << 30)
 
-// plain_debug_load makes the plain form of file in memory, with what names are found
-// in, and opens it. It takes two thirds of libdw's time, and less memory, as
-// libdw decompresses every section. CH_ERR_UNSUPPORTED: it has no such form, or needs
-// none.
+// plain_debug_load makes the plain form of file, with what names are found in, and
+// opens it: what is large in a file without a name in TMPDIR or /var/tmp, all else, and
+// where no such file can be made, in memory. It takes less than libdw's time, and less
+// memory, as libdw decompresses every section. CH_ERR_UNSUPPORTED: it has no such form,
+// or needs none.
 CH_CHECKED enum ch_status plain_debug_load(struct debug_elf *out,
                                            const struct debug_elf *file);

@@ -361,11 +361,11 @@ def large_shapes(folder):
     return build_shapes(folder, link=("-Wl,--compress-debug-sections=zlib", "large.o"))
 
 
-def cached_names(path, text, cache):
+def measured_names(path, text, *options, **variables):
     """The names, and the most memory in MB that finding them took."""
-    child = subprocess.Popen([CRASHHOOK, "symbolize", "--exe", path, "--json", "-"],
+    child = subprocess.Popen([CRASHHOOK, "symbolize", *options, "--exe", path, "--json", "-"],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                             env={**os.environ, "XDG_CACHE_HOME": cache})
+                             env={**os.environ, **variables})
     child.stdin.write(text)
     child.stdin.close()
     answer = child.stdout.read()
@@ -373,6 +373,24 @@ def cached_names(path, text, cache):
     child.returncode = status
     assert status == 0, status
     return json.loads(answer), used.ru_maxrss / 1024
+
+
+def cached_names(path, text, cache):
+    return measured_names(path, text, XDG_CACHE_HOME=cache)
+
+
+def large_compressed_information_takes_little_memory_without_a_cache(folder):
+    path = large_shapes(folder)
+    text = addresses_of(path)
+    temporary = os.path.join(folder, "temporary")
+    os.mkdir(temporary)
+    found, peak = measured_names(path, text, "--no-cache", TMPDIR=temporary)
+    assert peak < LARGE_BYTES / (1 << 20), peak
+    assert os.listdir(temporary) == [], os.listdir(temporary)
+    # Where no file can be made it is all in memory.
+    again, more = measured_names(path, text, "--no-cache", TMPDIR="/proc")
+    assert found == again
+    assert more > LARGE_BYTES / (1 << 20), more
 
 
 def large_compressed_information_is_decompressed_into_the_cache_once(folder):
@@ -496,6 +514,7 @@ CHECKS = [
     a_debuginfod_server_is_asked_when_its_url_is_given,
     a_file_that_is_no_program_is_refused_in_one_line,
     the_text_form_is_that_of_addr2line_with_columns,
+    large_compressed_information_takes_little_memory_without_a_cache,
     large_compressed_information_is_decompressed_into_the_cache_once,
     large_compressed_information_that_is_damaged_names_what_it_did,
     an_index_made_ahead_names_what_is_stripped_later,
