@@ -98,7 +98,8 @@ def collect(build, path, clients, count, store=None, collectors=1):
 
 # The rows that ingest leaves for that many reports in 20 times fewer groups and of 5 times
 # fewer hosts, in the SQL of both stores. A group has 20 reports, each of another host and
-# release, so that most facets need not be counted; of 50 groups one rises.
+# release, so that most facets need not be counted; of 50 groups one rises. One more group
+# has a tenth of as many reports, which differ in words, programs and releases.
 FILL = """
 CREATE TABLE filler(i bigint);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
@@ -144,6 +145,32 @@ INSERT INTO facets(group_number, kind, value, count, last_seen)
 SELECT r.group_number, k.column1, CASE k.column1 WHEN 6 THEN r.environment
   ELSE '6.1.' || ({now} - r.time) % 7 END AS value, count(*), max(r.time)
  FROM reports r CROSS JOIN (VALUES (6),(20)) k GROUP BY 1, 2, 3;
+INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen, last_seen,
+ first_release, machines)
+SELECT '00000000000000000000000' || (100000001 + {groups}), 'SIGSEGV in large',
+ 'Read address 0x0', 11, {large}, {large}, {now} - 10 * {large}, {now}, '1.0', 1000
+ FROM filler WHERE i = 1;
+INSERT INTO group_days(group_number, day, count) VALUES({groups} + 1, {today}, {large});
+INSERT INTO reports(id, revision, group_number, time, received, signal, signal_name, title,
+ summary, release, environment, executable, hostname, fingerprint)
+SELECT '00000000-0000-7000-9000-00' || (1000000000 + i), 1, {groups} + 1, {now} - 10 * i,
+ {now}, 11, 'SIGSEGV', 'SIGSEGV in large',
+ CASE WHEN i % 7 < 4 THEN 'Read' ELSE 'Write' END || ' address 0x0', '1.' || (i % 20),
+ CASE WHEN i % 3 = 0 THEN 'staging' ELSE 'production' END,
+ CASE WHEN i % 11 < 6 THEN '/bin/p' ELSE '/bin/q' END, 'host' || (i % 1000),
+ '00000000000000000000000' || (100000001 + {groups}) FROM filler WHERE i <= {large}
+ ORDER BY i;
+INSERT INTO marks(report, list) SELECT number, '["10\\nnull-dereference","11\\nlarge",' ||
+ '"11\\nhandle' || (time / 10 % 19) || '","11\\nmain","12\\nsrc/large.c"]' FROM reports
+ WHERE group_number = {groups} + 1 ORDER BY number;
+INSERT INTO facets(group_number, kind, value, count, last_seen)
+SELECT r.group_number, k.column1 % 100, CASE k.column1 WHEN 1 THEN r.title
+  WHEN 2 THEN r.summary WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
+  WHEN 5 THEN r.release WHEN 6 THEN r.environment WHEN 7 THEN '11' WHEN 8 THEN 'SIGSEGV'
+  WHEN 10 THEN 'null-dereference' WHEN 11 THEN 'large' WHEN 12 THEN 'src/large.c'
+  WHEN 111 THEN 'handle' || (r.time / 10 % 19) ELSE 'main' END AS value, count(*),
+ max(r.time) FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(10),(11),
+  (12),(111),(211)) k WHERE r.group_number = {groups} + 1 GROUP BY 1, k.column1, 3;
 INSERT INTO words(kind, value) SELECT DISTINCT kind, value FROM facets
  WHERE kind BETWEEN {word_columns} OR kind BETWEEN 11 AND 14;
 CREATE TABLE filler_days(day bigint);
@@ -183,6 +210,8 @@ ASKED = ("/", "/?for_release=1.7", "/?environment=staging&since=7d", "/groups",
          "/groups?q=release:1.7+host:host7", "/groups?q=-host:host7",
          "/groups?q=signal:segv+environment:staging",
          "/groups?q=release:1.7+environment:nowhere", "/groups?q=since:1h",
+         "/groups?q=Read+release:1.7", "/groups?q=bin/p+handle1",
+         "/groups?q=SIGSEGV+release:1.7", "/groups?q=main+release:1.7&sort=count",
          "/groups/" + "0" * 23 + "100000007", "/reports/REPORT",
          "/compare?r=REPORT&r=REPORT", "/alerts", "/access", "/api/v1/groups",
          "/api/v1/groups?limit=200", "/api/v1/groups?sort=count&since=7d",
@@ -217,7 +246,8 @@ def fill_postgresql(store, script):
 def fill(store, path, count):
     """Fills the tables the collector has made, by SQL."""
     now_ms = int(time.time() * 1000)
-    script = FILL.format(count=count, groups=count // 20, hosts=count // 5, now=now_ms,
+    script = FILL.format(count=count, groups=count // 20, hosts=count // 5,
+                         large=count // 10, now=now_ms,
                          today=now_ms // 86400000,
                          word_columns="3 AND 5" if store is None else "1 AND 0")
     if store is None:

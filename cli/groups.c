@@ -42,8 +42,9 @@ static void print_group(const struct table *table, const json_t *group)
     bool cut = table->pen.width != 0;
     (void)snprintf(id, sizeof(id), "%.*s", cut ? ID_SHOWN : 64,
                    name != NULL ? name : "");
-    (void)snprintf(count, sizeof(count), "%lld",
-                   (long long)report_integer(group, "filtered_count", 0));
+    (void)snprintf(count, sizeof(count), "%lld%s",
+                   (long long)report_integer(group, "filtered_count", 0),
+                   json_is_true(json_object_get(group, "filtered_more")) ? "+" : "");
     (void)snprintf(machines, sizeof(machines), "%lld",
                    (long long)report_integer(group, "machines", 0));
     const char *cells[] = { id,

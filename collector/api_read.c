@@ -47,7 +47,7 @@ static json_t *group_json(const struct store_group *group)
         json_array_append_new(programs, json_string(group->programs[i]));
     return json_pack(
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:o,"
-        " s:s, s:I, s:s, s:s, s:I, s:s}",
+        " s:s, s:I, s:b, s:s, s:s, s:I, s:s}",
         "id", group->id, "title", group->title, "signal", (json_int_t)group->signal,
         "count", (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
         (json_int_t)group->held_back, "first_seen", moment_json(group->first_seen_ms),
@@ -55,9 +55,10 @@ static json_t *group_json(const struct store_group *group)
         group->status, "status_release", group->status_release, "note", group->note,
         "assignee", group->assignee, "machines", (json_int_t)group->machines,
         "programs", programs, "first_release", group->first_release, "filtered_count",
-        (json_int_t)group->filtered_count, "status_rule",
-        group->resolved_in_it ? "in" : "after", "resolved_in", group->resolved_in,
-        "version", (json_int_t)group->version, "project", group->project);
+        (json_int_t)group->filtered_count, "filtered_more", (int)group->filtered_more,
+        "status_rule", group->resolved_in_it ? "in" : "after", "resolved_in",
+        group->resolved_in, "version", (json_int_t)group->version, "project",
+        group->project);
 }
 
 static void append_group(void *context, const struct store_group *group)

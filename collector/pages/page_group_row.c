@@ -94,6 +94,7 @@ void page_group_row_write(void *context, const struct store_group *group)
     if (rows->count++ == 0)
         rows->begin = out->size;
     bool brief = is_brief(rows);
+    rows->more |= group->filtered_more;
     html_write(out, "<li class=\"group\">");
     if (rows->choosing)
         html_write(out,
@@ -111,7 +112,7 @@ void page_group_row_write(void *context, const struct store_group *group)
     if (rows->filtered && group->filtered_count != group->count) {
         html_write(out, "<div class=\"count\"><b>");
         page_write_number(out, group->filtered_count);
-        html_write(out, "</b><span>of ");
+        html_write(out, "%s</b><span>of ", group->filtered_more ? "+" : "");
         page_write_number(out, group->count);
         html_write(out, "</span></div>");
     } else {
@@ -132,7 +133,8 @@ void page_group_line_write(void *context, const struct store_group *group)
     for (size_t i = 0; i < group->program_count && i < 1; i++)
         html_write(out, "%.*s, ", CHIP_BYTES, page_base_name(group->programs[i]));
     page_write_number(out, group->filtered_count);
-    html_write(out, " %s on ", group->filtered_count == 1 ? "report" : "reports");
+    html_write(out, "%s %s on ", group->filtered_more ? "+" : "",
+               group->filtered_count == 1 ? "report" : "reports");
     page_write_number(out, group->machines);
     html_write(out, " %s</span></li>\n", group->machines == 1 ? "machine" : "machines");
 }

@@ -18,6 +18,7 @@ struct page_group_rows {
     bool choosing; // each row has a box to choose it with
     bool filtered; // a filter accepts some of the reports alone
     size_t count;  // rows so far
+    bool more;     // a row counts the newest reports of its group alone
     size_t begin;  // where they begin in out
 };
 

@@ -234,6 +234,11 @@ void page_groups(struct http_request *request)
                    "<p class=\"cut\">Sorted are the %lld of them with most reports in"
                    " all.</p>\n",
                    (long long)found.count);
+    if (rows.more)
+        html_write(out,
+                   "<p class=\"cut\">Numbers with + count the newest %d reports of a"
+                   " group alone.</p>\n",
+                   STORE_COUNTED_MOST);
     page_write_logout(out, request);
     page_groups_write_search(out, &filter);
     write_terms(out, &filter, filter.store.term_count > asked);

@@ -100,6 +100,7 @@ struct store_group {
     int64_t kept;              // of the reports that retention has left
     int64_t held_back;         // crashes that senders counted and did not send
     int64_t filtered_count;    // of the reports that the filter accepts
+    bool filtered_more;        // only the newest reports were looked at for that
     int64_t machines;          // hosts that its reports came from
     const char *first_release; // the oldest release it was seen in; may be empty
     const char

@@ -83,6 +83,11 @@ struct store_filter {
 // word that very many values contain, and more says that there are others. Lists by
 // count then hold those of them that have most reports in all.
 enum { STORE_FOUND_MOST = 5000, STORE_FOUND_WORD = 500 };
+
+// STORE_COUNTED_MOST is how many reports of a group are looked at to count those that a
+// filter accepts: the newest, where a group has more.
+enum { STORE_COUNTED_MOST = 1000 };
+
 struct store_found {
     int64_t count;
     bool more;

@@ -70,6 +70,11 @@ void store_query_add_group_condition(struct store_query *query,
 void store_query_narrow_reports(struct store_query *query,
                                 const struct store_filter *filter, bool marked);
 
+// store_query_narrow_to_terms requires that a report r has a filter's terms on reports;
+// times: those on its time alone.
+void store_query_narrow_to_terms(struct store_query *query,
+                                 const struct store_filter *filter, bool times);
+
 // store_query_narrow_by_groups adds a filter's conditions on a group g as a whole, and
 // store_query_narrow_by_reports that it has a report that the filter accepts. lazily:
 // the groups are looked at in their order until enough are found.
@@ -77,6 +82,13 @@ void store_query_narrow_by_groups(struct store_query *query,
                                   const struct store_filter *filter);
 void store_query_narrow_by_reports(struct store_query *query,
                                    const struct store_filter *filter, bool lazily);
+
+// store_query_search_groups keeps the groups g that have the value of each term on
+// reports. examined: their reports are looked at as well, and that decides what is
+// wide.
+void store_query_search_groups(struct store_query *query,
+                               const struct store_filter *filter, bool lazily,
+                               bool examined);
 
 // store_query_finds_by_group says whether a filter has terms that are not wide and
 // whose reports are found by the groups that have them, and
@@ -95,6 +107,16 @@ void store_look_deinit(struct store_look *look);
 
 // store_query_has_probe says whether facets decide a term.
 bool store_query_has_probe(const struct store_term *term);
+
+// store_query_is_of_reports says whether a term is one on reports, and
+// store_query_finds_part whether the value of such a one may be a part of theirs.
+bool store_query_is_of_reports(const struct store_term *term);
+bool store_query_finds_part(const struct store_term *term);
+
+// store_query_add_facet_of_kind requires that a row f of facets is of the term's kind
+// and value, by looking at the value.
+void store_query_add_facet_of_kind(struct store_query *query,
+                                   const struct store_term *term);
 
 // store_query_add_wide_probe selects the facets that have a term, up to limit; with
 // marks, of a word those of marks alone.
@@ -122,10 +144,19 @@ size_t store_query_bound(const struct store_filter *filter,
                          const struct store_look *look);
 
 // store_query_add_count adds the expression that counts the reports of a group g that
-// the filter accepts. store_query_counts says whether that takes a look at any.
+// the filter accepts, and store_query_add_cut one that is 1 if that left older reports
+// out, else 0: where facets do not decide, it looks at the newest STORE_COUNTED_MOST.
+// store_query_counts says whether the filter has terms on reports.
 void store_query_add_count(struct store_query *query,
                            const struct store_filter *filter);
+void store_query_add_cut(struct store_query *query, const struct store_filter *filter);
 bool store_query_counts(const struct store_filter *filter);
+
+// store_query_begin_exists and store_query_end_exists enclose a SELECT that has to find
+// a row. With PostgreSQL it is one that no planner turns into a join: what it is asked
+// for is few rows, in their order, and a join would find all.
+void store_query_begin_exists(struct store_query *query);
+void store_query_end_exists(struct store_query *query);
 
 // store_query_add_contains requires that a text, given in SQL, contains the searched
 // string.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conditions of a filter on reports and groups, and what is counted by them.
+// The conditions of a filter on reports and groups.
 #include "collector/store/store_query.h"
 
 #include <assert.h>
@@ -53,9 +53,8 @@ static void add_path(struct store_query *query, const char *path, const char *va
                          value);
 }
 
-// add_facet_of_kind requires that a row f of facets is of the term's kind and value,
-// by looking at the value.
-static void add_facet_of_kind(struct store_query *query, const struct store_term *term)
+void store_query_add_facet_of_kind(struct store_query *query,
+                                   const struct store_term *term)
 {
     text_appendf(&query->sql, "f.kind >= %d AND f.kind = %d AND ", FACET_EXECUTABLE,
                  (int)carried[term->key].kind);
@@ -83,17 +82,14 @@ static void add_facet_condition(struct store_query *query,
     if (carried[term->key].part && store_query_is_indexed(term->value))
         store_query_add_words(query, kind, term->value);
     else
-        add_facet_of_kind(query, term);
+        store_query_add_facet_of_kind(query, term);
 }
 
-// add_exists_begin and add_exists_end enclose a SELECT that has to find a row. With
-// PostgreSQL it is one that no planner turns into a join: what it is asked for is few
-// rows, in their order, and a join would find all.
-static void add_exists_begin(struct store_query *query)
+void store_query_begin_exists(struct store_query *query)
 {
     store_query_add(query, query->dialect == SQL_POSTGRES ? "(" : "EXISTS(");
 }
-static void add_exists_end(struct store_query *query)
+void store_query_end_exists(struct store_query *query)
 {
     store_query_add(query,
                     query->dialect == SQL_POSTGRES ? " LIMIT 1) IS NOT NULL" : ")");
@@ -104,7 +100,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
 {
     char kind[64];
     bool word = term->key == STORE_KEY_WORD;
-    add_exists_begin(query);
+    store_query_begin_exists(query);
     store_query_add(query,
                     query->dialect == SQL_POSTGRES
                         ? "SELECT 1 FROM marks m CROSS JOIN"
@@ -123,7 +119,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
         store_query_add_contains(query, "substr(j.value, 4)", term->value);
     else
         store_query_add_equal(query, "substr(j.value, 4)", term->value);
-    add_exists_end(query);
+    store_query_end_exists(query);
 }
 
 // add_report_condition requires that the term holds for the report r.
@@ -170,81 +166,28 @@ static void add_report_condition(struct store_query *query,
     }
 }
 
-static bool is_of_reports(const struct store_term *term)
+bool store_query_is_of_reports(const struct store_term *term)
 {
     return term->key < STORE_KEY_FIRST_RELEASE;
 }
 
-// is_covered says whether all reports of a group may be known to have a term.
-static bool is_covered(const struct store_term *term)
+bool store_query_finds_part(const struct store_term *term)
 {
-    return term->key == STORE_KEY_WORD && !term->negated;
+    return carried[term->key].part;
 }
 
-// narrow_to_filter adds a filter's conditions on a report r; covered: but words, which
-// all reports of its group have.
-static void narrow_to_filter(struct store_query *query,
-                             const struct store_filter *filter, bool covered)
+void store_query_narrow_to_terms(struct store_query *query,
+                                 const struct store_filter *filter, bool times)
 {
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (!is_of_reports(term) || (covered && is_covered(term)))
+        if (!store_query_is_of_reports(term) || (times && term->key < STORE_KEY_SINCE))
             continue;
         store_query_add(query, term->negated ? " AND NOT (" : " AND (");
         add_report_condition(query, term,
                              query->look != NULL && query->look->wide_marks[i]);
         store_query_add(query, ")");
     }
-}
-
-// add_cover requires that all reports of the group g have all words: each is in a value
-// that as many have as the group counts. Texts of reports and marks are not read then.
-static void add_cover(struct store_query *query, const struct store_filter *filter)
-{
-    store_query_add(query, "1 = 1");
-    for (size_t i = 0; i < filter->term_count; i++) {
-        const struct store_term *term = &filter->terms[i];
-        if (!is_covered(term))
-            continue;
-        store_query_add(query, " AND ");
-        add_exists_begin(query);
-        text_appendf(&query->sql,
-                     "SELECT 1 FROM facets f WHERE f.group_number = g.number"
-                     " AND (f.kind IN (%d, %d, %d)",
-                     FACET_TITLE, FACET_EXECUTABLE, FACET_RELEASE);
-        if (store_query_is_indexed(term->value))
-            text_appendf(&query->sql, " OR f.kind BETWEEN %d AND %d", FACET_FRAME,
-                         FACET_MESSAGE);
-        store_query_add(query, ") AND ");
-        store_query_add_contains(query, "f.value", term->value);
-        store_query_add(query, " AND f.count >= (SELECT o.count FROM groups o WHERE"
-                               " o.number = g.number)");
-        add_exists_end(query);
-    }
-}
-
-// add_of_reports adds an expression on the reports r of the group g that the filter
-// accepts, between begin and end.
-static void add_of_reports(struct store_query *query, const struct store_filter *filter,
-                           const char *begin, const char *end)
-{
-    bool words = false;
-    for (size_t i = 0; i < filter->term_count; i++)
-        words |= is_covered(&filter->terms[i]);
-    if (words) {
-        store_query_add(query, "CASE WHEN ");
-        add_cover(query, filter);
-        store_query_add(query, " THEN ");
-        store_query_add(query, begin);
-        narrow_to_filter(query, filter, true);
-        store_query_add(query, end);
-        store_query_add(query, " ELSE ");
-    }
-    store_query_add(query, begin);
-    narrow_to_filter(query, filter, false);
-    store_query_add(query, end);
-    if (words)
-        store_query_add(query, " END");
 }
 
 static void add_group_id(struct store_query *query, const char *column, const char *id)
@@ -268,7 +211,7 @@ static void narrow_by_groups(struct store_query *query,
         store_query_add_text(query, " AND g.project = ?", filter->project);
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (is_of_reports(term))
+        if (store_query_is_of_reports(term))
             continue;
         store_query_add(query, term->negated ? " AND NOT (" : " AND (");
         store_query_add_group_condition(query, term);
@@ -301,7 +244,7 @@ static void add_wide_search(struct store_query *query, const char *column,
                             const struct store_term *term)
 {
     store_query_add(query, " AND ");
-    add_exists_begin(query);
+    store_query_begin_exists(query);
     store_query_add(query, "SELECT 1 FROM facets f WHERE f.group_number = ");
     store_query_add(query, column);
     store_query_add(query, " AND ");
@@ -310,9 +253,9 @@ static void add_wide_search(struct store_query *query, const char *column,
                      FACET_RELEASE, FACET_FRAME, FACET_MESSAGE);
         store_query_add_contains(query, "f.value", term->value);
     } else {
-        add_facet_of_kind(query, term);
+        store_query_add_facet_of_kind(query, term);
     }
-    add_exists_end(query);
+    store_query_end_exists(query);
 }
 
 // is_found_by_group says whether the reports of a term are found by the groups that
@@ -396,7 +339,7 @@ void store_query_narrow_reports(struct store_query *query,
     narrow_by_groups(query, filter);
     if (!marked)
         narrow_by_marks(query, filter, "r.group_number", false);
-    narrow_to_filter(query, filter, false);
+    store_query_narrow_to_terms(query, filter, false);
 }
 
 // add_group_search keeps the groups that may have a report for which the term holds;
@@ -418,18 +361,6 @@ static void add_group_search(struct store_query *query, const struct store_term 
     }
 }
 
-// count_conditions counts the terms on reports, and says whether one is negated.
-static size_t count_conditions(const struct store_filter *filter, bool *out_negated)
-{
-    size_t count = 0;
-    *out_negated = false;
-    for (size_t i = 0; i < filter->term_count; i++) {
-        count += is_of_reports(&filter->terms[i]);
-        *out_negated |= is_of_reports(&filter->terms[i]) && filter->terms[i].negated;
-    }
-    return count;
-}
-
 void store_query_narrow_by_groups(struct store_query *query,
                                   const struct store_filter *filter)
 {
@@ -438,144 +369,20 @@ void store_query_narrow_by_groups(struct store_query *query,
     narrow_by_groups(query, filter);
 }
 
-void store_query_narrow_by_reports(struct store_query *query,
-                                   const struct store_filter *filter, bool lazily)
+void store_query_search_groups(struct store_query *query,
+                               const struct store_filter *filter, bool lazily,
+                               bool examined)
 {
     // With the plus SQLite goes through the groups in their order, up to the end of the
     // page, and not through all that one term finds.
     const char *number = query->dialect == SQL_POSTGRES ? "g.number" : "+g.number";
-    bool negated = false;
-    bool examined = count_conditions(filter, &negated) > 1 || negated;
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (!is_of_reports(term) || term->negated)
+        if (!store_query_is_of_reports(term) || term->negated)
             continue;
         if (!lazily || !is_wide(query, i))
             add_group_search(query, term, number);
         else if (!examined)
             add_wide_search(query, "g.number", term);
     }
-    // One condition is decided by the facets, several have to hold for one report.
-    if (!examined)
-        return;
-    bool postgres = query->dialect == SQL_POSTGRES;
-    store_query_add(query, " AND ");
-    add_of_reports(query, filter,
-                   postgres ? "(SELECT 1 FROM reports r WHERE r.group_number = g.number"
-                            : "EXISTS(SELECT 1 FROM reports r WHERE r.group_number ="
-                              " g.number",
-                   postgres ? " LIMIT 1) IS NOT NULL" : ")");
-}
-
-bool store_query_counts(const struct store_filter *filter)
-{
-    bool negated = false;
-    return count_conditions(filter, &negated) != 0;
-}
-
-// lone_term is the filter's only term on reports, if that is not negated; or NULL.
-static const struct store_term *lone_term(const struct store_filter *filter)
-{
-    bool negated = false;
-    if (count_conditions(filter, &negated) != 1 || negated)
-        return NULL;
-    size_t i = 0;
-    while (!is_of_reports(&filter->terms[i]))
-        i++;
-    return &filter->terms[i];
-}
-
-// counted_term is the lone term if the count of one facet is the number of its reports,
-// or of one of several facets that a part may match; or NULL.
-static const struct store_term *counted_term(const struct store_filter *filter)
-{
-    const struct store_term *term = lone_term(filter);
-    return term != NULL && term->key != STORE_KEY_WORD && term->key < STORE_KEY_SINCE
-               ? term
-               : NULL;
-}
-
-// add_facet_value selects from the few values of one kind that the group g has.
-static void add_facet_value(struct store_query *query, const char *what,
-                            const struct store_term *term)
-{
-    store_query_add(query, "(SELECT ");
-    store_query_add(query, what);
-    store_query_add(query, " FROM facets f WHERE f.group_number = g.number AND ");
-    add_facet_of_kind(query, term);
-    store_query_add(query, ")");
-}
-
-static void add_reports_count(struct store_query *query,
-                              const struct store_filter *filter)
-{
-    add_of_reports(query, filter,
-                   "(SELECT count(*) FROM reports r WHERE r.group_number = g.number",
-                   ")");
-}
-
-// lone_since is the lone term if that is a time since which; or NULL.
-static const struct store_term *lone_since(const struct store_filter *filter)
-{
-    const struct store_term *term = lone_term(filter);
-    return term != NULL && term->key == STORE_KEY_SINCE ? term : NULL;
-}
-
-// add_count_since counts reports since a time: by the sums of whole days, and one by
-// one those of the day on which it begins.
-static void add_count_since(struct store_query *query, int64_t since_ms)
-{
-    int64_t day = since_ms / MOMENT_DAY_MS;
-    store_query_add(query, "(");
-    store_query_add_days(query, day, INT64_MAX / MOMENT_DAY_MS);
-    store_query_add_number(query,
-                           " + (SELECT count(*) FROM reports r WHERE r.group_number ="
-                           " g.number AND r.time >= ?",
-                           since_ms);
-    store_query_add_number(query, " AND r.time < ?))", (day + 1) * MOMENT_DAY_MS);
-}
-
-void store_query_add_count(struct store_query *query, const struct store_filter *filter)
-{
-    const struct store_term *term = counted_term(filter);
-    const struct store_term *since = lone_since(filter);
-    if (!store_query_counts(filter)) {
-        store_query_add(query, "g.count");
-    } else if (since != NULL) {
-        add_count_since(query, since->number);
-    } else if (term != NULL && carried[term->key].part) {
-        // A report may have several values that contain the searched one.
-        store_query_add(query, "CASE WHEN ");
-        add_facet_value(query, "count(*)", term);
-        store_query_add(query, " = 1 THEN ");
-        add_facet_value(query, "max(f.count)", term);
-        store_query_add(query, " ELSE ");
-        add_reports_count(query, filter);
-        store_query_add(query, " END");
-    } else if (term != NULL) {
-        add_facet_value(query, "CAST(coalesce(sum(f.count), 0) AS bigint)", term);
-    } else {
-        add_reports_count(query, filter);
-    }
-}
-
-bool store_query_sorts_counts(const struct store_filter *filter)
-{
-    return filter->sort == STORE_SORT_COUNT && store_query_counts(filter);
-}
-
-size_t store_query_bound(const struct store_filter *filter,
-                         const struct store_look *look)
-{
-    const struct store_term *term = lone_term(filter);
-    size_t most = filter->found_most != 0 ? filter->found_most : STORE_FOUND_MOST;
-    if (!store_query_counts(filter))
-        return 0;
-    // All values of a group are asked for a word.
-    if (term != NULL && term->key == STORE_KEY_WORD && look->wide[term - filter->terms])
-        return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
-    bool whole = term != NULL && term->key != STORE_KEY_WORD &&
-                 (term->key >= STORE_KEY_SINCE || !carried[term->key].part);
-    bool all = whole && filter->sort != STORE_SORT_COUNT && filter->found_most == 0;
-    return all ? 0 : most;
 }

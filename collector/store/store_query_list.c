@@ -144,6 +144,8 @@ void store_query_list_groups(struct store_query *query,
     else
         store_query_add_count(query, filter);
     store_query_add(query, " AS filtered, ");
+    store_query_add_cut(query, filter);
+    store_query_add(query, " AS cut, ");
     store_query_add(query, counted ? "(SELECT count(*) FROM hit)" : "0");
     store_query_add(query, " AS found FROM (");
     add_page(query, filter, after);

@@ -288,6 +288,10 @@ static void list_group(void *context, const struct sql_row *row)
     // A group without its trend is better than no group.
     (void)gather_rows(listing, listing->last_number, &gathered);
     gathered.group.filtered_count = sql_column_number(row, "filtered");
+    gathered.group.filtered_more = sql_column_number(row, "cut") != 0;
+    // The group is listed for an older one.
+    if (gathered.group.filtered_more && gathered.group.filtered_count == 0)
+        gathered.group.filtered_count = 1;
     listing->visit_group(listing->context, &gathered.group);
 }
 
@@ -373,8 +377,9 @@ enum ch_status store_find_group(struct store *store, const char *id,
     struct store_query query = { .dialect = store->writer->dialect };
     struct store_filter filter = { .group = id };
     char next[STORE_CURSOR_SIZE];
-    store_query_add(&query, "SELECT " GROUP_COLUMNS ", g.last_seen AS place, g.count AS"
-                            " filtered, 1 AS found FROM groups g WHERE 1 = 1");
+    store_query_add(&query,
+                    "SELECT " GROUP_COLUMNS ", g.last_seen AS place, g.count AS"
+                    " filtered, 0 AS cut, 1 AS found FROM groups g WHERE 1 = 1");
     store_query_narrow_by_groups(&query, &filter);
     struct listing listing = {
         .visit_group = visit, .context = context, .limit = 1, .next = next

@@ -6,6 +6,7 @@
 # bounded memory; and who waits for the store holds up nobody else. A reduced number; CRASHHOOK_FULL=1: 16 first views of reports of a
 # 120 MB debug file, 12 views of a 34 MiB report.
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -232,6 +233,27 @@ class Large(unittest.TestCase):
             other.close()
             self.assertEqual(writers.join(), [201] * WRITERS)
             self.assertEqual(waiting, WRITERS)
+
+    def test_a_number_of_the_newest_reports_of_a_large_group_says_so(self):
+        with Collector(BINARY) as collector:
+            self.assertEqual(collector.post(sample_reports.null_write(1))[0], 201)
+            path = "groups?q=release:2.14.1+environment:production"
+            self.assertNotIn(b"Numbers with +", collector.request("GET", "/" + path)[2])
+            with contextlib.closing(sqlite3.connect(collector.path("store.db"))) as database:
+                columns = [row[1] for row in database.execute("PRAGMA table_info(reports)")]
+                same = [name for name in columns if name not in ("number", "id", "time")]
+                database.execute(
+                    f"INSERT INTO reports(id, time, {', '.join(same)}) WITH RECURSIVE n(i)"
+                    " AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)"
+                    f" SELECT 'older' || i, time - i, {', '.join(same)} FROM reports, n")
+                database.execute("UPDATE groups SET count = 1002, kept = 1002")
+                database.commit()
+            _, listed = collector.json("GET", "/api/v1/" + path)
+            group = listed["groups"][0]
+            self.assertEqual((group["filtered_count"], group["filtered_more"]), (1000, True))
+            page = collector.request("GET", "/" + path)[2].decode()
+            self.assertIn("<b>1\u2009000+</b><span>of 1\u2009002</span>", page)
+            self.assertIn("Numbers with + count the newest 1000 reports of a group", page)
 
     def test_a_first_view_shows_what_is_stored_and_names_follow(self):
         with Collector(BINARY, extra=["--workers", "2"]) as collector, \
