@@ -178,6 +178,10 @@ void store_query_add_words(struct store_query *query, const char *kinds,
 void store_query_add_groups_of_words(struct store_query *query, bool columns,
                                      const char *searched);
 
+// store_query_add_texts adds a row for each title and summary of a group with the
+// searched string in it. In PostgreSQL no index finds some of very many.
+void store_query_add_texts(struct store_query *query, const char *searched);
+
 // store_query_add_word_search keeps the groups with a report that contains the searched
 // string; column is the number of a group. In PostgreSQL one index has all values of
 // columns; in SQLite it has only those that differ from group to group, and the others

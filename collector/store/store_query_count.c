@@ -6,6 +6,8 @@
 #include "collector/store/store_facet.h"
 #include "collector/store/store_query.h"
 
+enum { COVERED_LEAST = 100 }; // reports of a group; fewer are looked at
+
 // query_part is what is asked of the reports of the group g that a filter accepts.
 enum query_part {
     PART_ANY,   // whether there is one
@@ -141,10 +143,13 @@ static bool is_covered(const struct store_term *term)
 }
 
 // add_cover requires that all reports of the group g have all words: each is in a value
-// that as many have as the group counts. Texts of reports and marks are not read then.
+// that as many have as the group counts. Texts of reports and marks are not read then,
+// which few reports are not worth.
 static void add_cover(struct store_query *query, const struct store_filter *filter)
 {
-    store_query_add(query, "1 = 1");
+    store_query_add_number(
+        query, "(SELECT o.kept FROM groups o WHERE o.number = g.number) >= ?",
+        COVERED_LEAST);
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
         if (!is_covered(term))

@@ -320,6 +320,8 @@ void store_query_add_wide_probe(struct store_query *query,
         add_facet_condition(query, term);
     } else {
         store_query_add_groups_of_words(query, !marks, term->value);
+        if (!marks)
+            store_query_add_texts(query, term->value);
     }
     store_query_add_number(query, " LIMIT ?) p", limit);
 }

@@ -95,6 +95,15 @@ void store_query_add_groups_of_words(struct store_query *query, bool columns,
     store_query_add(query, ")");
 }
 
+void store_query_add_texts(struct store_query *query, const char *searched)
+{
+    if (query->dialect == SQL_SQLITE)
+        store_query_add_text(query,
+                             " UNION ALL SELECT rowid FROM facet_search"
+                             " WHERE facet_search MATCH ?",
+                             query_pattern(query, searched));
+}
+
 void store_query_add_word_search(struct store_query *query, const char *column,
                                  const char *searched)
 {

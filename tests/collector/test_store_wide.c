@@ -34,6 +34,9 @@ static const char filling[] =
     " SELECT 13) k ORDER BY r.number, k.n;"
     "INSERT INTO facets(group_number, kind, value, count, last_seen) SELECT number, 13,"
     " 'evenly', 1, last_seen FROM groups WHERE last_seen % 2 = 0 ORDER BY number;"
+    "INSERT INTO facets(group_number, kind, value, count, last_seen) SELECT g.number,"
+    " k.n, CASE k.n WHEN 1 THEN g.title ELSE 'a crash' END, 2, g.last_seen FROM"
+    " groups g CROSS JOIN (SELECT 1 AS n UNION ALL SELECT 2) k ORDER BY g.number, k.n;"
     "UPDATE groups SET machines = last_seen - 1000000;"
     "DROP TABLE filler;";
 
@@ -181,6 +184,26 @@ static void a_part_of_frequent_values_is_found_group_by_group(void **state)
     assert_false(page.found.more);
 }
 
+static void a_part_of_frequent_titles_is_found_group_by_group(void **state)
+{
+    struct fixture *fixture = *state;
+    bool postgres = strncmp(fixture->name, "postgres", 8) == 0;
+    struct store_filter filter = where(STORE_KEY_WORD, "crash");
+    filter.sort = STORE_SORT_MACHINES;
+    struct page page = list_page(fixture, filter);
+    assert_int_equal(page.first, GROUPS);
+    assert_true(page.falling);
+    assert_int_equal(page.filtered, 2);
+    assert_int_equal(page.found.count, postgres ? STORE_FOUND_MOST : STORE_FOUND_WORD);
+    assert_true(page.found.more);
+    page = list_page(fixture, and_where(filter, STORE_KEY_HOST, "a17"));
+    assert_int_equal(page.count, 1);
+    assert_int_equal(page.first, 17);
+    page = list_page(fixture, and_where(filter, STORE_KEY_RELEASE, "2.0"));
+    assert_int_equal(page.first, GROUPS);
+    assert_int_equal(page.filtered, 1);
+}
+
 static void reports_of_a_rare_host_are_found_beside_a_frequent_release(void **state)
 {
     struct fixture *fixture = *state;
@@ -216,6 +239,7 @@ int main(void)
         cmocka_unit_test(groups_of_two_frequent_values_are_counted_up_to_a_bound),
         cmocka_unit_test(groups_of_one_frequent_value_are_all_counted),
         cmocka_unit_test(a_part_of_frequent_values_is_found_group_by_group),
+        cmocka_unit_test(a_part_of_frequent_titles_is_found_group_by_group),
         cmocka_unit_test(reports_of_a_rare_host_are_found_beside_a_frequent_release),
         cmocka_unit_test(groups_that_rise_among_many_are_kept_for_a_while),
     };
