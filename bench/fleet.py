@@ -238,24 +238,29 @@ def kept(collector):
 
 
 def backup(fleet, stop):
-    """Copies the store again and again, as docs/operations.md says."""
-    copy = fleet.folder + "/copy"
-    while not stop.is_set():
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(copy)
-        command = ["sqlite3", fleet.folder + "/store.db", f"VACUUM INTO '{copy}'"]
-        if fleet.server:
-            command = [fleet.server.programs + "/pg_basebackup", "--dbname=" +
-                       fleet.server.address("postgres"), "--pgdata=" + copy + ".base",
-                       "--checkpoint=fast", "--max-rate=32M"]
-            shutil.rmtree(copy + ".base", ignore_errors=True)
-        with subprocess.Popen(["nice", "-n", "19", *command],
-                              stderr=subprocess.DEVNULL) as process:
-            while process.poll() is None and not stop.wait(0.05):
-                pass
-            ended = process.poll()
-            assert ended in (None, 0), (command, ended)
-            process.terminate()
+    """Copies the store again and again, as docs/operations.md says: that of SQLite to
+    another disk, in place of which there is memory here."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        while not stop.is_set():
+            copy = other + "/copy"
+            command = ["sqlite3", fleet.folder + "/store.db", f"VACUUM INTO '{copy}'"]
+            if fleet.server:
+                copy = fleet.folder + "/copy.base"
+                command = [fleet.server.programs + "/pg_basebackup", "--dbname=" +
+                           fleet.server.address("postgres"), "--pgdata=" + copy,
+                           "--checkpoint=fast", "--max-rate=32M"]
+            with subprocess.Popen(["nice", "-n", "19", *command],
+                                  stderr=subprocess.DEVNULL) as process:
+                while process.poll() is None and not stop.wait(0.05):
+                    pass
+                ended = process.poll()
+                assert ended in (None, 0), (command, ended)
+                process.terminate()
+            if fleet.server:
+                shutil.rmtree(copy, ignore_errors=True)
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(copy)
 
 
 def metric(collector, name):

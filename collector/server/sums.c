@@ -6,12 +6,12 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_rising.h"
 
-enum { MANY_REPORTS = 100000, LOOK_MS = 1000 };
+enum { LOOK_MS = 1000 };
 
 void sums_init(struct sums *sums, struct store *store)
 {
     sums->store = store;
-    sums->many = MANY_REPORTS;
+    sums->many = STORE_MANY_REPORTS;
     memset(sums->kept, 0, sizeof(sums->kept));
     memset(sums->list, 0, sizeof(sums->list));
     pthread_mutex_init(&sums->lock, NULL);

@@ -128,6 +128,7 @@ static enum ch_status open_store(const char *name, bool reading,
         store->file_lock = -1;
         store->reading = reading;
         store->list_ms = STORE_LIST_MS;
+        store->many_reports = STORE_MANY_REPORTS;
         status = (reading ? open_reader : open_writer)(store, name, reason);
     }
     if (status == CH_OK)

@@ -84,9 +84,10 @@ struct store_filter {
 // count then hold those of them that have most reports in all.
 enum { STORE_FOUND_MOST = 5000, STORE_FOUND_WORD = 500 };
 
-// STORE_COUNTED_MOST is how many reports of a group are looked at to count those that a
-// filter accepts: the newest, where a group has more.
-enum { STORE_COUNTED_MOST = 1000 };
+// STORE_COUNTED_MOST is how many reports of a group are looked at, in a store that has
+// had STORE_MANY_REPORTS or more, to count those that a filter accepts: the newest,
+// where a group has more.
+enum { STORE_COUNTED_MOST = 1000, STORE_MANY_REPORTS = 100000 };
 
 struct store_found {
     int64_t count;

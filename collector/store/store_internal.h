@@ -38,6 +38,7 @@ struct store {
     atomic_bool given_up;         // the collector stops: nothing waits any more
     bool reading;                 // writer only reads, too
     int64_t list_ms;              // STORE_LIST_MS, but for tests
+    int64_t many_reports;         // STORE_MANY_REPORTS, but for tests
     int file_lock;           // descriptor of the file that keeps others off; -1: none
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;

@@ -18,6 +18,7 @@ struct store_look {
     bool wide[STORE_TERMS];
     bool many[STORE_TERMS];       // too many to sort the reports of all groups with it
     bool wide_marks[STORE_TERMS]; // of a word: more marks than that have it
+    bool large;                   // the store has had STORE_MANY_REPORTS
     struct text rising;           // the groups that rise; empty: not looked up
 };
 
@@ -145,8 +146,9 @@ size_t store_query_bound(const struct store_filter *filter,
 
 // store_query_add_count adds the expression that counts the reports of a group g that
 // the filter accepts, and store_query_add_cut one that is 1 if that left older reports
-// out, else 0: where facets do not decide, it looks at the newest STORE_COUNTED_MOST.
-// store_query_counts says whether the filter has terms on reports.
+// out, else 0: where facets do not decide, it looks at reports, in a large store at the
+// newest STORE_COUNTED_MOST. store_query_counts says whether the filter has terms on
+// reports.
 void store_query_add_count(struct store_query *query,
                            const struct store_filter *filter);
 void store_query_add_cut(struct store_query *query, const struct store_filter *filter);

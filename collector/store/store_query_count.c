@@ -115,7 +115,8 @@ static bool looks_at_reports(const struct store_filter *filter)
 static void add_look(struct store_query *query, const struct store_filter *filter,
                      enum query_part part)
 {
-    bool bounded = part != PART_ANY && looks_at_reports(filter);
+    bool bounded = part != PART_ANY && query->look != NULL && query->look->large &&
+                   looks_at_reports(filter);
     if (part == PART_CUT && !bounded) {
         store_query_add(query, "0");
         return;

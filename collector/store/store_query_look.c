@@ -132,11 +132,23 @@ enum ch_status store_renew_rising(struct store *store, int64_t now_ms)
     return status;
 }
 
+// look_at_size looks at the number of the last report, which is at hand.
+static enum ch_status look_at_size(struct store *store, struct sql *sql, bool *out)
+{
+    int64_t last = 0;
+    enum ch_status status = sql_query(sql, sql_statement_text(sql, STORE_LAST_REPORT),
+                                      NULL, 0, sql_take_number, &last);
+    *out = last >= store->many_reports;
+    return status;
+}
+
 enum ch_status store_query_look(struct store *store, struct sql *sql,
                                 const struct store_filter *filter,
                                 struct store_look *out)
 {
     enum ch_status status = CH_OK;
+    if (store_query_counts(filter))
+        status = look_at_size(store, sql, &out->large);
     for (size_t i = 0; i < filter->term_count && status == CH_OK; i++) {
         if (filter->terms[i].key == STORE_KEY_RISING && out->rising.size == 0)
             status = look_for_risen(store, sql, &out->rising);

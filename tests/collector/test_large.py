@@ -234,7 +234,7 @@ class Large(unittest.TestCase):
             self.assertEqual(writers.join(), [201] * WRITERS)
             self.assertEqual(waiting, WRITERS)
 
-    def test_a_number_of_the_newest_reports_of_a_large_group_says_so(self):
+    def test_a_number_of_the_newest_reports_of_a_group_in_a_large_store_says_so(self):
         with Collector(BINARY) as collector:
             self.assertEqual(collector.post(sample_reports.null_write(1))[0], 201)
             path = "groups?q=release:2.14.1+environment:production"
@@ -243,9 +243,10 @@ class Large(unittest.TestCase):
                 columns = [row[1] for row in database.execute("PRAGMA table_info(reports)")]
                 same = [name for name in columns if name not in ("number", "id", "time")]
                 database.execute(
-                    f"INSERT INTO reports(id, time, {', '.join(same)}) WITH RECURSIVE n(i)"
-                    " AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)"
-                    f" SELECT 'older' || i, time - i, {', '.join(same)} FROM reports, n")
+                    f"INSERT INTO reports(number, id, time, {', '.join(same)})"
+                    " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+                    " WHERE i < 1001) SELECT 100001 - i, 'older' || i, time - i,"
+                    f" {', '.join(same)} FROM reports, n")
                 database.execute("UPDATE groups SET count = 1002, kept = 1002")
                 database.commit()
             _, listed = collector.json("GET", "/api/v1/" + path)

@@ -55,11 +55,23 @@ static void expect_counted(struct fixture *fixture, struct store_filter filter,
     }
 }
 
+static void of_a_small_store_all_reports_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_filter handle = where(STORE_KEY_WORD, "handle");
+    run_script(fixture, large_group);
+    expect_counted(fixture, handle, 750, false);
+    expect_counted(fixture, and_where(handle, STORE_KEY_ENVIRONMENT, "staging"), 150,
+                   false);
+    expect_counted(fixture, and_where(handle, STORE_KEY_RELEASE, "1.0"), 200, false);
+}
+
 static void of_a_large_group_the_newest_reports_are_counted(void **state)
 {
     struct fixture *fixture = *state;
     const struct store_filter handle = where(STORE_KEY_WORD, "handle");
     run_script(fixture, large_group);
+    fixture->store->many_reports = 1500;
     expect_counted(fixture, handle, 500, true);
     expect_counted(fixture, where(STORE_KEY_FRAME, "handle"), 750, false);
     expect_counted(fixture, and_where(handle, STORE_KEY_ENVIRONMENT, "staging"), 100,
@@ -81,6 +93,7 @@ static void what_facets_count_is_counted_in_a_group_of_any_size(void **state)
     struct fixture *fixture = *state;
     const struct store_filter crash = where(STORE_KEY_WORD, "crash");
     run_script(fixture, large_group);
+    fixture->store->many_reports = 1500;
     expect_counted(fixture, crash, 1500, false);
     expect_counted(fixture, where(STORE_KEY_RELEASE, "2.0"), 1100, false);
     expect_counted(fixture, and_where(crash, STORE_KEY_RELEASE, "1.0"), 400, false);
@@ -97,6 +110,7 @@ static void what_facets_count_is_counted_in_a_group_of_any_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(of_a_small_store_all_reports_are_counted),
         STORE_TEST(of_a_large_group_the_newest_reports_are_counted),
         STORE_TEST(what_facets_count_is_counted_in_a_group_of_any_size),
     };

@@ -97,3 +97,8 @@ WHERE f.group_number = g.number AND f.kind = {FACET_HOSTNAME} AND g.machines = 1
 GROUP BY f.value
 HAVING count(*) >= ?1
 ORDER BY 2 DESC, 1 LIMIT ?2
+
+-- name: STORE_LAST_REPORT
+-- The number of the last report: no more have been stored.
+SELECT coalesce(max(number), 0)
+FROM reports
