@@ -87,9 +87,24 @@ static void add_facet_sum(struct store_query *query, const struct store_term *te
     add_facet_value(query, "CAST(coalesce(sum(f.count), 0) AS bigint)", term);
 }
 
+// take_since takes the times since which out of a filter, and gives the last of them.
+static int64_t take_since(struct store_filter *filter)
+{
+    int64_t since = INT64_MIN;
+    for (size_t i = 0; i < filter->term_count; i++) {
+        struct store_term *term = &filter->terms[i];
+        if (term->key != STORE_KEY_SINCE || term->negated)
+            continue;
+        since = term->number > since ? term->number : since;
+        term->key = STORE_KEY_ANY;
+    }
+    return since;
+}
+
 // add_bound adds the time of the last report of the group g that its count looks at:
-// the oldest of the newest ones at the times of the filter.
-static void add_bound(struct store_query *query, const struct store_filter *filter)
+// the oldest of the newest ones at the times of the filter, or since, if they are few.
+static void add_bound(struct store_query *query, const struct store_filter *filter,
+                      int64_t since)
 {
     store_query_add(query, "coalesce((SELECT r.time FROM reports r"
                            " WHERE r.group_number = g.number");
@@ -97,7 +112,7 @@ static void add_bound(struct store_query *query, const struct store_filter *filt
     store_query_add_number(query,
                            " ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET ?",
                            STORE_COUNTED_MOST - 1);
-    store_query_add_number(query, "), ?)", INT64_MIN);
+    store_query_add_number(query, "), ?)", since);
 }
 
 // looks_at_reports says whether more than the times of reports is asked for, which the
@@ -126,10 +141,13 @@ static void add_look(struct store_query *query, const struct store_filter *filte
     else
         store_query_add(query, "(SELECT count(*) FROM (");
     store_query_add(query, "SELECT 1 FROM reports r WHERE r.group_number = g.number");
-    store_query_narrow_to_terms(query, filter, part == PART_CUT);
+    struct store_filter looked = *filter;
+    // Beside another time SQLite would find the bound again for each report.
+    int64_t since = bounded && part == PART_COUNT ? take_since(&looked) : INT64_MIN;
+    store_query_narrow_to_terms(query, &looked, part == PART_CUT);
     if (bounded) {
         store_query_add(query, part == PART_CUT ? " AND r.time < " : " AND r.time >= ");
-        add_bound(query, filter);
+        add_bound(query, filter, since);
     }
     if (part == PART_ANY)
         store_query_end_exists(query);

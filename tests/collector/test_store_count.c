@@ -86,6 +86,11 @@ static void of_a_large_group_the_newest_reports_are_counted(void **state)
     expect_counted(fixture, before, 500, false);
     before.terms[1].number = 1001101;
     expect_counted(fixture, before, 500, true);
+    struct store_filter since = and_where(handle, STORE_KEY_SINCE, "");
+    since.terms[1].number = 1001401;
+    expect_counted(fixture, since, 50, false);
+    since.terms[1].number = 1000401;
+    expect_counted(fixture, since, 500, true);
 }
 
 static void what_facets_count_is_counted_in_a_group_of_any_size(void **state)
