@@ -416,47 +416,30 @@ static const char sqlite_hosts[] =
     " UNION ALL SELECT project, release, hostname, CAST(sum(begun) AS bigint),"        \
     " CAST(sum(ended) AS bigint) FROM start_days WHERE project <> ''"                  \
     " GROUP BY project, release, hostname;"
-static const char sqlite_starts[] = STARTS_TABLES(
-    "CAST(strftime('%s', 'now') AS INTEGER) / "
-    "86400") "CREATE TRIGGER starts_added AFTER INSERT ON start_days"
-             " BEGIN" ADD_STARTS(
-                 "0", "new.begun",
-                 "new.ended") " END;"
-                              "CREATE TRIGGER starts_grown AFTER UPDATE ON start_days "
-                              "BEGIN" ADD_STARTS(
-                                  "0", "new.begun - old.begun",
-                                  "new.ended - old.ended") " END;"
-                                                           "CREATE TRIGGER "
-                                                           "starts_removed AFTER "
-                                                           "DELETE ON start_days"
-                                                           " BEGIN" REMOVE_STARTS
-                                                           " END;"
-                                                           "CREATE TRIGGER "
-                                                           "session_added AFTER INSERT "
-                                                           "ON sessions"
-                                                           " BEGIN" ADD_TO_SUMS(
-                                                               "0", "0", "0",
-                                                               "1") " END;" SUM_STARTS;
-#define STARTS_FUNCTION(NAME, BODY, TABLE)                                             \
+#define SQLITE_TRIGGER(NAME, EVENT, BODY)                                              \
+    "CREATE TRIGGER " NAME " AFTER " EVENT " BEGIN" BODY " END;"
+#define POSTGRES_TRIGGER(NAME, EVENT, BODY)                                            \
     "CREATE FUNCTION crashhook_" NAME "() RETURNS trigger LANGUAGE plpgsql AS"         \
     " $$ BEGIN" BODY " RETURN NULL; END $$;"                                           \
-    "CREATE TRIGGER " NAME " AFTER " TABLE " FOR EACH ROW EXECUTE FUNCTION"            \
+    "CREATE TRIGGER " NAME " AFTER " EVENT " FOR EACH ROW EXECUTE FUNCTION"            \
     " crashhook_" NAME "();"
+#define STARTS_ADDED(PART) ADD_STARTS(PART, "new.begun", "new.ended")
+#define STARTS_GROWN(PART)                                                             \
+    ADD_STARTS(PART, "new.begun - old.begun", "new.ended - old.ended")
+#define STARTS_STEP(TODAY, TRIGGER, PART)                                              \
+    STARTS_TABLES(TODAY)                                                               \
+    TRIGGER("starts_added", "INSERT ON start_days", STARTS_ADDED(PART))                \
+    TRIGGER("starts_grown", "UPDATE ON start_days", STARTS_GROWN(PART))                \
+    TRIGGER("starts_removed", "DELETE ON start_days", REMOVE_STARTS)                   \
+    TRIGGER("session_added", "INSERT ON sessions", ADD_TO_SUMS(PART, "0", "0", "1"))   \
+    SUM_STARTS
+static const char sqlite_starts[] =
+    STARTS_STEP("CAST(strftime('%s', 'now') AS INTEGER) / 86400", SQLITE_TRIGGER, "0");
 static const char postgres_starts[] =
     "CREATE INDEX groups_by_count ON groups(count, number);"
-    "CREATE INDEX groups_by_machines ON groups(machines, number);" STARTS_TABLES(
-        "CAST(extract(epoch FROM now()) AS bigint) / 86400")
-        STARTS_FUNCTION("starts_added",
-                        ADD_STARTS("pg_backend_pid()", "new.begun", "new.ended"),
-                        "INSERT ON start_days")
-            STARTS_FUNCTION("starts_grown",
-                            ADD_STARTS("pg_backend_pid()", "new.begun - old.begun",
-                                       "new.ended - old.ended"),
-                            "UPDATE ON start_days")
-                STARTS_FUNCTION("starts_removed", REMOVE_STARTS, "DELETE ON start_days")
-                    STARTS_FUNCTION("session_added",
-                                    ADD_TO_SUMS("pg_backend_pid()", "0", "0", "1"),
-                                    "INSERT ON sessions") SUM_STARTS;
+    "CREATE INDEX groups_by_machines ON groups(machines, number);" STARTS_STEP(
+        "CAST(extract(epoch FROM now()) AS bigint) / 86400", POSTGRES_TRIGGER,
+        "pg_backend_pid()");
 
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
