@@ -124,3 +124,9 @@ void sql_take_number(void *context, const struct sql_row *row)
 {
     *(int64_t *)context = row->sql->driver->row_number(row, 0);
 }
+
+void sql_count_row(void *context, const struct sql_row *row)
+{
+    (void)row;
+    ++*(int64_t *)context;
+}

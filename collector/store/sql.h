@@ -181,6 +181,9 @@ static inline void sql_check_columns(struct sql *sql, const struct sql_columns *
 // sql_take_number is a sql_row_fn that stores the first column in an int64_t.
 void sql_take_number(void *context, const struct sql_row *row);
 
+// sql_count_row is a sql_row_fn that adds one to an int64_t.
+void sql_count_row(void *context, const struct sql_row *row);
+
 // sql_sqlite_open and sql_postgres_open are the drivers' sql_open; name is the path of
 // a file, or the URL of a database.
 CH_CHECKED enum ch_status sql_sqlite_open(const struct sql_options *options,

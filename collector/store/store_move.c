@@ -128,12 +128,6 @@ static enum ch_status move_reports(struct sql *sql, struct step *step)
     return status;
 }
 
-static void count_facet(void *context, const struct sql_row *row)
-{
-    (void)row;
-    ++*(int64_t *)context;
-}
-
 // merge_facets moves the counts of at most that many facets, and returns of how many.
 static int64_t merge_facets(struct sql *sql, int64_t source, int64_t target,
                             int64_t most)
@@ -143,7 +137,7 @@ static int64_t merge_facets(struct sql *sql, int64_t source, int64_t target,
                                   sql_number(most) };
     struct sql_value ended[] = { sql_number(source), sql_number(most) };
     sql_queue(sql, STORE_MERGE_FACETS, merged, 3, NULL, NULL);
-    sql_queue(sql, STORE_MERGE_END_FACETS, ended, 2, count_facet, &count);
+    sql_queue(sql, STORE_MERGE_END_FACETS, ended, 2, sql_count_row, &count);
     return sql_flush(sql) == CH_OK ? count : 0;
 }
 

@@ -108,12 +108,6 @@ enum ch_status store_list_release_starts(struct store *store, const char *projec
     return run_listing(store, STORE_LIST_RELEASE_STARTS, project, NULL, &listing);
 }
 
-static void count_forgotten(void *context, const struct sql_row *row)
-{
-    (void)row;
-    ++*(size_t *)context;
-}
-
 static enum ch_status forget_starts(struct sql *sql, void *context)
 {
     static const struct {
@@ -123,13 +117,13 @@ static enum ch_status forget_starts(struct sql *sql, void *context)
                       { STORE_START_SUMS_FORGET, STORE_START_DAYS },
                       { STORE_START_FORGET, BATCH_DAYS },
                       { STORE_SESSION_FORGET, SESSION_DAYS } };
-    size_t *count = context;
+    int64_t *count = context;
     const int64_t today = moment_now() / DAY_MS;
     *count = 0;
     for (size_t i = 0; i < sizeof(forgotten) / sizeof(forgotten[0]); i++) {
         const struct sql_value old[] = { sql_number(today - forgotten[i].days),
                                          sql_number(FORGOTTEN_AT_ONCE) };
-        sql_queue(sql, forgotten[i].statement, old, 2, count_forgotten, count);
+        sql_queue(sql, forgotten[i].statement, old, 2, sql_count_row, count);
     }
     return sql_flush(sql);
 }
@@ -137,7 +131,7 @@ static enum ch_status forget_starts(struct sql *sql, void *context)
 enum ch_status store_forget_starts(struct store *store, bool *out_more,
                                    char error[STORE_ERROR_SIZE])
 {
-    size_t count = 0;
+    int64_t count = 0;
     struct store_job job = { .what = "forget counted starts",
                              .alone = true,
                              .work = forget_starts,

@@ -110,6 +110,13 @@ class Daemon(unittest.TestCase):
                 scene.command("list")
                 self.assertEqual(len(scene.reports()), count)
 
+    def crash(self, scene, process):
+        """Crashes the program, and waits until its agent has ended as well."""
+        process.send_signal(signal.SIGSEGV)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGSEGV)
+        wait_for(lambda: not daemons(scene))
+
     def test_the_program_has_no_child_of_it(self):
         ended = self.reported("waits")
         self.assertEqual(ended.stdout, "no child\n")
@@ -127,10 +134,7 @@ class Daemon(unittest.TestCase):
             wait_for(scene.report_paths)
             self.assertEqual(len(scene.reports()), 1)  # which is complete
             wait_for(lambda: daemons(scene) == [agent])
-            process.send_signal(signal.SIGSEGV)
-            process.communicate(timeout=60)
-            self.assertEqual(process.returncode, -signal.SIGSEGV)
-            wait_for(lambda: not daemons(scene))
+            self.crash(scene, process)
             tiers = [report["agent"]["tier"] for report in scene.reports()]
             self.assertEqual(tiers, ["ptrace", "ptrace"])
 
@@ -156,10 +160,7 @@ class Daemon(unittest.TestCase):
             self.assertEqual(os.listdir(scene.spool), [])
             os.rename(scene.spool, scene.spool + ".old")
             os.mkdir(scene.spool, 0o700)
-            process.send_signal(signal.SIGSEGV)
-            process.communicate(timeout=60)
-            self.assertEqual(process.returncode, -signal.SIGSEGV)
-            wait_for(lambda: not daemons(scene))
+            self.crash(scene, process)
             self.assertEqual(len(scene.reports()), 1)
             self.assertEqual(os.listdir(scene.spool + ".old"), [])
 
@@ -174,9 +175,7 @@ class Daemon(unittest.TestCase):
                 process.kill()
                 self.skipTest("mounting is not allowed")
             try:
-                process.send_signal(signal.SIGSEGV)
-                process.communicate(timeout=60)
-                wait_for(lambda: not daemons(scene))
+                self.crash(scene, process)
                 report, = scene.reports()
                 self.assertEqual(report["agent"]["tier"], "ptrace")
                 self.assertNotIn("not in the spool", str(report["problems"]))
