@@ -186,13 +186,8 @@ static void raise_again(int resource)
 
 void daemon_again(int socket)
 {
-    sigset_t none;
     raise_again(RLIMIT_AS);
     raise_again(RLIMIT_CPU);
-    (void)signal(SIGXFSZ, SIG_DFL);
-    (void)signal(SIGTTOU, SIG_DFL);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)dup2(socket, REQUEST_CHANNEL_FD);
     execl("/proc/self/exe", "crashhook-agent", "--daemon", (char *)NULL);
     // The next crash finds nobody at the socket, and starts an agent.

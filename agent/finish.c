@@ -3,13 +3,14 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "agent/default_signals.h"
 
 // find_self_above writes the agent's path up to the last but some slash, and returns
 // its size; -1: there is none.
@@ -115,14 +116,11 @@ void finish_exec(const struct finish *finish)
     char lock[16];
     char held[16];
     char images[FINISH_IMAGES * 12] = "";
-    sigset_t none;
 
     if (!find_finish_command(path))
         return;
     setsid();
-    (void)signal(SIGTTOU, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    default_signals_restore();
     fcntl(finish->lock_fd, F_SETFD, 0);
     if (finish->held_fd >= 0)
         fcntl(finish->held_fd, F_SETFD, 0);

@@ -22,6 +22,7 @@
 #include "agent/capture.h"
 #include "agent/context.h"
 #include "agent/daemon.h"
+#include "agent/default_signals.h"
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
@@ -254,6 +255,8 @@ static void prepare_agent(struct agent *agent)
     (void)signal(SIGXFSZ, SIG_IGN);
     // Nor is a line to stop us where a terminal lets only its own group write.
     (void)signal(SIGTTOU, SIG_IGN);
+    // The limit of processor time is to end us, also where the program ignored that.
+    (void)signal(SIGXCPU, SIG_DFL);
     // Only its owner may read the report, whatever umask was inherited.
     umask(077);
 }
@@ -322,6 +325,7 @@ static int report_process(struct agent *agent, int *again)
 // serve_daemon waits for a crash.
 static void serve_daemon(struct agent *agent, int *out_again)
 {
+    default_signals_restore();
     warm_bytes(agent, sizeof(*agent));
     // One that forks a process for each crash may run for as long as the program.
     if (daemon_serves_itself(&agent->settings))
@@ -344,6 +348,7 @@ int main(int argc, char **argv)
     static struct agent agent; // all zero, so that it is in .bss and not in the file
     int again = -1;
 
+    default_signals_unblock();
     populate_stack();
     standard_files_hold();
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);

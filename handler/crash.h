@@ -173,9 +173,9 @@ bool crash_ask_daemon(struct crash_agent *out);
 // if the program continues.
 void crash_helper_end(void);
 
-// crash_helper_run is the helper's main function, crash_helper_serve the part of it
-// that waits for an order.
-int crash_helper_run(void *argument);
+// crash_helper_clone starts the helper and returns its pid, or an error.
+// crash_helper_serve is the part of it that waits for an order.
+long crash_helper_clone(void);
 void crash_helper_serve(void);
 
 // crash_close_from closes all descriptors from first on.

@@ -7,10 +7,8 @@
 #include "handler/crash.h"
 
 #include <linux/errno.h>
-#include <sched.h>
 #include <sys/prctl.h>
 
-#include "handler/machine.h"
 #include "handler/syscalls.h"
 
 #include "handler/poison.h"
@@ -57,29 +55,6 @@ static bool helper_await_end(uint64_t deadline)
             helper_await_change(CRASH_HELPER_WAITS, deadline));
 }
 
-// may_clone makes a clone call whose flags the kernel rejects, while SIGSYS is not
-// blocked: if a filter answers clone with SIGSYS, that must not end the program.
-static bool may_clone(void)
-{
-    return machine_clone(CLONE_VM | CLONE_VFORK | CLONE_THREAD,
-                         crash_plan->first_stack_end, NULL, crash_helper_run,
-                         NULL) != -ENOSYS;
-}
-
-// clone_blocked makes a child that starts with every signal blocked; for no other call
-// does this thread block SIGSYS.
-static long clone_blocked(void)
-{
-    uint64_t mask = 0;
-    if (sys_block_all(&mask) != 0)
-        return -1;
-    long pid =
-        machine_clone(CLONE_VM | CLONE_CHILD_CLEARTID, crash_plan->first_stack_end,
-                      &crash_state.helper.state, crash_helper_run, NULL);
-    sys_sigmask(mask);
-    return pid;
-}
-
 // helper_start starts the helper. False: that failed.
 static bool helper_start(int channel, char *const *argv)
 {
@@ -93,9 +68,7 @@ static bool helper_start(int channel, char *const *argv)
     crash_state.exec_fails = 0;
     helper->order = CRASH_HELPER_WAIT;
     __atomic_store_n(&helper->state, CRASH_HELPER_STARTS, __ATOMIC_SEQ_CST);
-    uint64_t mask = sys_sigmask(SYS_ALL_BUT_SIGSYS);
-    long pid = may_clone() ? clone_blocked() : -1;
-    sys_sigmask(mask);
+    long pid = crash_helper_clone();
     helper->pid = pid > 0 ? (int32_t)pid : 0;
     return pid > 0;
 }
@@ -117,21 +90,35 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     return true;
 }
 
+// helper_stays sleeps while the order is given and the program lives. False: it cannot.
+static bool helper_stays(uint32_t order, int32_t program, uint64_t end,
+                         uint64_t look_ns)
+{
+    uint32_t *word = &crash_state.helper.order;
+    while (helper_load(word) == order && sys_getppid() == program &&
+           sys_clock_ns(CLOCK_MONOTONIC) < end) {
+        if (!helper_has_slept(sys_futex_wait(word, order, look_ns)))
+            return false;
+    }
+    return true;
+}
+
+// crash_helper_serve outlives a program that dies: the last process to let go of the
+// memory has to free it, and that is not to delay the program's end.
 void crash_helper_serve(void)
 {
     struct crash_helper *helper = &crash_state.helper;
+    const struct request_page *page = crash_plan->page;
     int32_t program = sys_getppid();
-    uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_BOUND_NS;
+    uint64_t end = page->deadline_monotonic_ns + CRASH_BOUND_NS;
 
     helper_tell(&helper->state, CRASH_HELPER_WAITS);
-    while (helper_load(&helper->order) == CRASH_HELPER_WAIT &&
-           sys_getppid() == program && sys_clock_ns(CLOCK_MONOTONIC) < end) {
-        if (!helper_has_slept(
-                sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, LOOK_EVERY_NS)))
-            return;
-    }
+    if (!helper_stays(CRASH_HELPER_WAIT, program, end, LOOK_EVERY_NS))
+        return;
     if (helper_load(&helper->order) == CRASH_HELPER_RECORD)
         helper->wrote = crash_write_record(helper->reason);
+    else if (page->dies)
+        (void)helper_stays(CRASH_HELPER_END, program, end, LOOK_EVERY_NS / 100);
 }
 
 bool crash_leave_record(enum record_reason reason)

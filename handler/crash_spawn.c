@@ -5,31 +5,19 @@
 // empties it, makes the second, and waits for further work (crash_helper.c); the second
 // becomes the agent, an orphan once the helper has ended.
 //
-// No handler of the program runs on the way: all signals are blocked until the agent's
-// process has reset the handlers, except SIGSYS on the helper's own stack: a call that
-// a seccomp filter answers with it fails, as in the crashed thread.
+// No handler of the program runs on the way: all signals are blocked, and the agent
+// unblocks them once exec has removed the handlers, except SIGSYS: a call that a
+// seccomp filter answers with it fails, as in the crashed thread.
 #include "handler/crash.h"
 
 #include <fcntl.h>
+#include <linux/errno.h>
 #include <sched.h>
 
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
 #include "handler/poison.h"
-
-// reset_signals removes all handlers, and only then unblocks the signals.
-static void reset_signals(void)
-{
-    const struct sys_action standard = { .handler = (uintptr_t)SIG_DFL };
-    long failed = 0;
-    for (int signal = 1; signal <= SYS_SIGNALS; signal++) {
-        if (signal != SIGKILL && signal != SIGSTOP)
-            failed |= sys_sigaction(signal, &standard, NULL);
-    }
-    if (failed == 0)
-        sys_sigmask(0);
-}
 
 // lift_limits raises limits that the program may have exhausted, as far as the hard
 // limits allow.
@@ -76,14 +64,13 @@ static void keep_channel(int channel)
 static int become_agent(void *argument)
 {
     (void)argument;
-    reset_signals();
     lift_limits();
     sys_exec(crash_plan->agent, crash_state.helper.argv, crash_plan->envp);
     crash_state.exec_fails = 1;
     return 127;
 }
 
-int crash_helper_run(void *argument)
+static int run_helper(void *argument)
 {
     (void)argument;
     sys_sigmask(SYS_ALL_BUT_SIGSYS);
@@ -103,4 +90,35 @@ int crash_helper_run(void *argument)
     crash_close_from(0);
     crash_helper_serve();
     return 0;
+}
+
+// may_clone makes a clone call whose flags the kernel rejects, while SIGSYS is not
+// blocked: if a filter answers clone with SIGSYS, that must not end the program.
+static bool may_clone(void)
+{
+    return machine_clone(CLONE_VM | CLONE_VFORK | CLONE_THREAD,
+                         crash_plan->first_stack_end, NULL, run_helper,
+                         NULL) != -ENOSYS;
+}
+
+// clone_blocked makes a child that starts with every signal blocked; for no other call
+// does this thread block SIGSYS.
+static long clone_blocked(void)
+{
+    uint64_t mask = 0;
+    if (sys_block_all(&mask) != 0)
+        return -1;
+    long pid =
+        machine_clone(CLONE_VM | CLONE_CHILD_CLEARTID, crash_plan->first_stack_end,
+                      &crash_state.helper.state, run_helper, NULL);
+    sys_sigmask(mask);
+    return pid;
+}
+
+long crash_helper_clone(void)
+{
+    uint64_t mask = sys_sigmask(SYS_ALL_BUT_SIGSYS);
+    long pid = may_clone() ? clone_blocked() : -1;
+    sys_sigmask(mask);
+    return pid;
 }

@@ -40,21 +40,6 @@ static void print_descriptors(FILE *to)
     closedir(folder);
 }
 
-static void print_signals(FILE *to)
-{
-    sigset_t mask;
-    int blocked = 0;
-    int ignored = 0;
-    sigprocmask(SIG_SETMASK, NULL, &mask);
-    for (int signal = 1; signal < 32; signal++) {
-        struct sigaction action;
-        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
-            ignored++;
-        blocked += sigismember(&mask, signal) == 1;
-    }
-    fprintf(to, " blocked=%d ignored=%d", blocked, ignored);
-}
-
 static void print_environment(FILE *to)
 {
     fputs(" env=", to);
@@ -93,7 +78,6 @@ static void write_record(const struct request_message *message)
             getpgid(0) != getpgid(message->pid) && getpgid(0) != getpid());
     fprintf(to, " stderr=%u", page.keep_stderr);
     print_descriptors(to);
-    print_signals(to);
     print_environment(to);
     fputc('\n', to);
     fclose(to);
