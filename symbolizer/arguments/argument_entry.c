@@ -20,17 +20,7 @@ bool argument_entry_symbol(const struct argument_call *call,
     size_t length = strlen(out->name);
     if (length < sizeof(cold) || strcmp(out->name + length - strlen(cold), cold) != 0)
         return true;
-    length -= strlen(cold);
-    const struct symbol_table *table = &call->image->symbols;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct symbol *symbol = &table->symbols[i];
-        if (strncmp(symbol->name, out->name, length) != 0 || symbol->name[length] != 0)
-            continue;
-        *out = (struct argument_symbol){ .name = symbol->name,
-                                         .vaddr = symbol->vaddr,
-                                         .size = symbol_size(symbol) };
-        return true;
-    }
+    (void)argument_image_named_part(call->image, out->name, length - strlen(cold), out);
     return true;
 }
 

@@ -107,6 +107,7 @@ void argument_image_close(struct argument_image *image)
     free(image->found);
     argument_plans_free(image);
     symbol_table_deinit(&image->symbols);
+    symbol_places_deinit(&image->places);
     address_table_deinit(&image->table);
     unit_index_deinit(&image->units);
     type_image_close(&image->types);
@@ -288,14 +289,20 @@ static void read_symbols(struct argument_image *image)
 bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
                            struct argument_symbol *out)
 {
-    read_symbols(image);
-    const struct symbol *symbol =
-        image->symbols_read ? symbol_table_find(&image->symbols, vaddr) : NULL;
-    if (symbol == NULL || !symbol->sized)
+    const struct debug_elf *file = &image->types.files.image;
+    uint64_t text[2];
+    uint64_t base;
+    struct symbol symbol;
+    if (!image->places_read && file->elf != NULL) {
+        image->places_read = true;
+        if (debug_elf_layout(file, &base, text) == CH_OK)
+            (void)!symbol_places_read(&image->places, file, text);
+    }
+    if (!symbol_places_find(&image->places, vaddr, &symbol) || !symbol.sized)
         return false;
-    *out = (struct argument_symbol){ .name = symbol->name,
-                                     .vaddr = symbol->vaddr,
-                                     .size = symbol_size(symbol) };
+    *out = (struct argument_symbol){ .name = symbol.name,
+                                     .vaddr = symbol.vaddr,
+                                     .size = symbol_size(&symbol) };
     return true;
 }
 
@@ -313,9 +320,26 @@ bool argument_image_named(struct argument_image *image, const char *name,
     return count == 1;
 }
 
-bool argument_image_is_unique(const struct argument_image *image, const char *name)
+bool argument_image_named_part(struct argument_image *image, const char *name,
+                               size_t length, struct argument_symbol *out)
+{
+    read_symbols(image);
+    for (size_t i = 0; i < image->symbols.count; i++) {
+        const struct symbol *symbol = &image->symbols.symbols[i];
+        if (strncmp(symbol->name, name, length) != 0 || symbol->name[length] != 0)
+            continue;
+        *out = (struct argument_symbol){ .name = symbol->name,
+                                         .vaddr = symbol->vaddr,
+                                         .size = symbol_size(symbol) };
+        return true;
+    }
+    return false;
+}
+
+bool argument_image_is_unique(struct argument_image *image, const char *name)
 {
     size_t count = 0;
+    read_symbols(image);
     for (size_t i = 0; i < image->symbols.count; i++)
         count += strcmp(image->symbols.symbols[i].name, name) == 0;
     return count == 1;

@@ -61,8 +61,10 @@ struct argument_image {
     bool indexed; // units was read, for what the address table lacks
     bool unindexable;
     struct unit_index units;
-    bool symbols_read; // of images without debug information
-    struct symbol_table symbols;
+    bool places_read;
+    struct symbol_places places; // functions by address
+    bool symbols_read;
+    struct symbol_table symbols;    // functions by name
     struct argument_passed *passed; // a hash table by remainder
     struct argument_found *found;   // the same
     struct argument_plan **plans;   // lists by hash (argument_plan.h)
@@ -125,7 +127,12 @@ bool argument_image_named(struct argument_image *image, const char *name,
                           uint64_t *out_vaddr);
 
 // argument_image_is_unique says whether exactly one function has that name.
-bool argument_image_is_unique(const struct argument_image *image, const char *name);
+bool argument_image_is_unique(struct argument_image *image, const char *name);
+
+// argument_image_named_part finds the first function whose name is length bytes of
+// name. False: there is none.
+bool argument_image_named_part(struct argument_image *image, const char *name,
+                               size_t length, struct argument_symbol *out);
 
 // argument_image_scan gives what the code of the function at vaddr proves; NULL: out of
 // memory, or the limit on scanned code is reached. The image owns the result.

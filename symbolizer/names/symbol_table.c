@@ -43,6 +43,15 @@ static uint64_t reach_of(Elf *elf, const GElf_Sym *symbol)
     return left < UNSIZED_MAX ? left : UNSIZED_MAX;
 }
 
+static struct symbol symbol_of(Elf *elf, const GElf_Sym *from, const char *name)
+{
+    return (struct symbol){ .vaddr = from->st_value,
+                            .name = name,
+                            .reach = reach_of(elf, from),
+                            .sized = from->st_size != 0,
+                            .rank = binding_rank(from) };
+}
+
 static enum ch_status symbol_table_add_symbol(struct symbol_table *table, Elf *elf,
                                               const GElf_Sym *from, const char *name)
 {
@@ -51,20 +60,9 @@ static enum ch_status symbol_table_add_symbol(struct symbol_table *table, Elf *e
     if (!array_reserve(&table->symbols, &table->capacity, table->count,
                        sizeof(table->symbols[0])))
         return CH_ERR_NO_MEMORY;
-    table->symbols[table->count++] = (struct symbol){ .vaddr = from->st_value,
-                                                      .name = name,
-                                                      .reach = reach_of(elf, from),
-                                                      .sized = from->st_size != 0,
-                                                      .rank = binding_rank(from) };
+    table->symbols[table->count++] = symbol_of(elf, from, name);
     return CH_OK;
 }
-
-// symbol_names is the names of a section of symbols: to ask libelf for each of them
-// takes longer than all the rest.
-struct symbol_names {
-    const char *bytes;
-    size_t size; // up to the end of the last whole name
-};
 
 static struct symbol_names read_symbol_names(Elf *elf, const GElf_Shdr *symbols)
 {
@@ -284,4 +282,136 @@ void symbol_table_deinit(struct symbol_table *table)
 {
     free(table->symbols);
     *table = (struct symbol_table){ 0 };
+}
+
+// places_symbol gives the bytes of the symbol with a number.
+static const char *places_symbol(const struct symbol_places *places, size_t number)
+{
+    return places->bytes + number * sizeof(GElf_Sym);
+}
+
+// places_takes gives where a symbol begins. False: it is not one of code, as far as
+// that can be told without its name. Most of a library's symbols are looked at only
+// here.
+static bool places_takes(const struct symbol_places *places, const char *symbol,
+                         uint64_t *out_vaddr)
+{
+    uint64_t vaddr;
+    uint16_t section;
+    memcpy(&vaddr, symbol + offsetof(GElf_Sym, st_value), sizeof(vaddr));
+    memcpy(&section, symbol + offsetof(GElf_Sym, st_shndx), sizeof(section));
+    unsigned type = GELF_ST_TYPE((unsigned char)symbol[offsetof(GElf_Sym, st_info)]);
+    *out_vaddr = vaddr;
+    return vaddr >= places->text[0] && vaddr < places->text[1] &&
+           (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+           section != SHN_UNDEF && section != SHN_ABS;
+}
+
+static size_t places_slice(const struct symbol_places *places, uint64_t vaddr)
+{
+    return (size_t)((vaddr - places->text[0]) >> places->shift);
+}
+
+// places_sort puts the numbers of symbols into their slices.
+static enum ch_status places_sort(struct symbol_places *places, size_t count)
+{
+    uint64_t vaddr;
+    while (places_slice(places, places->text[1] - 1) >= SYMBOL_SLICES)
+        places->shift++;
+    const struct symbol_places p = *places; // which no write below changes
+    for (size_t i = 0; i < count; i++)
+        if (places_takes(&p, places_symbol(&p, i), &vaddr))
+            p.ends[places_slice(&p, vaddr) + 1]++;
+    for (size_t i = 0; i < SYMBOL_SLICES; i++)
+        p.ends[i + 1] += p.ends[i];
+    const size_t used = p.ends[SYMBOL_SLICES];
+    uint32_t *numbers = used != 0 ? malloc(used * sizeof(numbers[0])) : NULL;
+    places->numbers = numbers;
+    if (numbers == NULL)
+        return used != 0 ? CH_ERR_NO_MEMORY : CH_ERR_NOT_FOUND;
+    // The end of the slice before moves to that of its own.
+    for (size_t i = 0; i < count; i++)
+        if (places_takes(&p, places_symbol(&p, i), &vaddr))
+            numbers[p.ends[places_slice(&p, vaddr)]++] = (uint32_t)i;
+    return CH_OK;
+}
+
+// places_read_section reads the file's symbols of a type of section.
+static enum ch_status places_read_section(struct symbol_places *places,
+                                          const struct debug_elf *file, uint32_t type)
+{
+    GElf_Shdr header = { 0 };
+    Elf_Scn *scn = elf_nextscn(file->elf, NULL);
+    while (scn != NULL &&
+           (gelf_getshdr(scn, &header) == NULL || header.sh_type != type))
+        scn = elf_nextscn(file->elf, scn);
+    const Elf_Data *data = scn != NULL ? elf_getdata(scn, NULL) : NULL;
+    if (data == NULL || data->d_buf == NULL || header.sh_entsize != sizeof(GElf_Sym) ||
+        data->d_size / sizeof(GElf_Sym) > INT32_MAX)
+        return CH_ERR_NOT_FOUND;
+    places->bytes = data->d_buf;
+    places->names = read_symbol_names(file->elf, &header);
+    return places_sort(places, data->d_size / sizeof(GElf_Sym));
+}
+
+enum ch_status symbol_places_read(struct symbol_places *out,
+                                  const struct debug_elf *file, const uint64_t text[2])
+{
+    static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
+    enum ch_status status = CH_ERR_NOT_FOUND;
+    for (size_t i = 0; status == CH_ERR_NOT_FOUND && i < 2 && text[0] < text[1]; i++) {
+        *out = (struct symbol_places){ .elf = file->elf, .text = { text[0], text[1] } };
+        out->ends = calloc(SYMBOL_SLICES + 1, sizeof(out->ends[0]));
+        status = out->ends != NULL ? places_read_section(out, file, types[i])
+                                   : CH_ERR_NO_MEMORY;
+        if (status != CH_OK)
+            symbol_places_deinit(out);
+    }
+    return status;
+}
+
+// places_find_in finds in a slice the last symbol that begins at vaddr or before.
+static bool places_find_in(const struct symbol_places *places, size_t slice,
+                           uint64_t vaddr, struct symbol *best)
+{
+    bool found = false;
+    for (size_t i = slice != 0 ? places->ends[slice - 1] : 0; i < places->ends[slice];
+         i++) {
+        GElf_Sym from;
+        memcpy(&from, places_symbol(places, places->numbers[i]), sizeof(from));
+        if (from.st_value > vaddr || (found && from.st_value < best->vaddr) ||
+            from.st_name >= places->names.size ||
+            !is_function(&from, places->names.bytes + from.st_name))
+            continue;
+        struct symbol symbol =
+            symbol_of(places->elf, &from, places->names.bytes + from.st_name);
+        if (!found || symbol.vaddr > best->vaddr || better_first(&symbol, best) < 0)
+            *best = symbol;
+        found = true;
+    }
+    return found;
+}
+
+bool symbol_places_find(const struct symbol_places *places, uint64_t vaddr,
+                        struct symbol *out)
+{
+    struct symbol best = { 0 };
+    bool found = false;
+    if (places->numbers == NULL || vaddr < places->text[0])
+        return false;
+    size_t slice = places_slice(places, vaddr);
+    slice = slice < SYMBOL_SLICES ? slice + 1 : SYMBOL_SLICES;
+    while (!found && slice > 0)
+        found = places_find_in(places, --slice, vaddr, &best);
+    if (!found || vaddr - best.vaddr >= best.reach)
+        return false;
+    *out = best;
+    return true;
+}
+
+void symbol_places_deinit(struct symbol_places *places)
+{
+    free(places->ends);
+    free(places->numbers);
+    *places = (struct symbol_places){ 0 };
 }

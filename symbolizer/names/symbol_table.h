@@ -56,3 +56,40 @@ CH_CHECKED enum ch_status symbol_table_edges(const struct symbol_table *table,
 
 // symbol_table_deinit frees what table holds; a zeroed one is empty.
 void symbol_table_deinit(struct symbol_table *table);
+
+// SYMBOL_SLICES is into how many slices the text is cut at most.
+enum { SYMBOL_SLICES = 4096 };
+
+// symbol_names is the names of a section of symbols: to ask libelf for each of them
+// takes longer than all the rest.
+struct symbol_names {
+    const char *bytes;
+    size_t size; // up to the end of the last whole name
+};
+
+// A symbol_places finds the functions of one file at few addresses: to sort the symbols
+// of a large library takes much longer. It keeps their numbers by slices of the text,
+// and looks at the symbols and names of the slices that it needs.
+struct symbol_places {
+    Elf *elf;          // borrowed, like its bytes and names
+    const char *bytes; // the symbols
+    struct symbol_names names;
+    uint64_t text[2];
+    unsigned shift;    // the logarithm of a slice's bytes
+    uint32_t *ends;    // of each slice, in numbers
+    uint32_t *numbers; // of symbols
+};
+
+// symbol_places_read reads the functions in text of file's .symtab, of its .dynsym if
+// that has none. CH_ERR_NOT_FOUND: neither has one.
+CH_CHECKED enum ch_status symbol_places_read(struct symbol_places *out,
+                                             const struct debug_elf *file,
+                                             const uint64_t text[2]);
+
+// symbol_places_find gives what symbol_table_find gives with the same symbols. False:
+// no function contains vaddr.
+bool symbol_places_find(const struct symbol_places *places, uint64_t vaddr,
+                        struct symbol *out);
+
+// symbol_places_deinit frees what places holds; a zeroed one is empty.
+void symbol_places_deinit(struct symbol_places *places);
