@@ -95,7 +95,8 @@ static void plan_set_type(const struct planning *p, Dwarf_Die *die,
     struct type_image *types = &p->call->image->types;
     const struct type_table *table = &types->table;
     struct text CH_CLEANUP(text_deinit) name = { 0 };
-    if (type_dwarf_add_type_of(&types->dwarf_types, die, &out->type) != CH_OK)
+    if (type_dwarf_add_type_of(&types->dwarf_types, die, TYPE_DWARF_VALUE,
+                               &out->type) != CH_OK)
         out->type = TYPE_UNKNOWN_INDEX;
     out->reference = table->types[type_strip(table, out->type)].reference;
     out->plain = type_value_plain_size(table, out->type);

@@ -51,7 +51,8 @@ static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_rol
                                           .frame = r->frame };
     if (variable.name == NULL || scope->count == ARGUMENT_SCOPE_MAX ||
         !scope_place(r, die, &variable) ||
-        type_dwarf_add_type_of(&types->dwarf_types, die, &variable.type) != CH_OK ||
+        type_dwarf_add_type_of(&types->dwarf_types, die, TYPE_DWARF_WHOLE,
+                               &variable.type) != CH_OK ||
         type_size(&types->table, variable.type, &variable.size) != CH_OK)
         return;
     scope->variables[scope->count++] = variable;

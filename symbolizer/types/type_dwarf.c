@@ -21,6 +21,7 @@ void type_dwarf_deinit(struct type_dwarf *types)
 {
     free(types->entries);
     free(types->waiting);
+    free(types->again);
     *types = (struct type_dwarf){ 0 };
 }
 
@@ -55,19 +56,33 @@ static enum ch_status grow_entries(struct type_dwarf *types)
 }
 
 static enum ch_status push_waiting(struct type_dwarf *types, const Dwarf_Die *die,
-                                   uint32_t index)
+                                   const struct type_dwarf_entry *entry)
 {
     if (!array_reserve(&types->waiting, &types->waiting_capacity, types->waiting_count,
                        sizeof(types->waiting[0])))
         return CH_ERR_NO_MEMORY;
-    types->waiting[types->waiting_count++] = (struct type_dwarf_waiting){ *die, index };
+    types->waiting[types->waiting_count++] =
+        (struct type_dwarf_waiting){ *die, entry->type, entry->part };
     return CH_OK;
 }
 
+// read_more adds an entry that was read in part to those to be read.
+static enum ch_status read_more(struct type_dwarf *types, const Dwarf_Die *die,
+                                enum type_dwarf_part part,
+                                struct type_dwarf_entry *entry)
+{
+    if (!array_reserve(&types->again, &types->again_capacity, types->again_count,
+                       sizeof(types->again[0])))
+        return CH_ERR_NO_MEMORY;
+    types->again[types->again_count++] = entry->type;
+    entry->part = part;
+    return push_waiting(types, die, entry);
+}
+
 // type_dwarf_place gives die an index in the table, if it has none, and adds it to the
-// entries to be read.
+// entries to be read, if that part of it was not read.
 static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die *die,
-                                       uint32_t *out)
+                                       enum type_dwarf_part part, uint32_t *out)
 {
     const struct type empty = { .name = "" };
     enum ch_status status = grow_entries(types);
@@ -77,15 +92,18 @@ static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die
         type_dwarf_find_slot(types->entries, types->entry_capacity, die->addr);
     if (slot->die == NULL) {
         status = type_table_add(types->table, &empty, &slot->type);
+        slot->part = part;
         if (status == CH_OK)
-            status = push_waiting(types, die, slot->type);
+            status = push_waiting(types, die, slot);
         if (status != CH_OK)
             return status;
         slot->die = die->addr;
         types->entry_count++;
+    } else if (slot->part < part) {
+        status = read_more(types, die, part, slot);
     }
     *out = slot->type;
-    return CH_OK;
+    return status;
 }
 
 static enum ch_status place_void(struct type_dwarf *types, uint32_t *out)
@@ -101,9 +119,9 @@ static enum ch_status place_void(struct type_dwarf *types, uint32_t *out)
     return status;
 }
 
-// place_type_of places the type that die has.
+// place_type_of places a part of the type that die has.
 static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
-                                    uint32_t *out)
+                                    enum type_dwarf_part part, uint32_t *out)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die target;
@@ -113,7 +131,7 @@ static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
         *out = TYPE_UNKNOWN_INDEX;
         return CH_OK;
     }
-    return type_dwarf_place(types, &target, out);
+    return type_dwarf_place(types, &target, part, out);
 }
 
 // read_number stores the value of a numeric attribute.
@@ -171,11 +189,12 @@ static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
 
 // type_dwarf_add_member adds a member at once, because its type's parts must be
 // contiguous; types that are placed meanwhile have their parts read later.
-static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die *die)
+static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die *die,
+                                            enum type_dwarf_part how)
 {
     struct type_part part = { .name = type_dwarf_name_of(die) };
     uint64_t bits;
-    enum ch_status status = place_type_of(types, die, &part.type);
+    enum ch_status status = place_type_of(types, die, how, &part.type);
     if (status != CH_OK)
         return status;
     part.offset_bits = location_of(die) * 8;
@@ -195,16 +214,17 @@ static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die)
     return type_table_add_part(types->table, &part);
 }
 
-static enum ch_status type_dwarf_add_argument(struct type_dwarf *types, Dwarf_Die *die)
+static enum ch_status type_dwarf_add_argument(struct type_dwarf *types, Dwarf_Die *die,
+                                              enum type_dwarf_part how)
 {
     struct type_part part = { .name = type_dwarf_name_of(die) };
-    enum ch_status status = place_type_of(types, die, &part.type);
+    enum ch_status status = place_type_of(types, die, how, &part.type);
     return status == CH_OK ? type_table_add_part(types->table, &part) : status;
 }
 
 // add_child adds one child of type's entry, if it is a part of the type.
 static enum ch_status add_child(struct type_dwarf *types, struct type *type,
-                                Dwarf_Die *child)
+                                Dwarf_Die *child, enum type_dwarf_part how)
 {
     switch (dwarf_tag(child)) {
     case DW_TAG_member:
@@ -216,11 +236,11 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
         if (dwarf_tag(child) == DW_TAG_inheritance &&
             dwarf_hasattr(child, DW_AT_virtuality))
             return CH_OK;
-        return type_dwarf_add_member(types, child);
+        return type_dwarf_add_member(types, child, how);
     case DW_TAG_enumerator:
         return add_enumerator(types, child);
     case DW_TAG_formal_parameter:
-        return type_dwarf_add_argument(types, child);
+        return type_dwarf_add_argument(types, child, how);
     case DW_TAG_unspecified_parameters:
         type->variadic = true;
         return CH_OK;
@@ -230,14 +250,14 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
 }
 
 static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
-                                   struct type *type)
+                                   struct type *type, enum type_dwarf_part how)
 {
     Dwarf_Die child;
     enum ch_status status = CH_OK;
     type->first_part = types->table->part_count;
     int more = dwarf_child(die, &child);
     while (more == 0 && status == CH_OK) {
-        status = add_child(types, type, &child);
+        status = add_child(types, type, &child, how);
         more = dwarf_siblingof(&child, &child);
     }
     type->part_count = types->table->part_count - type->first_part;
@@ -335,8 +355,19 @@ static enum type_kind kind_of(int tag)
     }
 }
 
+// part_of_target is which part is read of what a type refers to, other than as members.
+// A reference is shown as what it refers to.
+static enum type_dwarf_part part_of_target(const struct type *type,
+                                           enum type_dwarf_part part)
+{
+    bool leads_on = type->kind == TYPE_FUNCTION ||
+                    (type->kind == TYPE_POINTER && type->reference == 0);
+    return leads_on && part != TYPE_DWARF_WHOLE ? TYPE_DWARF_NAME : part;
+}
+
 // type_dwarf_read_entry fills type from die.
 static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die *die,
+                                            enum type_dwarf_part part,
                                             struct type *type)
 {
     enum type_kind kind = kind_of(dwarf_tag(die));
@@ -352,7 +383,8 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
         type->reference = 2;
     if (kind == TYPE_STRUCT || kind == TYPE_UNION || kind == TYPE_ENUM) {
         if (!dwarf_hasattr(die, DW_AT_declaration))
-            return add_children(types, die, type);
+            return part != TYPE_DWARF_NAME ? add_children(types, die, type, part)
+                                           : CH_OK;
         type->kind = TYPE_FORWARD;
         type->tag = kind;
         return CH_OK;
@@ -363,26 +395,36 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
         read_base(die, type);
         return CH_OK;
     }
-    enum ch_status status = place_type_of(types, die, &type->target);
+    part = part_of_target(type, part);
+    enum ch_status status = place_type_of(types, die, part, &type->target);
     if (status == CH_OK && kind == TYPE_ARRAY)
         status = read_array(types, die, type);
     if (status == CH_OK && kind == TYPE_FUNCTION)
-        status = add_children(types, die, type);
+        status = add_children(types, die, type, part);
     return status;
 }
 
-// forget_damaged makes types from first on that contradict themselves unknown.
-static enum ch_status forget_damaged(struct type_table *table, uint32_t first)
+// forget_damaged makes a type that contradicts itself unknown.
+static enum ch_status forget_damaged(struct type_table *table, uint32_t index,
+                                     struct text *name)
+{
+    enum ch_status checked = type_check_one(table, index, name);
+    if (checked != CH_OK && checked != CH_ERR_NO_MEMORY)
+        table->types[index] = (struct type){ .name = table->types[index].name };
+    return checked == CH_ERR_NO_MEMORY ? checked : CH_OK;
+}
+
+// forget_all_damaged does so with the types from first on and those that were read
+// again.
+static enum ch_status forget_all_damaged(struct type_dwarf *types, uint32_t first)
 {
     struct text name = { 0 };
     enum ch_status status = CH_OK;
-    for (uint32_t i = first; i < table->count; i++) {
-        enum ch_status checked = type_check_one(table, i, &name);
-        if (checked == CH_ERR_NO_MEMORY)
-            status = checked;
-        else if (checked != CH_OK)
-            table->types[i] = (struct type){ .name = table->types[i].name };
-    }
+    for (uint32_t i = first; status == CH_OK && i < types->table->count; i++)
+        status = forget_damaged(types->table, i, &name);
+    for (size_t i = 0; status == CH_OK && i < types->again_count; i++)
+        status = forget_damaged(types->table, types->again[i], &name);
+    types->again_count = 0;
     text_deinit(&name);
     return status;
 }
@@ -394,12 +436,13 @@ static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
         // The array may move while the entry is read.
         struct type_dwarf_waiting waiting = types->waiting[--types->waiting_count];
         struct type type;
-        enum ch_status status = type_dwarf_read_entry(types, &waiting.die, &type);
+        enum ch_status status =
+            type_dwarf_read_entry(types, &waiting.die, waiting.part, &type);
         if (status != CH_OK)
             return status;
         types->table->types[waiting.index] = type;
     }
-    return forget_damaged(types->table, first);
+    return forget_all_damaged(types, first);
 }
 
 // type_dwarf_add adds the type that the entry die is, or the type of the function that
@@ -408,15 +451,15 @@ static enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
                                      uint32_t *out_index)
 {
     uint32_t first = types->table->count;
-    enum ch_status status = type_dwarf_place(types, die, out_index);
+    enum ch_status status = type_dwarf_place(types, die, TYPE_DWARF_WHOLE, out_index);
     return status == CH_OK ? read_waiting(types, first) : status;
 }
 
 enum ch_status type_dwarf_add_type_of(struct type_dwarf *types, Dwarf_Die *die,
-                                      uint32_t *out_index)
+                                      enum type_dwarf_part part, uint32_t *out_index)
 {
     uint32_t first = types->table->count;
-    enum ch_status status = place_type_of(types, die, out_index);
+    enum ch_status status = place_type_of(types, die, part, out_index);
     return status == CH_OK ? read_waiting(types, first) : status;
 }
 
@@ -427,9 +470,10 @@ static enum ch_status type_dwarf_add_symbol(struct type_dwarf *types, Dwarf_Die 
     bool is_function = dwarf_tag(die) == DW_TAG_subprogram;
     if (symbol.name == NULL || dwarf_hasattr(die, DW_AT_declaration))
         return CH_OK;
-    enum ch_status status = is_function
-                                ? type_dwarf_add(types, die, &symbol.type)
-                                : type_dwarf_add_type_of(types, die, &symbol.type);
+    enum ch_status status =
+        is_function
+            ? type_dwarf_add(types, die, &symbol.type)
+            : type_dwarf_add_type_of(types, die, TYPE_DWARF_WHOLE, &symbol.type);
     return status == CH_OK ? type_table_add_symbol(types->table, &symbol) : status;
 }
 

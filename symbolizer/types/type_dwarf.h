@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C types from DWARF: the requested entries become part of a table, with everything
-// that they refer to.
+// C types from DWARF: the requested entries become part of a table, with what they
+// refer to, as far as that is asked for. What is asked for later is added.
 //
 // Only what is requested is read: debug information of a large program has millions of
 // types. An entry that contradicts itself becomes the unknown type with its name, and
@@ -14,10 +14,18 @@
 #include "base/status.h"
 #include "symbolizer/types/type_table.h"
 
+// type_dwarf_part is how much of an entry is read, and of what it refers to.
+enum type_dwarf_part {
+    TYPE_DWARF_NAME,  // what its name and size need: not its members
+    TYPE_DWARF_VALUE, // what a value of it shows: of what a pointer leads to, its name
+    TYPE_DWARF_WHOLE, // everything
+};
+
 // A type_dwarf_entry maps an entry, by its address, to the type that it became.
 struct type_dwarf_entry {
     void *die; // NULL: unused
     uint32_t type;
+    enum type_dwarf_part part; // that was read, or is waiting to be
 };
 
 struct type_dwarf {
@@ -29,9 +37,13 @@ struct type_dwarf {
     struct type_dwarf_waiting {
         Dwarf_Die die;
         uint32_t index; // in the table
-    } * waiting;        // entries not read yet
+        enum type_dwarf_part part;
+    } * waiting; // entries not read yet
     size_t waiting_count;
     size_t waiting_capacity;
+    uint32_t *again; // those that had been read in part before
+    size_t again_count;
+    size_t again_capacity;
     uint32_t void_type; // TYPE_UNKNOWN_INDEX: not created yet
 };
 
@@ -41,9 +53,12 @@ void type_dwarf_init(struct type_dwarf *types, Dwarf *dwarf, struct type_table *
 // type_dwarf_deinit frees what types holds, but not the table.
 void type_dwarf_deinit(struct type_dwarf *types);
 
-// type_dwarf_add_type_of adds the type that die has, or void if it has none.
+// type_dwarf_add_type_of adds a part of the type that die has, or void if it has none.
+// In C++ a pointer to one class leads to hundreds of others.
 CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,
-                                                 Dwarf_Die *die, uint32_t *out_index);
+                                                 Dwarf_Die *die,
+                                                 enum type_dwarf_part part,
+                                                 uint32_t *out_index);
 
 // type_dwarf_add_unit adds the types, functions and variables of one unit; if name is
 // not NULL, only those of that name, which has no keyword such as `struct`.
