@@ -2,12 +2,13 @@
 #include "symbolizer/names/address_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "symbolizer/names/dwarf_sections.h"
 #include "symbolizer/names/unit_view.h"
 
-enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128, READS_MAX = 8 };
+enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128, READS_MAX = 64 };
 
 // table_next_set begins the next set. A set of another form has no ranges.
 static bool table_next_set(struct address_sets *at)
@@ -57,13 +58,26 @@ bool address_table_next(struct address_sets *at, uint64_t *out_low, uint64_t *ou
     return false;
 }
 
+// ranges_have says whether one of a set's ranges contains vaddr. A large library has
+// tens of thousands, of which each lookup passes half.
+static bool ranges_have(struct cursor ranges, uint64_t vaddr)
+{
+    const size_t count = cursor_left(&ranges) / (2 * ADDRESS_BYTES);
+    const uint8_t *bytes = cursor_take(&ranges, count * 2 * ADDRESS_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t range[2]; // in this machine's byte order, as other files are refused
+        memcpy(range, bytes + i * sizeof(range), sizeof(range));
+        if (vaddr - range[0] < range[1])
+            return true;
+    }
+    return false;
+}
+
 bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_unit)
 {
     struct address_sets at = address_table_sets(section);
-    uint64_t low;
-    uint64_t size;
-    while (address_table_next(&at, &low, &size)) {
-        if (vaddr - low >= size)
+    while (cursor_left(&at.sets) != 0 && table_next_set(&at)) {
+        if (!ranges_have(at.ranges, vaddr))
             continue;
         *out_unit = at.unit;
         return true;

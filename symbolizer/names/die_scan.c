@@ -224,26 +224,39 @@ static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev
     return CH_OK;
 }
 
-// read_fields reads attributes until there are no more, because dwarf_getattrcnt of
-// elfutils 0.188 miscounts those whose value is in the abbreviation.
-static enum ch_status read_fields(struct die_scan *scan, Dwarf_Abbrev *from,
+// skip_leb skips a number of either sign: a large negative one has more bytes than the
+// unsigned reader accepts.
+static void skip_leb(struct cursor *c)
+{
+    while (cursor_u8(c) & 0x80)
+        ;
+}
+
+// read_fields reads the attributes of an abbreviation.
+static enum ch_status read_fields(struct die_scan *scan, struct cursor *table,
                                   struct die_abbrev *abbrev)
 {
     for (size_t i = 0; i < ABBREV_FIELDS_MAX; i++) {
-        unsigned name;
-        unsigned form;
-        if (dwarf_getabbrevattr(from, i, &name, &form, NULL) != 0)
+        uint64_t name = cursor_uleb128(table);
+        uint64_t form = cursor_uleb128(table);
+        if (form == DW_FORM_implicit_const)
+            skip_leb(table);
+        if (!cursor_ok(table) || name > UINT16_MAX || form > UINT16_MAX)
+            return CH_ERR_MALFORMED;
+        if (name == 0 && form == 0)
             return CH_OK;
-        enum ch_status status = add_field(scan, abbrev, name, form);
+        enum ch_status status = add_field(scan, abbrev, (unsigned)name, (unsigned)form);
         if (status != CH_OK)
             return status;
     }
     return CH_ERR_LIMIT;
 }
 
-static enum ch_status read_abbrev(struct die_scan *scan, Dwarf_Abbrev *from)
+// read_abbrev reads an abbreviation. Of those with one code, the first one is used, as
+// libdw does.
+static enum ch_status read_abbrev(struct die_scan *scan, struct cursor *table,
+                                  uint64_t code)
 {
-    size_t code = dwarf_getabbrevcode(from);
     if (code > ABBREV_CODE_MAX)
         return CH_ERR_UNSUPPORTED;
     while (scan->abbrev_count <= code) {
@@ -252,46 +265,46 @@ static enum ch_status read_abbrev(struct die_scan *scan, Dwarf_Abbrev *from)
             return CH_ERR_NO_MEMORY;
         scan->abbrevs[scan->abbrev_count++] = (struct die_abbrev){ 0 };
     }
-    unsigned tag = dwarf_getabbrevtag(from);
+    uint64_t number = cursor_uleb128(table);
+    unsigned tag = number <= UINT16_MAX ? (unsigned)number : 0;
     struct die_abbrev abbrev = {
         .use = (uint8_t)tag_use(tag, scan->reach),
-        .children = dwarf_abbrevhaschildren(from) != 0,
+        .children = cursor_u8(table) != 0,
         .inlined = tag == DW_TAG_inlined_subroutine,
         .scope = tag_is_scope(tag),
         .first_field = (uint32_t)scan->field_count,
     };
-    enum ch_status status = read_fields(scan, from, &abbrev);
-    if (status != CH_OK)
-        return status;
-    scan->abbrevs[code] = abbrev;
-    return CH_OK;
+    enum ch_status status = read_fields(scan, table, &abbrev);
+    if (status == CH_OK && scan->abbrevs[code].use == ABBREV_ABSENT)
+        scan->abbrevs[code] = abbrev;
+    return status;
 }
 
-static enum ch_status read_abbrevs(struct die_scan *scan, Dwarf_Die *unit)
+static enum ch_status read_abbrevs(struct die_scan *scan, struct cursor table)
 {
-    Dwarf_Off offset = 0;
     for (;;) {
-        size_t length = 0;
-        Dwarf_Abbrev *from = dwarf_getabbrev(unit, offset, &length);
-        if (from == DWARF_END_ABBREV)
-            return CH_OK;
-        if (from == NULL || length == 0)
+        uint64_t code = cursor_uleb128(&table);
+        if (!cursor_ok(&table))
             return CH_ERR_MALFORMED;
-        enum ch_status status = read_abbrev(scan, from);
+        if (code == 0)
+            return CH_OK;
+        enum ch_status status = read_abbrev(scan, &table, code);
         if (status != CH_OK)
             return status;
-        offset += length;
     }
 }
 
-// die_find_entries sets the cursor to the unit's entries.
-static enum ch_status die_find_entries(struct die_scan *scan, Dwarf_Die *unit)
+// die_find_entries sets the cursor to the unit's entries, and another one to its
+// abbreviations.
+static enum ch_status die_find_entries(struct die_scan *scan, Dwarf_Die *unit,
+                                       struct cursor *out_abbrevs)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
     Dwarf_Off offset = dwarf_dieoffset(unit);
     Dwarf_Off next;
+    Dwarf_Off abbrevs;
     Dwarf_Off start = offset - dwarf_cuoffset(unit);
-    if (dwarf_next_unit(dwarf, start, &next, NULL, NULL, NULL, NULL, NULL, NULL,
+    if (dwarf_next_unit(dwarf, start, &next, NULL, NULL, &abbrevs, NULL, NULL, NULL,
                         NULL) != 0)
         return CH_ERR_MALFORMED;
     const uint8_t *begin = unit->addr;
@@ -304,6 +317,8 @@ static enum ch_status die_find_entries(struct die_scan *scan, Dwarf_Die *unit)
     scan->input = cursor_over(begin, (size_t)size);
     scan->base = offset;
     scan->header_size = offset - start;
+    *out_abbrevs = dwarf_section(dwarf, "debug_abbrev");
+    cursor_seek(out_abbrevs, (size_t)abbrevs);
     return CH_OK;
 }
 
@@ -314,9 +329,10 @@ enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit,
     if (dwarf_cu_info(unit->cu, &scan->version, NULL, NULL, NULL, NULL,
                       &scan->address_size, &scan->offset_size) != 0)
         return CH_ERR_MALFORMED;
-    enum ch_status status = die_find_entries(scan, unit);
+    struct cursor abbrevs;
+    enum ch_status status = die_find_entries(scan, unit, &abbrevs);
     if (status == CH_OK)
-        status = read_abbrevs(scan, unit);
+        status = read_abbrevs(scan, abbrevs);
     if (status != CH_OK)
         die_scan_deinit(scan);
     return status;
@@ -379,14 +395,6 @@ static void take_role(struct die_scan *scan, const struct die_field *field,
             entry->sibling = value;
         break;
     }
-}
-
-// skip_leb skips a number of either sign: a large negative one has more bytes than the
-// unsigned reader accepts.
-static void skip_leb(struct cursor *c)
-{
-    while (cursor_u8(c) & 0x80)
-        ;
 }
 
 static bool is_number(const struct die_field *field)

@@ -5,9 +5,8 @@
 // computed once per abbreviation, which makes reading a whole unit fast enough to index
 // it when its first address is looked up.
 //
-// libdw finds the unit, its abbreviations and the bytes. The bytes are read here, with
-// a cursor: without recursion, without trust in sibling offsets, and with a limit on
-// the nesting.
+// libdw finds the unit. Its abbreviations and entries are read here, with a cursor:
+// without recursion, without trust in sibling offsets, and with a limit on the nesting.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
