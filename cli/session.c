@@ -12,6 +12,7 @@
 #include "cli/render.h"
 #include "report/own.h"
 #include "report/report.h"
+#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/report_values.h"
 #include "symbolizer/symbolizer.h"
@@ -120,6 +121,7 @@ void session_init_quietly(struct session *session, const struct options *options
 
 void session_deinit(struct session *session)
 {
+    guarded_child_reap();
     spool_close(&session->spool);
 }
 

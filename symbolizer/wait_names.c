@@ -19,6 +19,10 @@
 // child has this much time.
 enum { NAME_BYTES = 256, NAMED_WAITS_MAX = 64, WAIT_NAMES_MS = 5000 };
 
+// No image is larger. Most locks are in memory that was mapped for a heap, far from a
+// program.
+#define IMAGE_BYTES_MAX (UINT64_C(1) << 40)
+
 struct wait_naming {
     const struct symbolizer_options *options;
     const json_t *waits;
@@ -31,7 +35,7 @@ struct wait_naming {
 };
 
 // wait_image is the image whose data may hold address: the last one that begins before
-// it. Its symbols tell.
+// it, unless that has no file. Its symbols tell.
 static const struct report_image *wait_image(const struct report_images *images,
                                              uint64_t address)
 {
@@ -41,7 +45,10 @@ static const struct report_image *wait_image(const struct report_images *images,
         if (image->base <= address && (found == NULL || image->base > found->base))
             found = image;
     }
-    return found;
+    return found != NULL && found->path[0] != 0 &&
+                   address - found->base < IMAGE_BYTES_MAX
+               ? found
+               : NULL;
 }
 
 // is_variable_at is whether the variable is at vaddr, or is no larger than a lock and
@@ -111,7 +118,7 @@ static json_t *wait_variable(struct wait_naming *naming, uint64_t address)
 {
     const struct report_image *image = wait_image(&naming->images, address);
     const char *name = NULL;
-    if (image == NULL || image->path[0] == 0)
+    if (image == NULL)
         return json_null();
     wait_open(naming, image);
     if (naming->laid_out) {
@@ -194,6 +201,17 @@ static bool has_names(const json_t *waits)
     return has;
 }
 
+// may_name says whether an image may hold one of the locks.
+static bool may_name(const struct wait_naming *naming)
+{
+    uint64_t address;
+    for (size_t i = 0; i < json_array_size(naming->waits) && i < NAMED_WAITS_MAX; i++)
+        if (report_address(json_array_get(naming->waits, i), "address", &address) &&
+            wait_image(&naming->images, address) != NULL)
+            return true;
+    return false;
+}
+
 void wait_names_add(json_t *report, const struct symbolizer_options *options)
 {
     json_t *waits = report_waits(report);
@@ -208,7 +226,7 @@ void wait_names_add(json_t *report, const struct symbolizer_options *options)
             tell_futex(report, wait);
     }
     char *begun = crash_words_begun(report);
-    if (report_images_read(&naming.images, report) == CH_OK &&
+    if (report_images_read(&naming.images, report) == CH_OK && may_name(&naming) &&
         guarded_child_run(name_waits, &naming, guarded_child_now_ms() + WAIT_NAMES_MS,
                           &result) == CH_OK)
         take_wait_names(waits, &result);

@@ -153,6 +153,7 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
         pthread_mutex_lock(batch->jobs->options.large);
     enum ch_status status = guarded_child_run(
         naming_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
+    guarded_child_reap(); // with its memory, before another one may be large
     if (large)
         pthread_mutex_unlock(batch->jobs->options.large);
     if (status == CH_OK)

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -74,15 +75,43 @@ static enum ch_status read_result(int64_t deadline_ms, int from, struct text *ou
     }
 }
 
-// guarded_end_child waits for the child and returns how it ended.
-static enum ch_status guarded_end_child(pid_t child, enum ch_status status)
+// leaving is a child of this thread that has nothing left to do but to end; 0: none.
+static _Thread_local pid_t leaving;
+
+static bool reap(pid_t child, int *how)
+{
+    while (waitpid(child, how, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
+void guarded_child_reap(void)
 {
     int how;
+    if (leaving > 0) {
+        kill(leaving, SIGKILL);
+        (void)reap(leaving, &how);
+    }
+    leaving = 0;
+}
+
+// guarded_end_child waits for the child and returns how it ended. One whose work has
+// returned is not waited for: a large process takes a while to end.
+static enum ch_status guarded_end_child(const struct guarded_child *child,
+                                        enum ch_status status)
+{
+    int how;
+    uint32_t ended = __atomic_load_n(child->ended, __ATOMIC_ACQUIRE);
+    if (status == CH_OK && ended != 0) {
+        guarded_child_reap();
+        leaving = child->pid;
+        return (enum ch_status)((ended - 1) & 0xff); // as an exit status is
+    }
     if (status != CH_OK)
-        kill(child, SIGKILL);
-    while (waitpid(child, &how, 0) < 0)
-        if (errno != EINTR)
-            return CH_ERR_IO;
+        kill(child->pid, SIGKILL);
+    if (!reap(child->pid, &how))
+        return CH_ERR_IO;
     if (status != CH_OK)
         return status;
     if (WIFEXITED(how))
@@ -111,30 +140,42 @@ json_t *guarded_child_read(const struct text *answer)
 }
 
 static _Noreturn void guarded_run_child(guarded_child_fn *work, void *context,
-                                        int64_t deadline_ms, int to_parent)
+                                        int64_t deadline_ms, int to_parent,
+                                        uint32_t *ended)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read its result
     guarded_child_enter((deadline_ms - guarded_child_now_ms()) / 1000 + 1);
-    _exit((int)work(context, to_parent));
+    enum ch_status status = work(context, to_parent);
+    __atomic_store_n(ended, 1 + (uint32_t)status, __ATOMIC_RELEASE);
+    close(to_parent); // before the end, which takes longer
+    _exit((int)status);
 }
 
 enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
                                    int64_t deadline_ms, struct guarded_child *out)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return CH_ERR_IO;
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        guarded_run_child(work, context, deadline_ms, ends[1]);
+    guarded_child_reap();
+    uint32_t *ended = mmap(NULL, sizeof(*ended), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (ended == MAP_FAILED)
+        return CH_ERR_NO_MEMORY;
+    pid_t child = -1;
+    if (pipe2(ends, O_CLOEXEC) == 0) {
+        child = fork();
+        if (child == 0) {
+            close(ends[0]);
+            guarded_run_child(work, context, deadline_ms, ends[1], ended);
+        }
+        close(ends[1]);
+        if (child < 0)
+            close(ends[0]);
     }
-    close(ends[1]);
     if (child < 0) {
-        close(ends[0]);
+        (void)munmap(ended, sizeof(*ended));
         return CH_ERR_IO;
     }
-    *out = (struct guarded_child){ .pid = child, .from = ends[0] };
+    *out = (struct guarded_child){ .pid = child, .from = ends[0], .ended = ended };
     return CH_OK;
 }
 
@@ -142,8 +183,9 @@ enum ch_status guarded_child_finish(struct guarded_child *child, int64_t deadlin
                                     struct text *result)
 {
     enum ch_status status =
-        guarded_end_child(child->pid, read_result(deadline_ms, child->from, result));
+        guarded_end_child(child, read_result(deadline_ms, child->from, result));
     close(child->from);
+    (void)munmap(child->ended, sizeof(*child->ended));
     return status;
 }
 

@@ -21,7 +21,8 @@ int64_t guarded_child_now_ms(void);
 // A guarded_child is a child at work.
 struct guarded_child {
     pid_t pid;
-    int from; // its result
+    int from;        // its result
+    uint32_t *ended; // shared with it: 0 until work returned, then 1 + its status
 };
 
 // guarded_child_start starts work in a child, which ends with the calling thread, and
@@ -39,6 +40,11 @@ CH_CHECKED enum ch_status guarded_child_finish(struct guarded_child *child,
 // finish in time. Otherwise work's own status.
 CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
                                             int64_t deadline_ms, struct text *result);
+
+// guarded_child_reap waits for the end of a child of the calling thread whose result
+// was taken: its memory is given back meanwhile. The thread's next child does so as
+// well.
+void guarded_child_reap(void);
 
 // guarded_child_answer writes value to_parent (tree_bytes.h), in large pieces.
 CH_CHECKED enum ch_status guarded_child_answer(const json_t *value, int to_parent);

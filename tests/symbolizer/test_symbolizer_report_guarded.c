@@ -308,6 +308,28 @@ static void a_child_ends_with_the_process_that_it_works_for(void **state)
     (void)close(ends[0]);
 }
 
+static enum ch_status answer(void *context, int to_parent)
+{
+    return write(to_parent, context, 1) == 1 ? CH_ERR_LIMIT : CH_ERR_IO;
+}
+
+static void a_child_that_has_answered_ends_while_its_result_is_used(void **state)
+{
+    (void)state;
+    char letter = 'a';
+    struct text result = { 0 };
+    enum ch_status status =
+        guarded_child_run(answer, &letter, guarded_child_now_ms() + 60000, &result);
+    bool whole = result.size == 1 && result.bytes[0] == 'a';
+    text_deinit(&result);
+    assert_int_equal(status, CH_ERR_LIMIT);
+    assert_true(whole);
+    siginfo_t info;
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0); // it is still ours
+    guarded_child_reap();
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), -1);
+}
+
 int main(void)
 {
     pthread_atfork(count_fork, NULL, NULL);
@@ -323,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_file_that_hangs_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_eats_memory_costs_its_own_names_alone),
         cmocka_unit_test(a_child_ends_with_the_process_that_it_works_for),
+        cmocka_unit_test(a_child_that_has_answered_ends_while_its_result_is_used),
         cmocka_unit_test(a_report_that_cannot_be_symbolized_stays_as_it_was),
     };
     return cmocka_run_group_tests_name("symbolizer/symbolizer_report_guarded", tests,
