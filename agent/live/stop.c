@@ -125,6 +125,37 @@ static size_t seize_listed(struct stop *stop, pid_t free_tid)
     return found;
 }
 
+// guess_listed lists the threads of a process that has count of them, without a
+// listing: threads that are made one after the other mostly have ids one after the
+// other, and asking for an id takes a tenth of the time that /proc takes for one.
+// False: some have other ids.
+static bool guess_listed(struct stop *stop, size_t count)
+{
+    enum { MISSES_MAX = 64 };
+    size_t missed = 0;
+    for (pid_t tid = stop->pid; stop->count < count; tid++) {
+        if (syscall(SYS_tgkill, stop->pid, tid, 0) != 0)
+            missed++;
+        else if (append_stopped_thread(stop, tid) == NULL)
+            return false;
+        if (missed > stop->count + MISSES_MAX)
+            return false;
+    }
+    return true;
+}
+
+// seize_guessed seizes the threads as listed by guess_listed, and returns their number;
+// 0: they are to be listed.
+static size_t seize_guessed(struct stop *stop, pid_t free_tid, size_t count)
+{
+    bool all = guess_listed(stop, count);
+    size_t listed = all ? stop->count : 0;
+    stop->count = 0;
+    for (size_t i = 0; i < listed; i++)
+        (void)note_listed(stop, stop->threads[i].tid, free_tid, true);
+    return listed;
+}
+
 // note_stop records a stopped thread's registers, and what it was doing.
 static void note_stop(struct stopped_thread *thread, int status)
 {
@@ -248,10 +279,11 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
                                unsigned budget_ms)
 {
     uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + budget_ms;
+    size_t running = free_tid != 0 && !stop->traced ? count_threads(stop) : 0;
     sigset_t child;
 
     // A thread that is alone waits in the handler, so no other can appear.
-    if (free_tid != 0 && !stop->traced && count_threads(stop) == 1) {
+    if (running == 1) {
         append_free_thread(stop, free_tid);
         return CH_ERR_NOT_FOUND;
     }
@@ -264,8 +296,10 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
     sigprocmask(SIG_BLOCK, &child, NULL);
     (void)signal(SIGCHLD, SIG_DFL); // an ignored SIGCHLD would not be sent on a stop
 
+    size_t guessed = permitted_all() ? seize_guessed(stop, free_tid, running) : 0;
     for (int i = 0; i < MAX_LISTINGS; i++) {
-        size_t found = seize_listed(stop, free_tid);
+        bool listed = i == 0 && guessed != 0;
+        size_t found = listed ? guessed : seize_listed(stop, free_tid);
         collect_stops(stop, deadline);
         if (found == 0 || !missed_some(stop))
             break;

@@ -130,6 +130,52 @@ static int wait_in_epoll(int ready, int go)
     return count == 1 ? 0 : 3;
 }
 
+static void *sleep_for_ever(void *context)
+{
+    for (;;)
+        pause();
+    return context;
+}
+
+// Between the ids of its threads lie those of processes that have ended.
+static int make_threads_far_apart(int ready, int go)
+{
+    enum { OTHERS = 200 };
+    pthread_t thread;
+    char byte;
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&thread, NULL, sleep_for_ever, NULL) != 0)
+            return 1;
+        for (int j = 0; j < OTHERS; j++) {
+            pid_t other = fork();
+            if (other == 0)
+                _exit(0);
+            waitpid(other, NULL, 0);
+        }
+    }
+    child_say_ready(ready);
+    return read(go, &byte, 1) == 1 ? 0 : 1;
+}
+
+static void stop_finds_threads_whose_ids_are_far_apart(void **state)
+{
+    (void)state;
+    struct child child = child_start(make_threads_far_apart);
+    struct stop stop;
+    enum ch_status status = stop_threads(&stop, child.pid, child.pid, BUDGET_MS);
+    size_t stopped = 0;
+    for (size_t i = 0; i < stop.count; i++)
+        stopped += stop.threads[i].state == STOP_STOPPED;
+    size_t count = stop.count;
+    stop_release(&stop);
+    stop_deinit(&stop);
+    child_end(&child, true);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(stopped, 2);
+}
+
 static void stop_lets_an_epoll_wait_go_on(void **state)
 {
     (void)state;
@@ -368,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stop_finds_every_thread_and_what_it_did),
         cmocka_unit_test(stop_leaves_the_free_thread_running),
+        cmocka_unit_test(stop_finds_threads_whose_ids_are_far_apart),
         cmocka_unit_test(stop_lets_an_epoll_wait_go_on),
         cmocka_unit_test(stop_is_told_of_stops_where_children_are_ignored),
         cmocka_unit_test(stop_lets_calls_with_a_time_limit_go_on),
