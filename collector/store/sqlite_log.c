@@ -10,9 +10,10 @@
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
-    PASSES = 2, // the second copies what came during the first
-    // A log that is so many times as long is copied by the writer, whatever that takes.
-    OVERLONG = 4,
+    // Each pass copies what came during the one before, until that is a small part of a
+    // long log, or it is clear that the log grows faster.
+    PASSES_MOST = 10,
+    SMALL_PART = 4,
 };
 
 struct sqlite_log {
@@ -20,7 +21,7 @@ struct sqlite_log {
     int pages;
     pthread_t thread;
     bool started;
-    atomic_bool copied; // but for what came meanwhile
+    atomic_bool copied; // but for a little
 
     pthread_mutex_t lock; // guards what follows
     pthread_cond_t changed;
@@ -28,11 +29,36 @@ struct sqlite_log {
     bool stopping;
 };
 
+// log_state is what SQLite says after a copy: of pages, how many were in the log when
+// it began, and how many of them are in the file now; both are -1 if it could not
+// begin.
+struct log_state {
+    int pages;
+    int copied;
+};
+
 // copy_log copies what no reader is in the way of. What fails, or is being done by the
 // other thread, is done after a later commit: the log has it.
-static void copy_log(sqlite3 *db)
+static struct log_state copy_log(sqlite3 *db)
 {
-    (void)sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    struct log_state state = { 0 };
+    (void)sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, &state.pages,
+                                    &state.copied);
+    return state;
+}
+
+// copy_most copies until little is left, and says whether the writer is to do the rest:
+// not while a reader that stays is in the way of more than a long log.
+static bool copy_most(const struct sqlite_log *log)
+{
+    struct log_state state = copy_log(log->db);
+    int before = 0;
+    for (int i = 1; i < PASSES_MOST && state.copied - before > log->pages / SMALL_PART;
+         i++) {
+        before = state.copied;
+        state = copy_log(log->db);
+    }
+    return state.pages - state.copied <= log->pages;
 }
 
 // want_log_copied wakes the thread.
@@ -51,7 +77,7 @@ static int note_commit(void *context, sqlite3 *db, const char *name, int pages)
     (void)name;
     if (pages < log->pages)
         return SQLITE_OK;
-    if (atomic_exchange(&log->copied, false) || pages / OVERLONG >= log->pages)
+    if (atomic_exchange(&log->copied, false))
         copy_log(db);
     else
         want_log_copied(log);
@@ -72,11 +98,8 @@ static bool await_long_log(struct sqlite_log *log)
 static void *log_main(void *context)
 {
     struct sqlite_log *log = context;
-    while (await_long_log(log)) {
-        for (int i = 0; i < PASSES; i++)
-            copy_log(log->db);
-        log->copied = true;
-    }
+    while (await_long_log(log))
+        log->copied = copy_most(log);
     return NULL;
 }
 

@@ -8,7 +8,9 @@
 //
 // A log is written anew from its beginning only after a commit that found all of it
 // copied. So when the thread is done, the writer copies the little that came since.
-// Users: the driver (sql_sqlite.c).
+// What a reader that stayed for long was in the way of is left to the thread, however
+// long the log is by then; only of a log that grows faster than the thread copies it is
+// the rest left to the writer. Users: the driver (sql_sqlite.c).
 #pragma once
 #include <sqlite3.h>
 

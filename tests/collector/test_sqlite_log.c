@@ -3,6 +3,9 @@
 // The log of a SQLite file is copied into it, and begins anew, while reports come.
 #include "collector/store/sqlite_log.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "collector/store/sql.h"
@@ -13,6 +16,8 @@ enum {
     LOG_PAGES = 32,
     ROW_BYTES = 20000,
     ROWS_MOST = 4000, // after which nothing copies the log
+    ROW_MOST_BYTES = 8 * 4120,
+    OVERLONG_BYTES = 64 * LOG_PAGES * 4096,
 };
 
 struct log_fixture {
@@ -129,6 +134,42 @@ static void a_log_that_somebody_reads_grows_and_begins_anew_afterwards(void **st
     assert_int_equal(seen, fixture->rows);
 }
 
+// written_here is how many bytes this thread has written to files; -1: it is not told.
+static int64_t written_here(void)
+{
+    long long written = -1;
+    char line[64];
+    FILE *file = fopen("/proc/thread-self/io", "r");
+    while (file != NULL && written == -1 && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "wchar: ", strlen("wchar: ")) == 0)
+            written = strtoll(line + strlen("wchar: "), NULL, 10);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    return written;
+}
+
+static void what_a_reader_was_in_the_way_of_is_not_copied_by_the_writer(void **state)
+{
+    struct log_fixture *fixture = *state;
+    struct sql *reader = open_logged(fixture, true);
+    bool right = add_row(fixture) && sql_script(reader, "BEGIN") == CH_OK &&
+                 count_rows(reader) == 1;
+    while (right && size_of(fixture, "store.db-wal") < OVERLONG_BYTES)
+        right = add_row(fixture);
+    right = right && sql_script(reader, "COMMIT") == CH_OK;
+    int64_t rows = fixture->rows;
+    int64_t before = written_here();
+    right = right && fill_until_anew(fixture);
+    int64_t written = written_here() - before;
+    int64_t added = (fixture->rows - rows) * ROW_MOST_BYTES;
+    sql_close(reader);
+    assert_true(right);
+    assert_true(before != -1);
+    // What was added since is written to the log, and at most once to the file.
+    assert_true(written - 2 * added < OVERLONG_BYTES / 2);
+}
+
 static void a_file_that_is_closed_has_no_log(void **state)
 {
     struct log_fixture *fixture = *state;
@@ -148,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LOG_TEST(a_long_log_begins_anew_while_rows_are_written),
         LOG_TEST(a_log_that_somebody_reads_grows_and_begins_anew_afterwards),
+        LOG_TEST(what_a_reader_was_in_the_way_of_is_not_copied_by_the_writer),
         LOG_TEST(a_file_that_is_closed_has_no_log),
     };
     return cmocka_run_group_tests_name("collector/sqlite_log", tests, NULL, NULL);
