@@ -65,9 +65,9 @@ def environment(build, spool, **variables):
     return kept
 
 
-def run_once(build, command, spool, preload=None, core_mb=0, **variables):
+def run_once(build, command, spool, preload=None, core_mb=0, watched=True, **variables):
     """One crash, as crash_timer saw it, in a folder that is thrown away with its core, and
-    with a stack that no row fills."""
+    with a stack that no row fills. Watched: for the report, too."""
     # Only the program gets the handler, not the timer.
     whole = environment(build, spool, **variables)
     preload = whole.pop("LD_PRELOAD", preload)
@@ -80,8 +80,8 @@ def run_once(build, command, spool, preload=None, core_mb=0, **variables):
 
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as where:
         done = subprocess.run(
-            [os.path.join(build, "bench", "crash_timer"), spool, *command], cwd=where,
-            env=whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit,
+            [os.path.join(build, "bench", "crash_timer"), spool if watched else "-",
+             *command], cwd=where, env=whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit,
             errors="replace", check=False)
     if done.returncode != 0:
         sys.exit(f"crash.py: {' '.join(command[:4])}: {done.returncode} {done.stderr}")
@@ -99,6 +99,12 @@ def empty(spool):
     if os.path.isdir(spool):
         shutil.rmtree(spool)
     os.mkdir(spool, 0o700)
+
+
+def new_spool(folder):
+    """An empty spool beside those of earlier turns. ext4 passes over what was deleted in the
+    last minutes when it makes a file, so a spool emptied for each turn makes that slow."""
+    return tempfile.mkdtemp(prefix="spool.", dir=folder)
 
 
 def medians(runs, key):
@@ -128,10 +134,8 @@ def used(peak):
 
 
 def agent_used(build, folder, command, variables, alone):
-    spool = os.path.join(folder, "spool")
     wrapper, peak = wrapped_agent(build, folder, alone)
-    empty(spool)
-    run_once(build, command, spool, CRASHHOOK_AGENT=wrapper, **variables)
+    run_once(build, command, new_spool(folder), CRASHHOOK_AGENT=wrapper, **variables)
     return used(peak)
 
 
@@ -157,31 +161,31 @@ def first_crashes(folder, turn):
 
 def first_complete(build, folder, command, variables):
     """Ms to the complete report of a first crash."""
-    spool = os.path.join(folder, "spool")
-
     def turn(caches):
-        empty(spool)
-        return run_once(build, command, spool, XDG_CACHE_HOME=caches, **variables)
+        return run_once(build, command, new_spool(folder), XDG_CACHE_HOME=caches, **variables)
     return medians(list(first_crashes(folder, turn)), "done_us") / 1000
 
 
-def one_turn(build, command, variables, spool, reporters):
-    """One crash under each reporter: name to what crash_timer saw."""
+def one_turn(build, command, variables, folder, reporters):
+    """One crash under each reporter: name to what crash_timer saw. Under crashhook there are
+    two: a report wakes who watches for it, and on few processors the program then waits to
+    die. Nobody watches for the reports of others either, so the first has the time to gone."""
     turn = {"no reporter": run_once(build, command, "-", **variables)}
     for name, library in reporters.items():
         turn[name] = run_once(build, command, "-", preload=library,
                               core_mb=1 << 14 if name == peers.CORE_FILE else 0, **variables)
-    empty(spool)
+    unwatched = run_once(build, command, new_spool(folder), watched=False, **variables)
+    spool = new_spool(folder)
     turn["crashhook"] = run_once(build, command, spool, **variables)
     if turn["crashhook"]["raw_us"] < 0:
         sys.exit(f"crash.py: {' '.join(command[:4])}: no report")
+    turn["crashhook"]["gone_us"] = unwatched["gone_us"]
     turn["crashhook"]["started_ms"] = agent_started_ms(spool)
     return turn
 
 
 def measure(build, folder, command, variables, runs, reporters, now):
-    spool = os.path.join(folder, "spool")
-    turns = now.measure(lambda: one_turn(build, command, variables, spool, reporters), runs)
+    turns = now.measure(lambda: one_turn(build, command, variables, folder, reporters), runs)
     ours = [turn["crashhook"] for turn in turns]
     held_mb, free_mb, used_ms = agent_costs(build, folder, command, variables)
     return {
