@@ -180,7 +180,9 @@ class Daemon(unittest.TestCase):
                 self.assertEqual(report["agent"]["tier"], "ptrace")
                 self.assertNotIn("not in the spool", str(report["problems"]))
             finally:
-                subprocess.run(["umount", scene.spool], check=True)
+                # Whoever names the report may still be at work there.
+                wait_for(lambda: subprocess.run(["umount", scene.spool], check=False,
+                                                stderr=subprocess.DEVNULL).returncode == 0)
             self.assertEqual(os.listdir(scene.spool), [])
 
     def test_a_killed_one_is_replaced_in_the_crash(self):
@@ -194,6 +196,22 @@ class Daemon(unittest.TestCase):
             self.assertEqual(process.returncode, -signal.SIGSEGV)
             reports = [r for r in scene.reports() if "crash" in r]
             self.assertEqual(len(reports), 1)
+
+    def test_one_that_dies_of_the_crash_is_replaced(self):
+        with Scene() as scene:
+            process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon",
+                                  CRASHHOOK_KILLS="no")
+            wait_for(lambda: daemons(scene))
+            agent, = daemons(scene)
+            os.kill(agent, signal.SIGSTOP)
+            process.send_signal(signal.SIGSEGV)
+            # It has been asked once there is a helper.
+            wait_for(lambda: harness.children_of(process.pid))
+            os.kill(agent, signal.SIGKILL)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -signal.SIGSEGV)
+            report, = scene.reports()
+            self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
 
     def test_a_missing_one_is_as_none(self):
         with Scene() as scene:
