@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -31,6 +32,7 @@ import figures  # noqa: E402
 import postgres  # noqa: E402
 import s3  # noqa: E402
 import sample_reports  # noqa: E402
+import test_operations  # noqa: E402
 from ingest import padded, processor_seconds  # noqa: E402
 from running import Collector  # noqa: E402
 
@@ -209,7 +211,7 @@ class Beside:
 def show(name, what, run, alone=None):
     ratio = f"  {run['reports_per_second'] / alone * 100:4.0f} %" if alone else ""
     print(f"{name:11} {what:34} {run['reports_per_second']:7,.0f}/s  p99"
-          f" {run['p99_ms']:6.1f} ms  {run['cpu_ms']:.2f} ms cpu"
+          f" {run['p99_ms']:6.1f} max {run['max_ms']:6.1f} ms  {run['cpu_ms']:.2f} ms cpu"
           f" {run['written'] / 1024:6.0f} KB a report{ratio}", flush=True)
 
 
@@ -238,29 +240,27 @@ def kept(collector):
 
 
 def backup(fleet, stop):
-    """Copies the store again and again, as docs/operations.md says: that of SQLite to
-    another disk, in place of which there is memory here."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
-        while not stop.is_set():
-            copy = other + "/copy"
-            command = ["sqlite3", fleet.folder + "/store.db", f"VACUUM INTO '{copy}'"]
-            if fleet.server:
-                copy = fleet.folder + "/copy.base"
-                command = [fleet.server.programs + "/pg_basebackup", "--dbname=" +
-                           fleet.server.address("postgres"), "--pgdata=" + copy,
-                           "--checkpoint=fast", "--max-rate=32M"]
-            with subprocess.Popen(["nice", "-n", "19", *command],
-                                  stderr=subprocess.DEVNULL) as process:
+    """Copies the store again and again by the commands of docs/operations.md: that of SQLite
+    to another disk, in place of which there is memory here."""
+    name, place, environment = "backup of sqlite", "/dev/shm", dict(os.environ)
+    if fleet.server:
+        name, place = "base backup", fleet.folder
+        environment.update(SERVER=fleet.server.address("postgres"),
+                           PATH=fleet.server.programs + ":" + environment["PATH"])
+    command = ["bash", "-euc", test_operations.commands()[name]]
+    while not stop.is_set():
+        with tempfile.TemporaryDirectory(dir=place) as other:
+            environment.update(STORE=fleet.folder + "/store.db", BACKUP=other)
+            # A group of its own, so that it ends as a whole; not a session, which would
+            # make `nice` a matter of its processes alone.
+            with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL,
+                                  process_group=0) as process:
                 while process.poll() is None and not stop.wait(0.05):
                     pass
-                ended = process.poll()
-                assert ended in (None, 0), (command, ended)
-                process.terminate()
-            if fleet.server:
-                shutil.rmtree(copy, ignore_errors=True)
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(copy)
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGTERM)
+                else:
+                    assert process.returncode == 0, (command, process.returncode)
 
 
 def metric(collector, name):

@@ -261,9 +261,10 @@ int main(int argc, char **argv)
     getrusage(RUSAGE_SELF, &usage);
     qsort(load.seconds, (size_t)load.count, sizeof(double), compare);
     printf("{\"reports_per_second\":%.0f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
-           "\"load_cpu_seconds\":%.2f,\"seconds\":%.2f}\n",
+           "\"max_ms\":%.2f,\"load_cpu_seconds\":%.2f,\"seconds\":%.2f}\n",
            (double)load.count / took, load.seconds[load.count / 2] * 1e3,
            load.seconds[load.count * 99 / 100] * 1e3,
+           load.seconds[load.count - 1] * 1e3,
            (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
            took);

@@ -43,10 +43,10 @@ def commands():
 RUN = set()
 
 
-def run(name, **variables):
-    """Runs a block of the page; what it prints."""
+def run(name, before="", **variables):
+    """Runs a block of the page, after a line; what it prints."""
     RUN.add(name)
-    done = subprocess.run(["bash", "-euc", commands()[name]], check=False, text=True,
+    done = subprocess.run(["bash", "-euc", before + commands()[name]], check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env={**os.environ, **variables})
     if done.returncode != 0:
@@ -151,6 +151,29 @@ class Operations(unittest.TestCase):
             self.assertLessEqual({report["id"] for report in before}, stored(collector))
             self.assertNotIn(later["id"], stored(collector))
             self.assertEqual(collector.post(sample_reports.raw(500001))[0], 201)
+
+    def test_a_copy_that_fails_leaves_the_one_before(self):
+        if shutil.which("sqlite3") is None:
+            self.skipTest("sqlite3 is not installed")
+        with Collector(BINARY, tokens=["s3cret"]) as collector:
+            self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
+            variables = self.variables(collector)
+            run("backup of sqlite", **variables)
+            before = os.stat(self.folder + "/collector.db")
+            with open(collector.path("empty.db"), "wb"):
+                pass
+            for change in ({"STORE": collector.path("absent.db")},
+                           {"STORE": collector.path("empty.db")},
+                           {"before": "ulimit -f 100\n"}):  # the copy would be larger
+                with self.subTest(change):
+                    with self.assertRaises(AssertionError):
+                        run("backup of sqlite", **{**variables, **change})
+                    after = os.stat(self.folder + "/collector.db")
+                    self.assertEqual((after.st_ino, after.st_size),
+                                     (before.st_ino, before.st_size))
+            self.assertFalse(os.path.exists(collector.path("absent.db")))
+            run("backup of sqlite", **variables)  # nothing of what failed is in the way
+            self.assertEqual(os.listdir(self.folder), ["collector.db"])
 
     def test_a_dump_of_a_standby_is_restored_into_another_database(self):
         self.need_server()
