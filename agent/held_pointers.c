@@ -87,10 +87,15 @@ static void copy_pointed(struct held_pointers *pointers, uint64_t address, uint6
 
 void held_pointers_copy(struct held_pointers *pointers)
 {
+    enum { FETCHED = 32 };
     uint64_t copied = 0; // everything up to here
     qsort(pointers->found, pointers->count, sizeof(pointers->found[0]),
           compare_pointers);
     for (size_t i = 0; i < pointers->count; i++) {
+        size_t left = pointers->count - i;
+        if (i % FETCHED == 0)
+            memory_fetch(&pointers->capture->reader, &pointers->found[i],
+                         left < FETCHED ? left : FETCHED);
         uint64_t end = pointers->found[i] + HELD_POINTERS_BYTES;
         uint64_t begin = pointers->found[i] > copied ? pointers->found[i] : copied;
         if (begin < end)

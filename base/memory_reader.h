@@ -18,6 +18,10 @@
 // many it copied: 0 when address itself cannot be read.
 typedef size_t memory_read_fn(void *source, uint64_t address, void *to, size_t length);
 
+// memory_fetch_fn is told of places that will be read soon, so that a source may read
+// many of them with one call.
+typedef void memory_fetch_fn(void *source, const uint64_t *addresses, size_t count);
+
 // A memory_window is a part of the target that has been copied. The source moves it as
 // it is read, so it is looked at anew for each word.
 struct memory_window {
@@ -30,6 +34,7 @@ struct memory_window {
 struct memory_reader {
     memory_read_fn *read;
     void *source;
+    memory_fetch_fn *fetch;             // NULL: it would not help
     const struct memory_window *window; // what needs no call of read; NULL: nothing
     bool big_endian;                    // the target's byte order
     bool narrow; // the target is a 32-bit program: its words have 4 bytes
@@ -39,6 +44,14 @@ struct memory_reader {
 // unspecified. A range that wraps past 2^64 is a fault.
 CH_CHECKED enum ch_status memory_read(const struct memory_reader *reader,
                                       uint64_t address, void *to, size_t length);
+
+// memory_fetch tells the source of places that will be read soon.
+static inline void memory_fetch(const struct memory_reader *reader,
+                                const uint64_t *addresses, size_t count)
+{
+    if (reader->fetch != NULL)
+        reader->fetch(reader->source, addresses, count);
+}
 
 // memory_read_word reads one word of the target, in its byte order.
 CH_CHECKED enum ch_status memory_read_word(const struct memory_reader *reader,

@@ -150,6 +150,20 @@ static void index_eh_frame(const struct image_cfi *cfi,
         table->eh_frame = (struct cfi_index){ 0 };
 }
 
+// fetch_search_table fetches what searches of a large table begin with.
+static void fetch_search_table(const struct image_cfi *cfi,
+                               const struct cfi_header *header)
+{
+    enum { LARGE = 128 << 10, STEPS = 32 };
+    uint64_t addresses[STEPS - 1];
+    if (header->count < LARGE / header->entry_size)
+        return;
+    for (uint64_t i = 1; i < STEPS; i++)
+        addresses[i - 1] =
+            header->table + header->count / STEPS * i * header->entry_size;
+    memory_fetch(cfi->memory, addresses, STEPS - 1);
+}
+
 static void read_table(const struct image_cfi *cfi, size_t index)
 {
     const struct unwind_image *image = &cfi->images[index];
@@ -158,6 +172,8 @@ static void read_table(const struct image_cfi *cfi, size_t index)
     image_cfi_read_header(cfi, image, &table->header);
     if (table->header.count == 0)
         index_eh_frame(cfi, image, table);
+    else
+        fetch_search_table(cfi, &table->header);
 }
 
 static void read_debug_frame(const struct image_cfi *cfi, size_t index)

@@ -10,6 +10,8 @@
 enum {
     NAME_BYTES = 64,
     STRIDE_MAX = 256,
+    BATCH_BYTES = 8192, // of entries that are read together
+    BATCH_ENTRIES = BATCH_BYTES / sizeof(uint64_t),
     KNOWN_VERSION = 17,
 };
 
@@ -75,32 +77,53 @@ struct hotspot_entry {
     uint64_t address;
 };
 
-static uint64_t entry_word(const uint8_t *bytes, uint64_t stride, uint64_t offset)
+// hotspot_batch is entries that follow one another. Their names lie in two hundred
+// places, so those of a batch are fetched together.
+struct hotspot_batch {
+    uint8_t bytes[BATCH_BYTES];
+    size_t count;
+    uint64_t places[BATCH_ENTRIES]; // of names
+    bool wanted[BATCH_ENTRIES];
+};
+
+static uint64_t entry_word(const struct cursor *entry, uint64_t offset)
 {
-    struct cursor c = cursor_over(bytes, (size_t)stride);
-    cursor_seek(&c, (size_t)offset);
-    uint64_t value = cursor_u64(&c);
-    return cursor_ok(&c) ? value : 0;
+    return offset < STRIDE_MAX ? cursor_u64_at(entry, (size_t)offset) : 0;
 }
 
-static enum ch_status read_entry(const struct memory_reader *reader,
-                                 const struct hotspot_table *table, size_t number,
-                                 struct hotspot_entry *out)
+// hotspot_read_batch reads the entries from first on, as far as they can be read.
+static void hotspot_read_batch(const struct memory_reader *reader,
+                               const struct hotspot_table *table, size_t first,
+                               struct hotspot_batch *out)
 {
-    uint8_t bytes[STRIDE_MAX];
-    enum ch_status status = memory_read(reader, table->begin + number * table->stride,
-                                        bytes, (size_t)table->stride);
-    if (status != CH_OK)
-        return status;
-    *out = (struct hotspot_entry){
-        .type = entry_word(bytes, table->stride, table->type),
-        .value = entry_word(bytes, table->stride, table->value),
+    uint64_t begin = table->begin + first * table->stride;
+    size_t size = (size_t)(BATCH_BYTES / table->stride * table->stride);
+    size_t done = 0;
+    while (done < size) {
+        size_t count =
+            reader->read(reader->source, begin + done, out->bytes + done, size - done);
+        if (count == 0 || count > size - done)
+            break;
+        done += count;
+    }
+    out->count = done / (size_t)table->stride;
+}
+
+static struct hotspot_entry hotspot_entry_of(const struct hotspot_batch *batch,
+                                             const struct hotspot_table *table,
+                                             size_t number)
+{
+    const size_t stride = (size_t)table->stride;
+    const struct cursor bytes = cursor_over(batch->bytes + number * stride, stride);
+    struct hotspot_entry entry = {
+        .type = entry_word(&bytes, table->type),
+        .value = entry_word(&bytes, table->value),
     };
     if (!table->types) {
-        out->field = entry_word(bytes, table->stride, table->field);
-        out->address = entry_word(bytes, table->stride, table->address);
+        entry.field = entry_word(&bytes, table->field);
+        entry.address = entry_word(&bytes, table->address);
     }
-    return CH_OK;
+    return entry;
 }
 
 // read_name reads a name of the description; a longer one than any that is wanted is
@@ -112,10 +135,17 @@ static bool read_name(const struct memory_reader *reader, uint64_t address,
     return status == CH_OK || status == CH_ERR_TRUNCATED;
 }
 
+// hotspot_is_same compares names; most of a thousand differ from those that are wanted
+// in the first letter.
+static bool hotspot_is_same(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
+
 static bool is_wanted_type(const char *type)
 {
     for (size_t i = 0; i < HOTSPOT_WORDS; i++)
-        if (strcmp(wanted[i].type, type) == 0)
+        if (hotspot_is_same(wanted[i].type, type))
             return true;
     return false;
 }
@@ -131,9 +161,9 @@ static enum ch_status take_hotspot_entry(const struct memory_reader *reader,
     if (!table->types && !read_name(reader, entry->field, field))
         return CH_ERR_FAULT;
     for (size_t i = 0; i < HOTSPOT_WORDS; i++) {
-        if (strcmp(wanted[i].type, type) != 0 ||
+        if (!hotspot_is_same(wanted[i].type, type) ||
             (wanted[i].kind == SIZE) != table->types ||
-            (wanted[i].kind != SIZE && strcmp(wanted[i].field, field) != 0))
+            (wanted[i].kind != SIZE && !hotspot_is_same(wanted[i].field, field)))
             continue;
         bool is_static = wanted[i].kind == STATIC;
         if (!is_static && entry->value > HOTSPOT_OFFSET_MAX)
@@ -143,32 +173,83 @@ static enum ch_status take_hotspot_entry(const struct memory_reader *reader,
     return CH_OK;
 }
 
+// hotspot_fetch_types fetches the names of a batch's types, and drops what follows the
+// last entry. True: that was there. The entries of a type follow each other, and share
+// the name.
+static bool hotspot_fetch_types(const struct memory_reader *reader,
+                                const struct hotspot_table *table,
+                                struct hotspot_batch *batch)
+{
+    size_t places = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        uint64_t type = hotspot_entry_of(batch, table, i).type;
+        if (places == 0 || batch->places[places - 1] != type)
+            batch->places[places++] = type;
+        if (type == 0)
+            batch->count = i;
+    }
+    bool ended = places != 0 && batch->places[places - 1] == 0;
+    memory_fetch(reader, batch->places, places - ended);
+    return ended;
+}
+
+// hotspot_mark_wanted marks the entries whose types are wanted, and fetches their
+// names.
+static enum ch_status hotspot_mark_wanted(const struct memory_reader *reader,
+                                          const struct hotspot_table *table,
+                                          struct hotspot_batch *batch)
+{
+    char type[NAME_BYTES];
+    uint64_t named = 0; // the address that type was read from
+    size_t places = 0;
+    bool is_wanted = false;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hotspot_entry entry = hotspot_entry_of(batch, table, i);
+        if (entry.type != named && !read_name(reader, entry.type, type))
+            return CH_ERR_FAULT;
+        if (entry.type != named)
+            is_wanted = is_wanted_type(type);
+        named = entry.type;
+        batch->wanted[i] = is_wanted;
+        if (is_wanted && !table->types)
+            batch->places[places++] = entry.field;
+    }
+    memory_fetch(reader, batch->places, places);
+    return CH_OK;
+}
+
+static enum ch_status hotspot_take_batch(const struct memory_reader *reader,
+                                         const struct hotspot_table *table,
+                                         struct hotspot_batch *batch,
+                                         struct hotspot_layout *layout)
+{
+    enum ch_status status = hotspot_mark_wanted(reader, table, batch);
+    for (size_t i = 0; status == CH_OK && i < batch->count; i++) {
+        char type[NAME_BYTES];
+        struct hotspot_entry entry = hotspot_entry_of(batch, table, i);
+        if (!batch->wanted[i])
+            continue;
+        status = read_name(reader, entry.type, type)
+                     ? take_hotspot_entry(reader, type, table, &entry, layout)
+                     : CH_ERR_FAULT;
+    }
+    return status;
+}
+
 enum ch_status hotspot_layout_take(const struct memory_reader *reader,
                                    const struct hotspot_table *table,
                                    struct hotspot_layout *layout)
 {
-    char type[NAME_BYTES] = "";
-    uint64_t named = 0; // the address that type was read from
-    bool is_wanted = false;
+    struct hotspot_batch batch;
     if (table->stride < sizeof(uint64_t) || table->stride > STRIDE_MAX)
         return CH_ERR_MALFORMED;
-    for (size_t i = 0; i < HOTSPOT_ENTRIES_MAX; i++) {
-        struct hotspot_entry entry;
-        enum ch_status status = read_entry(reader, table, i, &entry);
-        if (status != CH_OK)
-            return status;
-        if (entry.type == 0)
-            return CH_OK;
-        // The entries of a type follow each other, and share the name.
-        if (entry.type != named) {
-            if (!read_name(reader, entry.type, type))
-                return CH_ERR_FAULT;
-            named = entry.type;
-            is_wanted = is_wanted_type(type);
-        }
-        if (is_wanted)
-            status = take_hotspot_entry(reader, type, table, &entry, layout);
-        if (status != CH_OK)
+    for (size_t first = 0; first < HOTSPOT_ENTRIES_MAX; first += batch.count) {
+        hotspot_read_batch(reader, table, first, &batch);
+        if (batch.count == 0)
+            return CH_ERR_FAULT;
+        bool ended = hotspot_fetch_types(reader, table, &batch);
+        enum ch_status status = hotspot_take_batch(reader, table, &batch, layout);
+        if (status != CH_OK || ended)
             return status;
     }
     return CH_ERR_LIMIT;

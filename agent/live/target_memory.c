@@ -353,8 +353,11 @@ void target_memory_fetch(struct target_memory *memory, const uint64_t *addresses
     uint64_t starts[TARGET_FETCH_BLOCKS];
     for (size_t at = 0; at < count && memory->way == TARGET_READV;) {
         size_t number = 0;
-        while (number < TARGET_FETCH_BLOCKS && at < count)
-            starts[number++] = addresses[at++] & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
+        for (; number < TARGET_FETCH_BLOCKS && at < count; at++) {
+            uint64_t start = addresses[at] & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
+            if (number == 0 || starts[number - 1] != start)
+                starts[number++] = start;
+        }
         fetch_blocks(memory, starts, number);
     }
 }
@@ -478,9 +481,16 @@ static size_t read_stopped_target(void *source, uint64_t address, void *to,
     return sizeof(uint64_t);
 }
 
+// fetch_stopped_target is a memory_fetch_fn.
+static void fetch_stopped_target(void *source, const uint64_t *addresses, size_t count)
+{
+    target_memory_fetch(source, addresses, count);
+}
+
 struct memory_reader target_memory_reader(struct target_memory *memory)
 {
     return (struct memory_reader){ .read = read_stopped_target,
                                    .source = memory,
+                                   .fetch = fetch_stopped_target,
                                    .window = &memory->window };
 }

@@ -81,6 +81,25 @@ static void members_statics_and_sizes_are_found_by_their_names(void **state)
     assert_int_equal(layout.word[HOTSPOT_CONST_SIZE], 48);
 }
 
+// announced counts the places that the source was told of beforehand.
+static size_t announced;
+
+static void announce(void *source, const uint64_t *addresses, size_t count)
+{
+    (void)source;
+    for (size_t i = 0; i < count; i++)
+        announced += addresses[i] >= BASE + AT_NAMES && addresses[i] < BASE + names;
+}
+
+static void names_are_announced_before_they_are_read(void **state)
+{
+    (void)state;
+    announced = 0;
+    reader.fetch = announce;
+    assert_int_equal(hotspot_layout_take(&reader, &members, &layout), CH_OK);
+    assert_int_equal(announced, 7); // of four types, and of the wanted ones' members
+}
+
 static void a_version_that_is_not_known_is_refused(void **state)
 {
     (void)state;
@@ -159,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(members_statics_and_sizes_are_found_by_their_names,
                                build),
+        cmocka_unit_test_setup(names_are_announced_before_they_are_read, build),
         cmocka_unit_test_setup(a_version_that_is_not_known_is_refused, build),
         cmocka_unit_test_setup(a_description_that_lacks_something_is_refused, build),
         cmocka_unit_test_setup(an_offset_that_cannot_be_is_malformed, build),
