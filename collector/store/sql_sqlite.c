@@ -5,8 +5,8 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/sql.h"
+#include "collector/store/sqlite_contains.h"
 #include "collector/store/sqlite_log.h"
-#include "collector/store/sqlite_lower.h"
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
@@ -218,7 +218,7 @@ static int connect_to(struct sqlite *sqlite, const char *path,
         return result;
     sqlite3_busy_timeout(sqlite->db, BUSY_TIMEOUT_MS);
     sqlite3_extended_result_codes(sqlite->db, 1);
-    result = sqlite_lower_add(sqlite->db);
+    result = sqlite_contains_add(sqlite->db);
     if (result == SQLITE_OK)
         result = sqlite3_exec(sqlite->db, reading ? reading_pragmas : writing_pragmas,
                               NULL, NULL, NULL);

@@ -75,14 +75,15 @@ struct store_filter {
     enum store_sort sort; // of groups; reports are in the order of their time
     const char *cursor;   // where the previous page of the listing ended
     size_t limit;         // 1 to STORE_PAGE_MAX
-    size_t found_most;    // of groups whose reports are looked at; 0: STORE_FOUND_MOST
+    size_t found_most;    // of groups that are looked for; 0: see store_found
 };
 
 // store_found is how many groups a filter accepts. Where more than the value of one
-// term decides, groups are looked for up to STORE_FOUND_MOST, or STORE_FOUND_WORD for a
-// word that very many values contain, and more says that there are others. Lists by
-// count then hold those of them that have most reports in all.
-enum { STORE_FOUND_MOST = 5000, STORE_FOUND_WORD = 500 };
+// term decides, groups are looked for up to STORE_FOUND_MOST, to STORE_FOUND_EXAMINED
+// where their reports have to be looked at, or to STORE_FOUND_WORD for a word that very
+// many values contain, and more says that there are others. Lists by count then hold
+// those of them that have most reports in all.
+enum { STORE_FOUND_MOST = 5000, STORE_FOUND_EXAMINED = 1000, STORE_FOUND_WORD = 500 };
 
 // STORE_COUNTED_MOST is how many reports of a group are looked at, in a store that has
 // had STORE_MANY_REPORTS or more, to count those that a filter accepts: the newest,

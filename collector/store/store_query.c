@@ -17,15 +17,27 @@ void store_query_add(struct store_query *query, const char *sql)
     text_append_string(&query->sql, sql);
 }
 
+// query_bind binds a value, or finds a text that is bound already: a term stands in
+// many places of a query.
+static size_t query_bind(struct store_query *query, struct sql_value value)
+{
+    for (size_t i = 0; i < query->count && value.text != NULL; i++) {
+        if (query->values[i].text == value.text)
+            return i + 1;
+    }
+    assert(query->count < SQL_VALUES);
+    query->values[query->count++] = value;
+    return query->count;
+}
+
 static void query_add_value(struct store_query *query, const char *sql,
                             struct sql_value value)
 {
-    assert(query->count < SQL_VALUES);
-    query->values[query->count++] = value;
+    size_t number = query_bind(query, value);
     for (; *sql != 0; sql++) {
         text_append(&query->sql, sql, 1);
         if (*sql == '?')
-            text_appendf(&query->sql, "%zu", query->count);
+            text_appendf(&query->sql, "%zu", number);
     }
 }
 

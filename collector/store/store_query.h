@@ -16,10 +16,9 @@ enum { STORE_QUERY_PATTERNS = 8 * STORE_TERMS };
 // their order, and are not taken from a list.
 struct store_look {
     bool wide[STORE_TERMS];
-    bool many[STORE_TERMS];       // too many to sort the reports of all groups with it
-    bool wide_marks[STORE_TERMS]; // of a word: more marks than that have it
-    bool large;                   // the store has had STORE_MANY_REPORTS
-    struct text rising;           // the groups that rise; empty: not looked up
+    bool many[STORE_TERMS]; // too many to sort the reports of all groups with it
+    bool large;             // the store has had STORE_MANY_REPORTS
+    struct text rising;     // the groups that rise; empty: not looked up
 };
 
 struct store_query {
@@ -71,25 +70,36 @@ void store_query_add_group_condition(struct store_query *query,
 void store_query_narrow_reports(struct store_query *query,
                                 const struct store_filter *filter, bool marked);
 
-// store_query_narrow_to_terms requires that a report r has a filter's terms on reports;
-// times: those on its time alone.
+// store_query_terms is which of the terms on reports a report has to have, or where
+// they are looked for.
+enum store_query_terms {
+    TERMS_OF_ALL,   // reports of all groups
+    TERMS_IN_GROUP, // reports of one group
+    TERMS_OF_TIME,  // those on its time alone
+};
+
+// store_query_narrow_to_terms requires that a report r has a filter's terms.
 void store_query_narrow_to_terms(struct store_query *query,
-                                 const struct store_filter *filter, bool times);
+                                 const struct store_filter *filter,
+                                 enum store_query_terms terms);
 
 // store_query_narrow_by_groups adds a filter's conditions on a group g as a whole, and
-// store_query_narrow_by_reports that it has a report that the filter accepts. lazily:
-// the groups are looked at in their order until enough are found.
+// store_query_narrow_by_reports that it has a report that the filter accepts, where its
+// values do not decide that.
 void store_query_narrow_by_groups(struct store_query *query,
                                   const struct store_filter *filter);
 void store_query_narrow_by_reports(struct store_query *query,
-                                   const struct store_filter *filter, bool lazily);
+                                   const struct store_filter *filter);
 
-// store_query_search_groups keeps the groups g that have the value of each term on
-// reports. examined: their reports are looked at as well, and that decides what is
-// wide.
-void store_query_search_groups(struct store_query *query,
-                               const struct store_filter *filter, bool lazily,
-                               bool examined);
+// store_query_search_listed keeps the groups g that have the value of each term on
+// reports, lazily: but for wide ones, of which store_query_search_wide keeps the groups
+// one by one. store_query_lists_groups says whether the former finds few groups.
+void store_query_search_listed(struct store_query *query,
+                               const struct store_filter *filter, bool lazily);
+void store_query_search_wide(struct store_query *query,
+                             const struct store_filter *filter);
+bool store_query_lists_groups(const struct store_query *query,
+                              const struct store_filter *filter);
 
 // store_query_finds_by_group says whether a filter has terms that are not wide and
 // whose reports are found by the groups that have them, and
@@ -99,6 +109,9 @@ bool store_query_finds_by_group(const struct store_filter *filter,
 void store_query_narrow_to_marked(struct store_query *query,
                                   const struct store_filter *filter);
 
+// store_query_narrows_groups says whether a filter has terms on groups as a whole.
+bool store_query_narrows_groups(const struct store_filter *filter);
+
 // store_query_look looks up what a filter's query needs to know; store_look_deinit
 // frees it.
 CH_CHECKED enum ch_status store_query_look(struct store *store, struct sql *sql,
@@ -106,7 +119,7 @@ CH_CHECKED enum ch_status store_query_look(struct store *store, struct sql *sql,
                                            struct store_look *out);
 void store_look_deinit(struct store_look *look);
 
-// store_query_has_probe says whether facets decide a term.
+// store_query_has_probe says whether facets decide which groups may have a term.
 bool store_query_has_probe(const struct store_term *term);
 
 // store_query_is_of_reports says whether a term is one on reports, and
@@ -119,11 +132,9 @@ bool store_query_finds_part(const struct store_term *term);
 void store_query_add_facet_of_kind(struct store_query *query,
                                    const struct store_term *term);
 
-// store_query_add_wide_probe selects the facets that have a term, up to limit; with
-// marks, of a word those of marks alone.
+// store_query_add_wide_probe selects the facets that have a term, up to limit.
 void store_query_add_wide_probe(struct store_query *query,
-                                const struct store_term *term, bool marks,
-                                int64_t limit);
+                                const struct store_term *term, int64_t limit);
 
 // store_query_add_rising requires that the group g rises, by its days.
 void store_query_add_rising(struct store_query *query);
@@ -161,7 +172,7 @@ void store_query_begin_exists(struct store_query *query);
 void store_query_end_exists(struct store_query *query);
 
 // store_query_add_contains requires that a text, given in SQL, contains the searched
-// string.
+// string. In SQLite it may be several texts, after commas.
 void store_query_add_contains(struct store_query *query, const char *text,
                               const char *searched);
 
@@ -169,20 +180,24 @@ void store_query_add_contains(struct store_query *query, const char *text,
 // hold runs of three characters.
 bool store_query_is_indexed(const char *searched);
 
+// store_query_has_trigram says whether the index of words finds the string without
+// reading all of it. That of PostgreSQL leaves out what is no letter or digit.
+bool store_query_has_trigram(enum sql_dialect dialect, const char *searched);
+
 // store_query_add_words requires that `value` of a row f of facets is, for one of the
 // kinds of words from `kinds` on, one that contains the searched string.
 void store_query_add_words(struct store_query *query, const char *kinds,
                            const char *searched);
 
 // store_query_add_groups_of_words selects the groups that have a mark with the searched
-// string in it. In SQLite the words of columns are found the same way where columns is
-// true.
-void store_query_add_groups_of_words(struct store_query *query, bool columns,
-                                     const char *searched);
+// string in it. In SQLite the words of columns are found the same way.
+void store_query_add_groups_of_words(struct store_query *query, const char *searched);
 
-// store_query_add_texts adds a row for each title and summary of a group with the
-// searched string in it. In PostgreSQL no index finds some of very many.
+// store_query_add_texts adds, in SQLite, a row for each title and summary of a group
+// with the searched string in it. In PostgreSQL no index finds some of very many:
+// store_query_estimate_texts selects about how many values of columns have it.
 void store_query_add_texts(struct store_query *query, const char *searched);
+void store_query_estimate_texts(struct store_query *query, const char *searched);
 
 // store_query_add_word_search keeps the groups with a report that contains the searched
 // string; column is the number of a group. In PostgreSQL one index has all values of

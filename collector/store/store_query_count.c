@@ -108,7 +108,7 @@ static void add_bound(struct store_query *query, const struct store_filter *filt
 {
     store_query_add(query, "coalesce((SELECT r.time FROM reports r"
                            " WHERE r.group_number = g.number");
-    store_query_narrow_to_terms(query, filter, true);
+    store_query_narrow_to_terms(query, filter, TERMS_OF_TIME);
     store_query_add_number(query,
                            " ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET ?",
                            STORE_COUNTED_MOST - 1);
@@ -144,7 +144,8 @@ static void add_look(struct store_query *query, const struct store_filter *filte
     struct store_filter looked = *filter;
     // Beside another time SQLite would find the bound again for each report.
     int64_t since = bounded && part == PART_COUNT ? take_since(&looked) : INT64_MIN;
-    store_query_narrow_to_terms(query, &looked, part == PART_CUT);
+    store_query_narrow_to_terms(query, &looked,
+                                part == PART_CUT ? TERMS_OF_TIME : TERMS_IN_GROUP);
     if (bounded) {
         store_query_add(query, part == PART_CUT ? " AND r.time < " : " AND r.time >= ");
         add_bound(query, filter, since);
@@ -161,32 +162,56 @@ static bool is_covered(const struct store_term *term)
     return term->key == STORE_KEY_WORD && !term->negated;
 }
 
-// add_cover requires that all reports of the group g have all words: each is in a value
-// that as many have as the group counts. Texts of reports and marks are not read then,
-// which few reports are not worth.
+// add_all_have requires that a value that all reports of the group g have, as it is
+// counted as often as the group, is one of a term. Texts of reports and marks are not
+// read then.
+static void add_all_have(struct store_query *query, const struct store_term *term)
+{
+    store_query_begin_exists(query);
+    store_query_add(query,
+                    "SELECT 1 FROM facets f WHERE f.group_number = g.number AND ");
+    if (term->key != STORE_KEY_WORD) {
+        store_query_add_facet_of_kind(query, term);
+    } else {
+        text_appendf(&query->sql, "(f.kind IN (%d, %d, %d)", FACET_TITLE,
+                     FACET_EXECUTABLE, FACET_RELEASE);
+        if (store_query_is_indexed(term->value))
+            text_appendf(&query->sql, " OR f.kind BETWEEN %d AND %d", FACET_FRAME,
+                         FACET_MESSAGE);
+        store_query_add(query, ") AND ");
+        store_query_add_contains(query, "f.value", term->value);
+    }
+    store_query_add(query, " AND f.count >= (SELECT o.count FROM groups o WHERE"
+                           " o.number = g.number)");
+    store_query_end_exists(query);
+}
+
+// add_cover requires that all reports of the group g have all words. Few reports are
+// looked at sooner.
 static void add_cover(struct store_query *query, const struct store_filter *filter)
 {
     store_query_add_number(
         query, "(SELECT o.kept FROM groups o WHERE o.number = g.number) >= ?",
         COVERED_LEAST);
     for (size_t i = 0; i < filter->term_count; i++) {
-        const struct store_term *term = &filter->terms[i];
-        if (!is_covered(term))
+        if (!is_covered(&filter->terms[i]))
             continue;
         store_query_add(query, " AND ");
-        store_query_begin_exists(query);
-        text_appendf(&query->sql,
-                     "SELECT 1 FROM facets f WHERE f.group_number = g.number"
-                     " AND (f.kind IN (%d, %d, %d)",
-                     FACET_TITLE, FACET_EXECUTABLE, FACET_RELEASE);
-        if (store_query_is_indexed(term->value))
-            text_appendf(&query->sql, " OR f.kind BETWEEN %d AND %d", FACET_FRAME,
-                         FACET_MESSAGE);
-        store_query_add(query, ") AND ");
-        store_query_add_contains(query, "f.value", term->value);
-        store_query_add(query, " AND f.count >= (SELECT o.count FROM groups o WHERE"
-                               " o.number = g.number)");
-        store_query_end_exists(query);
+        add_all_have(query, &filter->terms[i]);
+    }
+}
+
+// add_lack requires that not all reports of the group g have a negated term, where that
+// is one of many groups.
+static void add_lack(struct store_query *query, const struct store_filter *filter)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (!term->negated || query->look == NULL || !query->look->wide[i])
+            continue;
+        store_query_add(query, " AND NOT (");
+        add_all_have(query, term);
+        store_query_add(query, ")");
     }
 }
 
@@ -236,13 +261,12 @@ static void add_part(struct store_query *query, const struct store_filter *filte
 }
 
 void store_query_narrow_by_reports(struct store_query *query,
-                                   const struct store_filter *filter, bool lazily)
+                                   const struct store_filter *filter)
 {
     // One condition is decided by the facets, several have to hold for one report.
-    bool examined = store_query_counts(filter) && lone_term(filter) == NULL;
-    store_query_search_groups(query, filter, lazily, examined);
-    if (!examined)
+    if (!store_query_counts(filter) || lone_term(filter) != NULL)
         return;
+    add_lack(query, filter);
     store_query_add(query, " AND ");
     add_part(query, filter, PART_ANY);
 }
@@ -319,8 +343,9 @@ size_t store_query_bound(const struct store_filter *filter,
     // All values of a group are asked for a word.
     if (term != NULL && term->key == STORE_KEY_WORD && look->wide[term - filter->terms])
         return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
-    bool whole = term != NULL && term->key != STORE_KEY_WORD &&
-                 (term->key >= STORE_KEY_SINCE || !store_query_finds_part(term));
+    if (term == NULL)
+        return most < STORE_FOUND_EXAMINED ? most : STORE_FOUND_EXAMINED;
+    bool whole = term->key >= STORE_KEY_SINCE || !store_query_finds_part(term);
     bool all = whole && filter->sort != STORE_SORT_COUNT && filter->found_most == 0;
     return all ? 0 : most;
 }

@@ -95,11 +95,37 @@ void store_query_end_exists(struct store_query *query)
                     query->dialect == SQL_POSTGRES ? " LIMIT 1) IS NOT NULL" : ")");
 }
 
+// is_plain says whether JSON has the text as it is.
+static bool is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\')
+        text++;
+    return *text == 0;
+}
+
+// add_mark_list requires what the list of a report that has a mark of the term has too:
+// most lists need not be taken apart then.
+static void add_mark_list(struct store_query *query, const struct store_term *term,
+                          bool part)
+{
+    if (!is_plain(term->value))
+        return;
+    if (part) {
+        store_query_add_contains(query, "m.list", term->value);
+    } else {
+        store_query_add(query, query->dialect == SQL_POSTGRES ? "strpos(" : "instr(");
+        store_query_add_text(query, "m.list, CAST(? AS text) || '\"') > 0",
+                             term->value);
+    }
+    store_query_add(query, " AND ");
+}
+
 // add_mark_condition requires that the report r has a mark of the term.
 static void add_mark_condition(struct store_query *query, const struct store_term *term)
 {
     char kind[64];
     bool word = term->key == STORE_KEY_WORD;
+    bool part = word || carried[term->key].part;
     store_query_begin_exists(query);
     store_query_add(query,
                     query->dialect == SQL_POSTGRES
@@ -108,6 +134,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
                           " WHERE m.report = r.number AND "
                         : "SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j"
                           " WHERE m.report = r.number AND ");
+    add_mark_list(query, term, part);
     if (word)
         snprintf(kind, sizeof(kind), "substr(j.value, 1, 2) BETWEEN '%d' AND '%d' AND ",
                  FACET_FRAME, FACET_MESSAGE);
@@ -115,7 +142,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
         snprintf(kind, sizeof(kind), "substr(j.value, 1, 2) = '%d' AND ",
                  (int)carried[term->key].kind);
     store_query_add(query, kind);
-    if (word || carried[term->key].part)
+    if (part)
         store_query_add_contains(query, "substr(j.value, 4)", term->value);
     else
         store_query_add_equal(query, "substr(j.value, 4)", term->value);
@@ -124,7 +151,7 @@ static void add_mark_condition(struct store_query *query, const struct store_ter
 
 // add_report_condition requires that the term holds for the report r.
 static void add_report_condition(struct store_query *query,
-                                 const struct store_term *term, bool wide_marks)
+                                 const struct store_term *term, bool wide)
 {
     const char *column = carried[term->key < STORE_KEY_SINCE ? term->key : 0].column;
     if (term->key == STORE_KEY_SINCE) {
@@ -142,18 +169,21 @@ static void add_report_condition(struct store_query *query,
                              term->tag);
         store_query_add_text(query, " AND t.value = ?)", term->value);
     } else if (term->key == STORE_KEY_WORD) {
-        store_query_add_contains(
-            query,
-            "r.title || '\n' || r.summary || '\n' || r.executable || '\n' ||"
-            " r.release || '\n' || r.hostname",
-            term->value);
-        // As for groups, marks are searched for what their index can find, and only
-        // those of groups that have it: taking marks apart is slow.
+        store_query_add_contains(query,
+                                 query->dialect == SQL_POSTGRES
+                                     ? "r.title || '\n' || r.summary || '\n' ||"
+                                       " r.executable || '\n' || r.release || '\n' ||"
+                                       " r.hostname"
+                                     : "r.title, r.summary, r.executable, r.release,"
+                                       " r.hostname",
+                                 term->value);
+        // As for groups, marks are searched for what their index can find; where they
+        // must not have it, only those of groups that it finds.
         if (store_query_is_indexed(term->value)) {
             store_query_add(query, " OR (");
-            if (!wide_marks) {
+            if (term->negated && !wide) {
                 store_query_add(query, "r.group_number IN (");
-                store_query_add_groups_of_words(query, false, term->value);
+                store_query_add_groups_of_words(query, term->value);
                 store_query_add(query, ") AND ");
             }
             add_mark_condition(query, term);
@@ -173,20 +203,76 @@ bool store_query_is_of_reports(const struct store_term *term)
 
 bool store_query_finds_part(const struct store_term *term)
 {
-    return carried[term->key].part;
+    return term->key == STORE_KEY_WORD || carried[term->key].part;
+}
+
+static bool is_wide(const struct store_query *query, size_t term)
+{
+    return query->look != NULL && query->look->wide[term];
+}
+
+// report_cost is 0 for a term that a column decides, 1 for one of words or marks, and 2
+// for such a one that many have.
+static int report_cost(const struct store_query *query,
+                       const struct store_filter *filter, size_t term)
+{
+    enum store_key key = filter->terms[term].key;
+    bool column =
+        key != STORE_KEY_WORD && (key >= STORE_KEY_SINCE || key == STORE_KEY_SIGNAL ||
+                                  carried[key].column != NULL);
+    return column ? 0 : 1 + is_wide(query, term);
+}
+
+// is_in_index says whether the index of a group's reports decides a term in PostgreSQL.
+static bool is_in_index(const struct store_term *term)
+{
+    return term->key == STORE_KEY_RELEASE || term->key == STORE_KEY_ENVIRONMENT ||
+           term->key == STORE_KEY_HOST || term->key == STORE_KEY_SIGNAL_NAME ||
+           term->key == STORE_KEY_SINCE || term->key == STORE_KEY_UNTIL;
+}
+
+// reads_few_rows says whether rows of a group's reports are read only where the index
+// has what else is asked for.
+static bool reads_few_rows(const struct store_query *query,
+                           const struct store_filter *filter)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        if (is_in_index(&filter->terms[i]))
+            return query->dialect == SQL_POSTGRES;
+    }
+    return false;
+}
+
+// add_term_of_row asks the row of the report r, which it reads for that.
+static void add_term_of_row(struct store_query *query, const struct store_term *term,
+                            bool wide)
+{
+    store_query_begin_exists(query);
+    store_query_add(query, "SELECT 1 FROM (SELECT * FROM reports o WHERE o.number ="
+                           " r.number OFFSET 0) r WHERE ");
+    add_report_condition(query, term, wide);
+    store_query_end_exists(query);
 }
 
 void store_query_narrow_to_terms(struct store_query *query,
-                                 const struct store_filter *filter, bool times)
+                                 const struct store_filter *filter,
+                                 enum store_query_terms terms)
 {
-    for (size_t i = 0; i < filter->term_count; i++) {
-        const struct store_term *term = &filter->terms[i];
-        if (!store_query_is_of_reports(term) || (times && term->key < STORE_KEY_SINCE))
-            continue;
-        store_query_add(query, term->negated ? " AND NOT (" : " AND (");
-        add_report_condition(query, term,
-                             query->look != NULL && query->look->wide_marks[i]);
-        store_query_add(query, ")");
+    bool few = terms == TERMS_IN_GROUP && reads_few_rows(query, filter);
+    for (int cost = 0; cost <= 2; cost++) {
+        for (size_t i = 0; i < filter->term_count; i++) {
+            const struct store_term *term = &filter->terms[i];
+            if (!store_query_is_of_reports(term) ||
+                (terms == TERMS_OF_TIME && term->key < STORE_KEY_SINCE) ||
+                report_cost(query, filter, i) != cost)
+                continue;
+            store_query_add(query, term->negated ? " AND NOT (" : " AND (");
+            if (few && !is_in_index(term))
+                add_term_of_row(query, term, is_wide(query, i));
+            else
+                add_report_condition(query, term, is_wide(query, i));
+            store_query_add(query, ")");
+        }
     }
 }
 
@@ -233,11 +319,6 @@ static void add_facet_search(struct store_query *query, const char *column,
     store_query_add(query, query->dialect == SQL_POSTGRES ? ")) IS TRUE" : "))");
 }
 
-static bool is_wide(const struct store_query *query, size_t term)
-{
-    return query->look != NULL && query->look->wide[term];
-}
-
 // add_wide_search keeps the groups with a report of the value of a wide term, by
 // looking at the values that each has.
 static void add_wide_search(struct store_query *query, const char *column,
@@ -263,11 +344,9 @@ static void add_wide_search(struct store_query *query, const char *column,
 // value.
 static bool is_found_by_group(const struct store_term *term, bool rare)
 {
-    if (term->negated || term->key >= STORE_KEY_SINCE)
-        return false;
-    if (term->key == STORE_KEY_WORD)
-        return store_query_is_indexed(term->value);
-    return rare || carried[term->key].kind >= FACET_KIND;
+    return !term->negated && store_query_has_probe(term) &&
+           (rare || term->key == STORE_KEY_WORD ||
+            carried[term->key].kind >= FACET_KIND);
 }
 
 // narrow_by_marks requires that column is the number of a group that has the terms
@@ -305,22 +384,32 @@ bool store_query_finds_by_group(const struct store_filter *filter,
     return false;
 }
 
+bool store_query_narrows_groups(const struct store_filter *filter)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (!store_query_is_of_reports(term) && term->key != STORE_KEY_ANY)
+            return true;
+    }
+    return false;
+}
+
 bool store_query_has_probe(const struct store_term *term)
 {
-    return is_found_by_group(term, true);
+    return term->key < STORE_KEY_SINCE &&
+           (term->key != STORE_KEY_WORD || store_query_is_indexed(term->value));
 }
 
 void store_query_add_wide_probe(struct store_query *query,
-                                const struct store_term *term, bool marks,
-                                int64_t limit)
+                                const struct store_term *term, int64_t limit)
 {
     store_query_add(query, "SELECT 1 FROM (");
     if (term->key != STORE_KEY_WORD) {
         store_query_add(query, "SELECT f.group_number FROM facets f WHERE ");
         add_facet_condition(query, term);
     } else {
-        store_query_add_groups_of_words(query, !marks, term->value);
-        if (!marks)
+        store_query_add_groups_of_words(query, term->value);
+        if (query->dialect == SQL_SQLITE)
             store_query_add_texts(query, term->value);
     }
     store_query_add_number(query, " LIMIT ?) p", limit);
@@ -341,7 +430,7 @@ void store_query_narrow_reports(struct store_query *query,
     narrow_by_groups(query, filter);
     if (!marked)
         narrow_by_marks(query, filter, "r.group_number", false);
-    store_query_narrow_to_terms(query, filter, false);
+    store_query_narrow_to_terms(query, filter, TERMS_OF_ALL);
 }
 
 // add_group_search keeps the groups that may have a report for which the term holds;
@@ -359,7 +448,11 @@ static void add_group_search(struct store_query *query, const struct store_term 
         store_query_add_word_search(query, number, term->value);
     else {
         store_query_add(query, " AND ");
-        store_query_add_contains(query, "g.title || '\n' || g.summary", term->value);
+        store_query_add_contains(query,
+                                 query->dialect == SQL_POSTGRES
+                                     ? "g.title || '\n' || g.summary"
+                                     : "g.title, g.summary",
+                                 term->value);
     }
 }
 
@@ -371,20 +464,48 @@ void store_query_narrow_by_groups(struct store_query *query,
     narrow_by_groups(query, filter);
 }
 
-void store_query_search_groups(struct store_query *query,
-                               const struct store_filter *filter, bool lazily,
-                               bool examined)
+// is_searched says whether groups are kept by the values they have for a term.
+static bool is_searched(const struct store_term *term)
 {
-    // With the plus SQLite goes through the groups in their order, up to the end of the
-    // page, and not through all that one term finds.
-    const char *number = query->dialect == SQL_POSTGRES ? "g.number" : "+g.number";
+    return store_query_is_of_reports(term) && !term->negated;
+}
+
+bool store_query_lists_groups(const struct store_query *query,
+                              const struct store_filter *filter)
+{
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (!store_query_is_of_reports(term) || term->negated)
-            continue;
-        if (!lazily || !is_wide(query, i))
-            add_group_search(query, term, number);
-        else if (!examined)
+        if (is_searched(term) && store_query_has_probe(term) && !is_wide(query, i))
+            return true;
+    }
+    return false;
+}
+
+void store_query_search_listed(struct store_query *query,
+                               const struct store_filter *filter, bool lazily)
+{
+    // With the plus SQLite goes through all groups, and not through those of one term.
+    bool plus = query->dialect == SQL_SQLITE && !lazily;
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (is_searched(term) && !(lazily && is_wide(query, i)))
+            add_group_search(query, term, plus ? "+g.number" : "g.number");
+    }
+}
+
+void store_query_search_wide(struct store_query *query,
+                             const struct store_filter *filter)
+{
+    bool few = false; // of a group's reports are looked at, sooner than all its values
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        few |= is_searched(term) && term->key < STORE_KEY_SINCE && is_in_index(term);
+        if (is_searched(term) && is_wide(query, i) && term->key != STORE_KEY_WORD)
+            add_wide_search(query, "g.number", term);
+    }
+    for (size_t i = 0; i < filter->term_count && !few; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (is_searched(term) && is_wide(query, i) && term->key == STORE_KEY_WORD)
             add_wide_search(query, "g.number", term);
     }
 }

@@ -41,30 +41,32 @@ static bool has_word(const struct store_filter *filter)
 static bool has_index(const struct store_query *query,
                       const struct store_filter *filter)
 {
-    return query->dialect == SQL_POSTGRES ? filter->sort != STORE_SORT_FIRST_SEEN
-                                          : filter->sort == STORE_SORT_LAST_SEEN;
+    return query->dialect == SQL_POSTGRES
+               ? filter->sort != STORE_SORT_FIRST_SEEN
+               : filter->sort == STORE_SORT_LAST_SEEN &&
+                     !store_query_lists_groups(query, filter);
 }
 
 // add_sorted_groups selects from the groups in their order, so that their reports are
-// looked at up to the limit alone. In SQLite the join keeps the order of its first
-// table.
+// looked at up to the limit alone: those that a term finds, else all. In SQLite the
+// join keeps the order of its first table.
 static void add_sorted_groups(struct store_query *query,
                               const struct store_filter *filter)
 {
     bool postgres = query->dialect == SQL_POSTGRES;
-    if (has_index(query, filter)) {
-        store_query_add(query, " FROM groups g");
-        add_settled(query, filter);
-        return;
-    }
+    bool sorts = !has_index(query, filter);
     // PostgreSQL sorts what is selected: words too short for the index need the texts.
-    store_query_add(query, postgres
-                               ? " FROM (SELECT g.number, g.first_seen, g.last_seen"
-                               : " FROM (SELECT g.number AS sorted");
-    if (postgres && has_word(filter))
+    if (sorts)
+        store_query_add(query, postgres
+                                   ? " FROM (SELECT g.number, g.first_seen, g.last_seen"
+                                   : " FROM (SELECT g.number AS sorted");
+    if (sorts && postgres && has_word(filter))
         store_query_add(query, ", g.title, g.summary");
     store_query_add(query, " FROM groups g");
     add_settled(query, filter);
+    store_query_search_listed(query, filter, true);
+    if (!sorts)
+        return;
     add_base_order(query, filter);
     store_query_add(query, postgres ? " OFFSET 0) g WHERE 1 = 1"
                                     : " LIMIT -1) o CROSS JOIN groups g WHERE"
@@ -82,11 +84,13 @@ static void add_hits(struct store_query *query, const struct store_filter *filte
     store_query_add(query, " AS place");
     if (sorted) {
         add_sorted_groups(query, filter);
+        store_query_search_wide(query, filter);
     } else {
         store_query_add(query, " FROM groups g");
         add_settled(query, filter);
+        store_query_search_listed(query, filter, false);
     }
-    store_query_narrow_by_reports(query, filter, sorted);
+    store_query_narrow_by_reports(query, filter);
     if (after != NULL) {
         store_query_add(query, " AND (");
         add_base(query, filter);

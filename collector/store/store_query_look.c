@@ -22,13 +22,23 @@ void store_look_deinit(struct store_look *look)
 
 // look_count counts the facets that have the term, up to one more than most.
 static enum ch_status look_count(struct sql *sql, const struct store_term *term,
-                                 bool marks, int64_t most, int64_t *out)
+                                 int64_t most, int64_t *out)
 {
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = sql->dialect };
     store_query_add(&query, "SELECT count(*) FROM (");
-    store_query_add_wide_probe(&query, term, marks, most + 1);
+    store_query_add_wide_probe(&query, term, most + 1);
     store_query_add(&query, ") w");
+    return store_query_run(&query, sql, sql_take_number, out);
+}
+
+// look_at_texts estimates how many titles, summaries and other columns contain a word.
+static enum ch_status look_at_texts(struct sql *sql, const struct store_term *term,
+                                    int64_t *out)
+{
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = sql->dialect };
+    store_query_estimate_texts(&query, term->value);
     return store_query_run(&query, sql, sql_take_number, out);
 }
 
@@ -39,14 +49,16 @@ static enum ch_status look_at_term(struct sql *sql, const struct store_filter *f
     if (!store_query_has_probe(term))
         return CH_OK;
     int64_t most = term->key == STORE_KEY_WORD ? STORE_WIDE_WORD : STORE_WIDE;
-    int64_t count = 0;
-    int64_t marks = 0;
-    enum ch_status status = look_count(sql, term, false, most, &count);
+    int64_t count = most + 1;
+    enum ch_status status = CH_OK;
+    if (!store_query_finds_part(term) ||
+        store_query_has_trigram(sql->dialect, term->value))
+        status = look_count(sql, term, most, &count);
+    if (status == CH_OK && term->key == STORE_KEY_WORD && count <= most &&
+        sql->dialect == SQL_POSTGRES)
+        status = look_at_texts(sql, term, &count);
     out->wide[i] = count > most;
     out->many[i] = count > STORE_MANY;
-    if (status == CH_OK && term->key == STORE_KEY_WORD && out->wide[i])
-        status = look_count(sql, term, true, most, &marks);
-    out->wide_marks[i] = marks > most;
     return status;
 }
 

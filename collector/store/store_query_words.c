@@ -2,6 +2,7 @@
 //
 // Searches for parts of what reports carry, with the indexes of words.
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,15 +11,43 @@
 
 enum {
     INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
+    PAGES_LOOKED_AT = 64,   // of facets, to estimate how many have a word
 };
+
+static bool is_ascii(const char *text)
+{
+    while ((unsigned char)*text - 1U < 0x7f)
+        text++;
+    return *text == 0;
+}
+
+// add_postgres_contains asks for a part of a text in the lower case of a collation.
+static void add_postgres_contains(struct store_query *query, const char *text,
+                                  const char *collation, const char *searched)
+{
+    text_appendf(&query->sql, "strpos(lower((%s)%s), ", text, collation);
+    store_query_add_text(query, "lower(CAST(? AS text)", searched);
+    text_appendf(&query->sql, "%s)) > 0", collation);
+}
 
 void store_query_add_contains(struct store_query *query, const char *text,
                               const char *searched)
 {
-    bool postgres = query->dialect == SQL_POSTGRES;
-    store_query_add(query, postgres ? "strpos(lower(" : "instr(lower(");
-    store_query_add(query, text);
-    store_query_add_text(query, "), lower(CAST(? AS text))) > 0", searched);
+    if (query->dialect == SQL_SQLITE) {
+        store_query_add_text(query, "contains(?, ", searched);
+        text_appendf(&query->sql, "%s)", text);
+    } else if (!is_ascii(searched)) {
+        add_postgres_contains(query, text, "", searched);
+    } else {
+        // PostgreSQL takes four times as long for the lower case of all languages,
+        // which only a text that is not ASCII needs.
+        store_query_add(query, "(");
+        add_postgres_contains(query, text, " COLLATE \"C\"", searched);
+        text_appendf(&query->sql, " OR (octet_length(%s) <> length(%s) AND ", text,
+                     text);
+        add_postgres_contains(query, text, "", searched);
+        store_query_add(query, "))");
+    }
 }
 
 bool store_query_is_indexed(const char *searched)
@@ -27,6 +56,16 @@ bool store_query_is_indexed(const char *searched)
     for (; *searched != 0; searched++)
         count += ((unsigned char)*searched & 0xc0) != 0x80; // bytes that begin one
     return count >= INDEXED_CHARACTERS;
+}
+
+bool store_query_has_trigram(enum sql_dialect dialect, const char *searched)
+{
+    size_t letters = 0;
+    for (; *searched != 0 && letters < INDEXED_CHARACTERS; searched++)
+        letters = isalnum((unsigned char)*searched) || (unsigned char)*searched >= 0x80
+                      ? letters + 1
+                      : 0;
+    return dialect == SQL_SQLITE || letters == INDEXED_CHARACTERS;
 }
 
 // query_pattern is the searched string in the form that the index takes: a quoted
@@ -68,8 +107,7 @@ void store_query_add_words(struct store_query *query, const char *kinds,
                          query_pattern(query, searched));
 }
 
-void store_query_add_groups_of_words(struct store_query *query, bool columns,
-                                     const char *searched)
+void store_query_add_groups_of_words(struct store_query *query, const char *searched)
 {
     char marks[48];
     (void)snprintf(marks, sizeof(marks), "BETWEEN %d AND %d", FACET_FRAME,
@@ -87,21 +125,30 @@ void store_query_add_groups_of_words(struct store_query *query, bool columns,
                          query_pattern(query, searched));
     text_appendf(&query->sql,
                  " AND f.kind >= %d AND f.kind = w.kind AND f.value = w.value"
-                 " AND (w.kind %s",
-                 FACET_EXECUTABLE, marks);
-    if (columns)
-        text_appendf(&query->sql, " OR w.kind BETWEEN %d AND %d", FACET_EXECUTABLE,
-                     FACET_RELEASE);
-    store_query_add(query, ")");
+                 " AND (w.kind %s OR w.kind BETWEEN %d AND %d)",
+                 FACET_EXECUTABLE, marks, FACET_EXECUTABLE, FACET_RELEASE);
 }
 
 void store_query_add_texts(struct store_query *query, const char *searched)
 {
-    if (query->dialect == SQL_SQLITE)
-        store_query_add_text(query,
-                             " UNION ALL SELECT rowid FROM facet_search"
-                             " WHERE facet_search MATCH ?",
-                             query_pattern(query, searched));
+    store_query_add_text(query,
+                         " UNION ALL SELECT rowid FROM facet_search"
+                         " WHERE facet_search MATCH ?",
+                         query_pattern(query, searched));
+}
+
+void store_query_estimate_texts(struct store_query *query, const char *searched)
+{
+    char pages[64];
+    (void)snprintf(pages, sizeof(pages), "(pg_relation_size('facets') / 8192 / %d + 1)",
+                   PAGES_LOOKED_AT);
+    store_query_add(query, "SELECT count(*) * ");
+    store_query_add(query, pages);
+    store_query_add(query, " FROM facets f TABLESAMPLE SYSTEM (100.0 / ");
+    store_query_add(query, pages);
+    text_appendf(&query->sql, ") REPEATABLE (1) WHERE f.kind <= %d AND ",
+                 FACET_RELEASE);
+    store_query_add_contains(query, "f.value", searched);
 }
 
 void store_query_add_word_search(struct store_query *query, const char *column,
@@ -120,6 +167,6 @@ void store_query_add_word_search(struct store_query *query, const char *column,
                          query_pattern(query, searched));
     store_query_add(query, column);
     store_query_add(query, " IN (");
-    store_query_add_groups_of_words(query, true, searched);
+    store_query_add_groups_of_words(query, searched);
     store_query_add(query, "))");
 }

@@ -128,11 +128,15 @@ static enum ch_status list_reports(struct sql *sql, const struct store_look *loo
     store_query_add(&query, "SELECT " REPORT_COLUMNS " FROM reports r"
                             " JOIN groups g ON g.number = r.group_number WHERE 1 = 1");
     // An expression keeps the index of that column from being used.
-    if (marked != NULL)
+    if (marked != NULL) {
+        store_query_add(&query,
+                        few ? " AND r.group_number" : " AND r.group_number + 0");
         store_query_add_text(&query,
-                             few ? " AND r.group_number = ANY(CAST(? AS bigint[]))"
-                                 : " AND r.group_number + 0 = ANY(CAST(? AS bigint[]))",
+                             sql->dialect == SQL_POSTGRES
+                                 ? " = ANY(CAST(? AS bigint[]))"
+                                 : " IN (SELECT value FROM json_each(?))",
                              store_list_end(sql, &marked->list).text);
+    }
     store_query_narrow_reports(&query, filter, marked != NULL);
     struct store_cursor after;
     enum ch_status status =
@@ -156,8 +160,10 @@ static enum ch_status look_and_list_reports(struct sql *sql,
 {
     const struct store_filter *filter = listing->filter;
     struct marked_groups marked = { 0 };
-    bool by_group = sql->dialect == SQL_POSTGRES && filter->group == NULL &&
-                    store_query_finds_by_group(filter, look);
+    bool by_group =
+        filter->group == NULL &&
+        (sql->dialect == SQL_POSTGRES ? store_query_finds_by_group(filter, look)
+                                      : store_query_narrows_groups(filter));
     enum ch_status status = by_group ? find_marked(sql, filter, look, &marked) : CH_OK;
     by_group = by_group && marked.count <= MARKED_GROUPS_MAX;
     if (status == CH_OK && (!by_group || marked.count != 0))

@@ -313,6 +313,31 @@ static void searches_find_parts_of_any_length_in_any_case(void **state)
     assert_string_equal(list_groups(fixture, filter).ids, "");
 }
 
+// A Kelvin sign is a k in lower case, and an I with a dot is an i: in PostgreSQL texts
+// that are not ASCII are compared in another way.
+static void letters_whose_lower_case_is_of_another_alphabet_are_found(void **state)
+{
+    struct fixture *fixture = *state;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 5);
+    (void)snprintf(entry.title, sizeof(entry.title),
+                   "in \xe2\x84\xa1\xe2\x84\xaa"
+                   "elvin");
+    static const char marks[] = "11\nf\xe2\x84\xaa"
+                                "ind";
+    memcpy(entry.marks, marks, sizeof(marks));
+    entry.marks_size = sizeof(marks);
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 0), STORE_ADDED);
+    static const char *const words[] = { "elvin", "kelvin", "KELVIN", "fkind", "kin" };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        struct store_filter filter =
+            and_where(where(STORE_KEY_RELEASE, "1.0"), STORE_KEY_WORD, words[i]);
+        filter.terms[1].negated = true;
+        assert_string_equal(list_groups(fixture, filter).ids, "b");
+        assert_string_equal(list(fixture, filter).ids, "2");
+    }
+}
+
 static void several_conditions_must_be_true_of_one_report(void **state)
 {
     struct fixture *fixture = *state;
@@ -543,6 +568,7 @@ int main(void)
         STORE_TEST(what_was_held_back_is_added_up_by_fingerprint),
         STORE_TEST(what_was_held_back_goes_with_merged_groups_and_with_retention),
         STORE_TEST(searches_find_parts_of_any_length_in_any_case),
+        STORE_TEST(letters_whose_lower_case_is_of_another_alphabet_are_found),
         STORE_TEST(several_conditions_must_be_true_of_one_report),
         STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
         STORE_TEST(several_stores_over_one_database_keep_each_report_once),

@@ -112,12 +112,12 @@ static void groups_of_two_frequent_values_are_counted_up_to_a_bound(void **state
     assert_int_equal(page.last, GROUPS - 49);
     assert_true(page.falling);
     assert_int_equal(page.filtered, 1);
-    assert_int_equal(page.found.count, STORE_FOUND_MOST);
+    assert_int_equal(page.found.count, STORE_FOUND_EXAMINED);
     assert_true(page.found.more);
     filter.cursor = page.next;
     struct page second = list_page(fixture, filter);
     assert_int_equal(second.first, GROUPS - 50);
-    assert_int_equal(second.found.count, STORE_FOUND_MOST);
+    assert_int_equal(second.found.count, STORE_FOUND_EXAMINED);
     assert_true(second.found.more);
     // No report has both.
     filter =
@@ -187,14 +187,13 @@ static void a_part_of_frequent_values_is_found_group_by_group(void **state)
 static void a_part_of_frequent_titles_is_found_group_by_group(void **state)
 {
     struct fixture *fixture = *state;
-    bool postgres = strncmp(fixture->name, "postgres", 8) == 0;
     struct store_filter filter = where(STORE_KEY_WORD, "crash");
     filter.sort = STORE_SORT_MACHINES;
     struct page page = list_page(fixture, filter);
     assert_int_equal(page.first, GROUPS);
     assert_true(page.falling);
     assert_int_equal(page.filtered, 2);
-    assert_int_equal(page.found.count, postgres ? STORE_FOUND_MOST : STORE_FOUND_WORD);
+    assert_int_equal(page.found.count, STORE_FOUND_WORD);
     assert_true(page.found.more);
     page = list_page(fixture, and_where(filter, STORE_KEY_HOST, "a17"));
     assert_int_equal(page.count, 1);
@@ -202,6 +201,50 @@ static void a_part_of_frequent_titles_is_found_group_by_group(void **state)
     page = list_page(fixture, and_where(filter, STORE_KEY_RELEASE, "2.0"));
     assert_int_equal(page.first, GROUPS);
     assert_int_equal(page.filtered, 1);
+}
+
+static void a_word_that_no_index_finds_is_asked_of_each_group(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_filter filter = where(STORE_KEY_WORD, "1.0"); // no three letters
+    filter.sort = STORE_SORT_MACHINES;
+    struct page page = list_page(fixture, filter);
+    assert_int_equal(page.first, GROUPS);
+    assert_true(page.falling);
+    assert_int_equal(page.filtered, 1);
+    assert_true(page.found.more);
+    assert_int_equal(list_page(fixture, and_where(filter, STORE_KEY_HOST, "a17")).first,
+                     17);
+    page = list_page(fixture, and_where(filter, STORE_KEY_RELEASE, "2.0"));
+    assert_int_equal(page.found.count, 0);
+    filter.terms[0].negated = true;
+    page = list_page(fixture, filter);
+    assert_int_equal(page.first, GROUPS);
+    assert_int_equal(page.filtered, 1);
+    assert_int_equal(page.found.count, STORE_FOUND_EXAMINED);
+}
+
+static void what_all_reports_have_leaves_no_group_where_it_must_not_be(void **state)
+{
+    struct fixture *fixture = *state;
+    static const enum store_key keys[] = { STORE_KEY_WORD, STORE_KEY_FRAME };
+    for (size_t i = 0; i < 2; i++) {
+        struct store_filter filter = where(keys[i], "crash");
+        filter.terms[0].negated = true;
+        struct page page = list_page(fixture, filter);
+        assert_int_equal(page.found.count, i == 0 ? 0 : STORE_FOUND_EXAMINED);
+    }
+}
+
+static void reports_of_few_groups_are_found_by_these(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_filter filter = where(STORE_KEY_RISING, "");
+    assert_int_equal(list(fixture, filter).count, STORE_PAGE_MAX);
+    filter = and_where(filter, STORE_KEY_RELEASE, "2.0");
+    assert_int_equal(list(fixture, filter).count, GROUPS / 100);
+    filter = where(STORE_KEY_STATUS, "resolved");
+    assert_int_equal(list(fixture, filter).count, 0);
 }
 
 static void reports_of_a_rare_host_are_found_beside_a_frequent_release(void **state)
@@ -240,6 +283,9 @@ int main(void)
         cmocka_unit_test(groups_of_one_frequent_value_are_all_counted),
         cmocka_unit_test(a_part_of_frequent_values_is_found_group_by_group),
         cmocka_unit_test(a_part_of_frequent_titles_is_found_group_by_group),
+        cmocka_unit_test(a_word_that_no_index_finds_is_asked_of_each_group),
+        cmocka_unit_test(what_all_reports_have_leaves_no_group_where_it_must_not_be),
+        cmocka_unit_test(reports_of_few_groups_are_found_by_these),
         cmocka_unit_test(reports_of_a_rare_host_are_found_beside_a_frequent_release),
         cmocka_unit_test(groups_that_rise_among_many_are_kept_for_a_while),
     };
