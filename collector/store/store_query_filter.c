@@ -95,8 +95,8 @@ void store_query_end_exists(struct store_query *query)
                     query->dialect == SQL_POSTGRES ? " LIMIT 1) IS NOT NULL" : ")");
 }
 
-// is_plain says whether JSON has the text as it is.
-static bool is_plain(const char *text)
+// is_json_as_is says whether JSON has the text as it is.
+static bool is_json_as_is(const char *text)
 {
     while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\')
         text++;
@@ -108,7 +108,7 @@ static bool is_plain(const char *text)
 static void add_mark_list(struct store_query *query, const struct store_term *term,
                           bool part)
 {
-    if (!is_plain(term->value))
+    if (!is_json_as_is(term->value))
         return;
     if (part) {
         store_query_add_contains(query, "m.list", term->value);
