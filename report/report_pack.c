@@ -270,15 +270,21 @@ static json_t *describe_variable(const struct pack_variable *variable)
     return NULL;
 }
 
-// variable_number is the index of the variable in its place, or PACK_NONE.
-static json_int_t variable_number(json_t *place, const struct pack_variable *variable)
+// variable_number is the index of the variable in its place, or PACK_NONE. It is likely
+// to be guess.
+static json_int_t variable_number(json_t *place, const struct pack_variable *variable,
+                                  size_t guess)
 {
     json_t *rows = json_object_get(place, "variables");
     size_t count = json_array_size(rows);
     // The first rows are those of the place's first threads, and fit most other
-    // threads.
-    for (size_t i = 0; i < count && i < PACK_CANDIDATES * PACK_CANDIDATES; i++)
-        if (describes_variable(json_array_get(rows, i), variable))
+    // threads. No two of them are of the same variable.
+    size_t looked_at = PACK_CANDIDATES * PACK_CANDIDATES;
+    looked_at = count < looked_at ? count : looked_at;
+    if (guess < looked_at && describes_variable(json_array_get(rows, guess), variable))
+        return (json_int_t)guess;
+    for (size_t i = 0; i < looked_at; i++)
+        if (i != guess && describes_variable(json_array_get(rows, i), variable))
             return (json_int_t)i;
     if (rows == NULL) {
         rows = json_array();
@@ -290,11 +296,13 @@ static json_int_t variable_number(json_t *place, const struct pack_variable *var
                : PACK_NONE;
 }
 
-// pack_variable appends a thread's values of one variable to values.
+// pack_variable appends a thread's values of one variable to values, and advances the
+// guess which one is next: they have an order.
 static int pack_variable(json_t *place, const struct pack_variable *variable,
-                         json_t *values)
+                         size_t *guess, json_t *values)
 {
-    json_int_t number = variable_number(place, variable);
+    json_int_t number = variable_number(place, variable, *guess);
+    *guess = (size_t)number + 1;
     json_t *one = json_array();
     int failed = number == PACK_NONE;
     failed |= json_array_append_new(one, json_integer(number));
@@ -312,6 +320,7 @@ static int pack_variable(json_t *place, const struct pack_variable *variable,
 static int pack_run_values(const struct pack_run *run, json_t *place, json_t *values)
 {
     size_t count = run->end - run->begin;
+    size_t guess = 0;
     int failed = 0;
     for (size_t i = 0; i < count; i++) {
         json_t *frame = run_frame(run, i);
@@ -325,7 +334,7 @@ static int pack_run_values(const struct pack_run *run, json_t *place, json_t *va
                     .inlined = i + 1 < count ? i : SIZE_MAX,
                     .list = report_table_lists[k],
                 };
-                failed |= pack_variable(place, &variable, values);
+                failed |= pack_variable(place, &variable, &guess, values);
             }
         }
     }
