@@ -5,10 +5,10 @@
 // for copies of the sign (signed).
 enum { LEB128_MAX_BYTES = 10 };
 
-uint64_t cursor_uleb128(struct cursor *c)
+uint64_t cursor_long_uleb128(struct cursor *c)
 {
     uint64_t value = cursor_u8(c);
-    if (value < 0x80) // most are; a poisoned cursor has 0
+    if (value < 0x80) // a poisoned cursor has 0
         return value;
     value &= 0x7f;
     for (unsigned i = 1; i < LEB128_MAX_BYTES; i++) {

@@ -195,8 +195,17 @@ static inline uint64_t cursor_u64_at(const struct cursor *c, size_t offset)
     return c->big_endian ? be64toh(value) : le64toh(value);
 }
 
+// cursor_long_uleb128 is cursor_uleb128 for numbers of any length.
+uint64_t cursor_long_uleb128(struct cursor *c);
+
 // cursor_uleb128 reads an unsigned LEB128 number; one over 64 bits poisons the cursor.
-uint64_t cursor_uleb128(struct cursor *c);
+// Most have one byte.
+static inline uint64_t cursor_uleb128(struct cursor *c)
+{
+    if (!c->failed && c->at != c->end && *c->at < 0x80)
+        return *c->at++;
+    return cursor_long_uleb128(c);
+}
 
 // cursor_sleb128 reads a signed LEB128 number; one over 64 bits poisons the cursor.
 int64_t cursor_sleb128(struct cursor *c);
