@@ -109,7 +109,9 @@ bool store_query_finds_by_group(const struct store_filter *filter,
 void store_query_narrow_to_marked(struct store_query *query,
                                   const struct store_filter *filter);
 
-// store_query_narrows_groups says whether a filter has terms on groups as a whole.
+// store_query_compares_column says whether a column leaves few of a group's reports
+// over, and store_query_narrows_groups whether a filter has terms on groups as a whole.
+bool store_query_compares_column(const struct store_filter *filter);
 bool store_query_narrows_groups(const struct store_filter *filter);
 
 // store_query_look looks up what a filter's query needs to know; store_look_deinit

@@ -333,6 +333,18 @@ bool store_query_sorts_counts(const struct store_filter *filter)
     return filter->sort == STORE_SORT_COUNT && store_query_counts(filter);
 }
 
+// asks_for_values says whether all values of a group are asked for a word.
+static bool asks_for_values(const struct store_filter *filter,
+                            const struct store_look *look)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (term->key == STORE_KEY_WORD && !term->negated && look->wide[i])
+            return true;
+    }
+    return false;
+}
+
 size_t store_query_bound(const struct store_filter *filter,
                          const struct store_look *look)
 {
@@ -340,8 +352,8 @@ size_t store_query_bound(const struct store_filter *filter,
     size_t most = filter->found_most != 0 ? filter->found_most : STORE_FOUND_MOST;
     if (!store_query_counts(filter))
         return 0;
-    // All values of a group are asked for a word.
-    if (term != NULL && term->key == STORE_KEY_WORD && look->wide[term - filter->terms])
+    if (asks_for_values(filter, look) &&
+        (term != NULL || filter->sort != STORE_SORT_COUNT))
         return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
     if (term == NULL)
         return most < STORE_FOUND_EXAMINED ? most : STORE_FOUND_EXAMINED;

@@ -319,24 +319,36 @@ static void add_facet_search(struct store_query *query, const char *column,
     store_query_add(query, query->dialect == SQL_POSTGRES ? ")) IS TRUE" : "))");
 }
 
-// add_wide_search keeps the groups with a report of the value of a wide term, by
-// looking at the values that each has.
-static void add_wide_search(struct store_query *query, const char *column,
-                            const struct store_term *term)
+// begin_values selects from the values that a group has; column is its number.
+static void begin_values(struct store_query *query, const char *column)
 {
-    store_query_add(query, " AND ");
     store_query_begin_exists(query);
     store_query_add(query, "SELECT 1 FROM facets f WHERE f.group_number = ");
     store_query_add(query, column);
     store_query_add(query, " AND ");
+}
+
+// add_wide_search keeps the groups with a report of the value of a wide term, by
+// looking at the values that each has: for a word at marks first, which are fewer.
+static void add_wide_search(struct store_query *query, const char *column,
+                            const struct store_term *term)
+{
+    store_query_add(query, " AND (");
+    begin_values(query, column);
     if (term->key == STORE_KEY_WORD) {
-        text_appendf(&query->sql, "(f.kind <= %d OR f.kind BETWEEN %d AND %d) AND ",
-                     FACET_RELEASE, FACET_FRAME, FACET_MESSAGE);
+        text_appendf(&query->sql, "f.kind BETWEEN %d AND %d AND ", FACET_FRAME,
+                     FACET_MESSAGE);
+        store_query_add_contains(query, "f.value", term->value);
+        store_query_end_exists(query);
+        store_query_add(query, " OR ");
+        begin_values(query, column);
+        text_appendf(&query->sql, "f.kind <= %d AND ", FACET_RELEASE);
         store_query_add_contains(query, "f.value", term->value);
     } else {
         store_query_add_facet_of_kind(query, term);
     }
     store_query_end_exists(query);
+    store_query_add(query, ")");
 }
 
 // is_found_by_group says whether the reports of a term are found by the groups that
@@ -379,6 +391,22 @@ bool store_query_finds_by_group(const struct store_filter *filter,
 {
     for (size_t i = 0; i < filter->term_count; i++) {
         if (!look->wide[i] && is_found_by_group(&filter->terms[i], true))
+            return true;
+    }
+    return false;
+}
+
+// is_searched says whether groups are kept by the values they have for a term.
+static bool is_searched(const struct store_term *term)
+{
+    return store_query_is_of_reports(term) && !term->negated;
+}
+
+bool store_query_compares_column(const struct store_filter *filter)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (is_searched(term) && term->key < STORE_KEY_SINCE && is_in_index(term))
             return true;
     }
     return false;
@@ -464,12 +492,6 @@ void store_query_narrow_by_groups(struct store_query *query,
     narrow_by_groups(query, filter);
 }
 
-// is_searched says whether groups are kept by the values they have for a term.
-static bool is_searched(const struct store_term *term)
-{
-    return store_query_is_of_reports(term) && !term->negated;
-}
-
 bool store_query_lists_groups(const struct store_query *query,
                               const struct store_filter *filter)
 {
@@ -496,16 +518,16 @@ void store_query_search_listed(struct store_query *query,
 void store_query_search_wide(struct store_query *query,
                              const struct store_filter *filter)
 {
-    bool few = false; // of a group's reports are looked at, sooner than all its values
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        few |= is_searched(term) && term->key < STORE_KEY_SINCE && is_in_index(term);
         if (is_searched(term) && is_wide(query, i) && term->key != STORE_KEY_WORD)
             add_wide_search(query, "g.number", term);
     }
-    for (size_t i = 0; i < filter->term_count && !few; i++) {
+    // The few reports that have a column are looked at sooner than all values.
+    for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (is_searched(term) && is_wide(query, i) && term->key == STORE_KEY_WORD)
+        if (is_searched(term) && is_wide(query, i) && term->key == STORE_KEY_WORD &&
+            !store_query_compares_column(filter))
             add_wide_search(query, "g.number", term);
     }
 }

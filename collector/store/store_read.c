@@ -91,6 +91,7 @@ struct marked_groups {
 enum {
     MARKED_GROUPS_MAX = 10000,
     FEW_REPORTS = 5000, // are sorted; of more, the newest are looked for by their time
+    FEW_COMPARED = 200000, // are compared in a column, and those that have it sorted
 };
 
 static void take_marked(void *context, const struct sql_row *row)
@@ -101,7 +102,7 @@ static void take_marked(void *context, const struct sql_row *row)
     marked->count++;
 }
 
-// find_marked finds the groups first: PostgreSQL cannot know how many reports have a
+// find_marked finds the groups first: a database cannot know how many reports have a
 // function, and would choose between reading those of all its groups and reading all by
 // their time as if they were very many.
 static enum ch_status find_marked(struct sql *sql, const struct store_filter *filter,
@@ -124,7 +125,9 @@ static enum ch_status list_reports(struct sql *sql, const struct store_look *loo
     const struct store_filter *filter = listing->filter;
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = sql->dialect, .look = look };
-    bool few = marked != NULL && marked->reports <= FEW_REPORTS;
+    bool few = marked != NULL &&
+               marked->reports <=
+                   (store_query_compares_column(filter) ? FEW_COMPARED : FEW_REPORTS);
     store_query_add(&query, "SELECT " REPORT_COLUMNS " FROM reports r"
                             " JOIN groups g ON g.number = r.group_number WHERE 1 = 1");
     // An expression keeps the index of that column from being used.
@@ -162,8 +165,8 @@ static enum ch_status look_and_list_reports(struct sql *sql,
     struct marked_groups marked = { 0 };
     bool by_group =
         filter->group == NULL &&
-        (sql->dialect == SQL_POSTGRES ? store_query_finds_by_group(filter, look)
-                                      : store_query_narrows_groups(filter));
+        (store_query_finds_by_group(filter, look) ||
+         (sql->dialect == SQL_SQLITE && store_query_narrows_groups(filter)));
     enum ch_status status = by_group ? find_marked(sql, filter, look, &marked) : CH_OK;
     by_group = by_group && marked.count <= MARKED_GROUPS_MAX;
     if (status == CH_OK && (!by_group || marked.count != 0))

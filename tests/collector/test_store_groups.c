@@ -352,6 +352,12 @@ static void several_conditions_must_be_true_of_one_report(void **state)
     assert_string_equal(list_groups(fixture, filter).ids, "");
     filter = and_where(production, STORE_KEY_RELEASE, "2.0");
     assert_string_equal(list_groups(fixture, filter).ids, "a");
+    filter = and_where(production, STORE_KEY_THREAD, "main");
+    assert_string_equal(list_groups(fixture, filter).ids, "a");
+    filter = and_where(production, STORE_KEY_THREAD, "mai");
+    assert_string_equal(list_groups(fixture, filter).ids, "");
+    filter = and_where(production, STORE_KEY_MESSAGE, "no \"fi");
+    assert_string_equal(list_groups(fixture, filter).ids, "a");
 }
 
 static void a_value_that_no_report_carries_any_more_is_not_found(void **state)
