@@ -50,6 +50,9 @@ struct crash_helper {
     uint32_t wrote; // the record is in the spool
 };
 
+enum crash_helper_state { CRASH_HELPER_GONE, CRASH_HELPER_STARTS, CRASH_HELPER_WAITS };
+enum crash_helper_order { CRASH_HELPER_WAIT, CRASH_HELPER_END, CRASH_HELPER_RECORD };
+
 // A crash_state is what the crash path records about itself. It is not on the request
 // page: even if that page is lost, the path still knows that it was entered and for
 // which signal.
@@ -165,6 +168,15 @@ bool crash_agent_started(void);
 
 // crash_ask_daemon has the agent started at install take this crash. False: none is.
 bool crash_ask_daemon(struct crash_agent *out);
+
+// crash_helper_end tells the helper that nothing is left to do, and waits for its end
+// if the program continues.
+void crash_helper_end(void);
+
+// crash_helper_clone starts the helper and returns its pid, or an error.
+// crash_helper_serve is the part of it that waits for an order.
+long crash_helper_clone(void);
+void crash_helper_serve(void);
 
 // crash_close_from closes all descriptors from first on.
 void crash_close_from(unsigned first);

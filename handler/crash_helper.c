@@ -4,7 +4,7 @@
 // until there is a report. Where there is none, it writes the record. If the disk
 // hangs, no deadline reaches the process that is writing, so that is never the crashed
 // one as long as there is a helper.
-#include "handler/crash_helper.h"
+#include "handler/crash.h"
 
 #include <linux/errno.h>
 #include <sys/prctl.h>
@@ -56,15 +56,13 @@ static bool helper_await_end(uint64_t deadline)
 }
 
 // helper_start starts the helper. False: that failed.
-static bool helper_start(char *const *argv)
+static bool helper_start(int channel, char *const *argv)
 {
     struct crash_helper *helper = &crash_state.helper;
-    // There may be a helper on this very stack: a vfork child's, which is ending, or
-    // ours where the agent that waited is gone.
-    if (helper_load(&helper->state) != CRASH_HELPER_GONE) {
-        helper_tell(&helper->order, CRASH_HELPER_END);
+    // After a vfork child's crash, its helper may still be ending, on this very stack.
+    if (helper_load(&helper->state) != CRASH_HELPER_GONE)
         (void)helper_await_end(sys_clock_ns(CLOCK_MONOTONIC) + LOOK_EVERY_NS);
-    }
+    helper->channel = channel;
     helper->argv = argv;
     helper->wrote = 0;
     crash_state.exec_fails = 0;
@@ -82,8 +80,7 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     if (crash_make_channel(ends) != 0)
         return false;
     crash_plan->page->agent_pid = 0;
-    crash_state.helper.channel = ends[1];
-    bool started = helper_start(argv);
+    bool started = helper_start(ends[1], argv);
     sys_close(ends[1]);
     if (!started) {
         sys_close(ends[0]);
@@ -93,21 +90,6 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     return true;
 }
 
-// helper_stays sleeps while the order is given and the program lives. False: it cannot.
-static bool helper_stays(uint32_t order, int32_t program, uint64_t end,
-                         uint64_t look_ns)
-{
-    uint32_t *word = &crash_state.helper.order;
-    while (helper_load(word) == order && sys_getppid() == program &&
-           sys_clock_ns(CLOCK_MONOTONIC) < end) {
-        if (!helper_has_slept(sys_futex_wait(word, order, look_ns)))
-            return false;
-    }
-    return true;
-}
-
-// crash_helper_serve outlives a program that dies: the last process to let go of the
-// memory has to free it, and that is not to delay the program's end.
 void crash_helper_serve(void)
 {
     struct crash_helper *helper = &crash_state.helper;
@@ -115,18 +97,14 @@ void crash_helper_serve(void)
     uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_BOUND_NS;
 
     helper_tell(&helper->state, CRASH_HELPER_WAITS);
-    if (!helper_stays(CRASH_HELPER_WAIT, program, end, LOOK_EVERY_NS))
-        return;
+    while (helper_load(&helper->order) == CRASH_HELPER_WAIT &&
+           sys_getppid() == program && sys_clock_ns(CLOCK_MONOTONIC) < end) {
+        if (!helper_has_slept(
+                sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, LOOK_EVERY_NS)))
+            return;
+    }
     if (helper_load(&helper->order) == CRASH_HELPER_RECORD)
         helper->wrote = crash_write_record(helper->reason);
-    else
-        (void)helper_stays(CRASH_HELPER_OUTLIVE, program, end, LOOK_EVERY_NS / 100);
-}
-
-void crash_helper_need(void)
-{
-    if (crash_state.helper.pid == 0 && crash_may_start())
-        (void)helper_start(NULL);
 }
 
 bool crash_leave_record(enum record_reason reason)
@@ -138,7 +116,8 @@ bool crash_leave_record(enum record_reason reason)
     helper->program_ppid = sys_getppid();
     sys_prctl(PR_GET_NAME, (unsigned long)helper->thread_name);
     helper->reason = reason;
-    crash_helper_need();
+    if (helper->pid == 0 && crash_may_start())
+        (void)helper_start(-1, NULL);
     // One that never waited was ended by a filter or by the kernel.
     if (helper->pid == 0 || (helper_await_change(CRASH_HELPER_STARTS, end) &&
                              helper_load(&helper->state) == CRASH_HELPER_GONE))
@@ -148,11 +127,11 @@ bool crash_leave_record(enum record_reason reason)
 }
 
 // helper_dismiss tells the helper to end, unless it has something to write.
-static void helper_dismiss(enum crash_helper_order how)
+static void helper_dismiss(void)
 {
     uint32_t *order = &crash_state.helper.order;
     if (helper_load(order) == CRASH_HELPER_WAIT)
-        helper_tell(order, how);
+        helper_tell(order, CRASH_HELPER_END);
 }
 
 // helper_reap waits until the helper is gone from the process table, which is soon: all
@@ -174,13 +153,13 @@ void crash_helper_end(void)
     if (pid == 0)
         return;
     if (page->dies) {
-        helper_dismiss(CRASH_HELPER_OUTLIVE);
+        helper_dismiss();
         return;
     }
     sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
-    helper_dismiss(CRASH_HELPER_END);
+    helper_dismiss();
     if (helper_await_end(page->deadline_monotonic_ns + CRASH_RECORD_NS))
         helper_reap(pid);
     if (reaps)

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 
 #include "handler/context_page.h"
-#include "handler/crash_helper.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
@@ -48,8 +47,6 @@ static enum outcome await_agent(struct crash_agent *agent)
     const struct request_page *page = crash_plan->page;
     struct pollfd watched[] = { { .fd = agent->channel, .events = POLLIN },
                                 { .fd = -1, .events = POLLIN } };
-    if (page->dies) // the helper is to free our memory, see crash_helper_serve
-        crash_helper_need();
     for (;;) {
         uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
         if (now >= page->deadline_monotonic_ns)

@@ -4,7 +4,7 @@
 // error and in the system's log, with the program, the signal, the reason and what can
 // be done. The reason is the agent's where it ran, else one of these. A crash whose
 // record somebody will find needs no line.
-#include "handler/crash_helper.h"
+#include "handler/crash.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

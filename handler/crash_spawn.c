@@ -8,7 +8,7 @@
 // No handler of the program runs on the way: all signals are blocked, and the agent
 // unblocks them once exec has removed the handlers, except SIGSYS: a call that a
 // seccomp filter answers with it fails, as in the crashed thread.
-#include "handler/crash_helper.h"
+#include "handler/crash.h"
 
 #include <fcntl.h>
 #include <linux/errno.h>
@@ -101,17 +101,24 @@ static bool may_clone(void)
                          NULL) != -ENOSYS;
 }
 
-// crash_helper_clone makes the child with every signal blocked; for no other call does
-// this thread block SIGSYS.
+// clone_blocked makes a child that starts with every signal blocked; for no other call
+// does this thread block SIGSYS.
+static long clone_blocked(void)
+{
+    uint64_t mask = 0;
+    if (sys_block_all(&mask) != 0)
+        return -1;
+    long pid =
+        machine_clone(CLONE_VM | CLONE_CHILD_CLEARTID, crash_plan->first_stack_end,
+                      &crash_state.helper.state, run_helper, NULL);
+    sys_sigmask(mask);
+    return pid;
+}
+
 long crash_helper_clone(void)
 {
     uint64_t mask = sys_sigmask(SYS_ALL_BUT_SIGSYS);
-    uint64_t blocked = 0;
-    long pid = -1;
-    if (may_clone() && sys_block_all(&blocked) == 0)
-        pid =
-            machine_clone(CLONE_VM | CLONE_CHILD_CLEARTID, crash_plan->first_stack_end,
-                          &crash_state.helper.state, run_helper, NULL);
+    long pid = may_clone() ? clone_blocked() : -1;
     sys_sigmask(mask);
     return pid;
 }

@@ -209,12 +209,6 @@ def state_of(pid):
         return file.read().rpartition(") ")[2][0]
 
 
-def children_of(pid):
-    """The ids of the children that a process's first thread has made."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(child) for child in file.read().split()]
-
-
 def expanded(report):
     """A report's bytes as the product expands them: in the keys of version 1."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:

@@ -197,22 +197,6 @@ class Daemon(unittest.TestCase):
             reports = [r for r in scene.reports() if "crash" in r]
             self.assertEqual(len(reports), 1)
 
-    def test_one_that_dies_of_the_crash_is_replaced(self):
-        with Scene() as scene:
-            process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon",
-                                  CRASHHOOK_KILLS="no")
-            wait_for(lambda: daemons(scene))
-            agent, = daemons(scene)
-            os.kill(agent, signal.SIGSTOP)
-            process.send_signal(signal.SIGSEGV)
-            # It has been asked once there is a helper.
-            wait_for(lambda: harness.children_of(process.pid))
-            os.kill(agent, signal.SIGKILL)
-            process.communicate(timeout=60)
-            self.assertEqual(process.returncode, -signal.SIGSEGV)
-            report, = scene.reports()
-            self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
-
     def test_a_missing_one_is_as_none(self):
         with Scene() as scene:
             ended = self.run_way(scene, "", CRASHHOOK_AGENT="/nonexistent/agent")
