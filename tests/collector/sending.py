@@ -71,8 +71,10 @@ def stored_ids(collector):
     """The IDs of all reports, page by page."""
     found, cursor = [], ""
     while cursor is not None:
-        _, page = collector.json("GET", "/api/v1/reports?limit=200" +
-                                 (f"&cursor={cursor}" if cursor else ""))
+        status, page = collector.json("GET", "/api/v1/reports?limit=200" +
+                                      (f"&cursor={cursor}" if cursor else ""))
+        if status != 200:
+            raise AssertionError(f"the list was answered with {status}: {page}")
         found += [row["id"] for row in page["reports"]]
         cursor = page["next"]
     return found
