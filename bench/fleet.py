@@ -239,22 +239,25 @@ def kept(collector):
     return answer["groups"][0]["kept"]
 
 
-def backup(fleet, stop):
-    """Copies the store again and again by the commands of docs/operations.md: that of SQLite
-    to another disk, in place of which there is memory here."""
-    name, place, environment = "backup of sqlite", "/dev/shm", dict(os.environ)
+def backup(fleet, collector, folder, stop):
+    """Copies the store again and again by the commands of docs/operations.md."""
+    name = "backup of sqlite"
+    environment = {**os.environ, "URL": collector.url, "TOKEN": ""}
     if fleet.server:
-        name, place = "base backup", fleet.folder
+        name = "base backup"
         environment.update(SERVER=fleet.server.address("postgres"),
                            PATH=fleet.server.programs + ":" + environment["PATH"])
     command = ["bash", "-euc", test_operations.commands()[name]]
     while not stop.is_set():
-        with tempfile.TemporaryDirectory(dir=place) as other:
-            environment.update(STORE=fleet.folder + "/store.db", BACKUP=other)
+        with contextlib.ExitStack() as stack:
+            environment["BACKUP"] = folder
+            if fleet.server:  # an empty one each time
+                environment["BACKUP"] = stack.enter_context(
+                    tempfile.TemporaryDirectory(dir=folder))
             # A group of its own, so that it ends as a whole; not a session, which would
             # make `nice` a matter of its processes alone.
-            with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL,
-                                  process_group=0) as process:
+            with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, process_group=0) as process:
                 while process.poll() is None and not stop.wait(0.05):
                     pass
                 if process.poll() is None:
@@ -331,6 +334,18 @@ def merge_largest(collector):
         time.sleep(0.2)
 
 
+def beside_backups(fleet, name, count):
+    """The rate alone and during backups: of SQLite to another disk, in place of which there
+    is memory here."""
+    place = fleet.folder if fleet.server else "/dev/shm"
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        options = () if fleet.server else ("--backup", folder + "/collector.db.new")
+        with fleet.run(*options) as collector:
+            beside(fleet, name, collector, "during backups",
+                   alone(fleet, name, collector, count), count,
+                   lambda stop: backup(fleet, collector, folder, stop))
+
+
 def beside_work(fleet, name, count):
     """The rates alone and beside each kind of work, one right after the other."""
     build_id, offset = debug_file(fleet.folder)
@@ -338,9 +353,8 @@ def beside_work(fleet, name, count):
         file.write(body((build_id, offset)))
     with fleet.run() as collector:
         fleet.send(collector, count, path=fleet.folder + "/late.body")
-        beside(fleet, name, collector, "during backups",
-               alone(fleet, name, collector, BACKUP * count), BACKUP * count,
-               lambda stop: backup(fleet, stop))
+    beside_backups(fleet, name, BACKUP * count)
+    with fleet.run() as collector:
         beside(fleet, name, collector, "with a debug file that came late",
                alone(fleet, name, collector, count), count,
                lambda _: late_debug_file(collector, fleet.folder, build_id))

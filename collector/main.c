@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/standard_files.h"
 #include "collector/options.h"
 #include "collector/pages/pages.h"
 #include "collector/routes.h"
 #include "collector/server/access.h"
 #include "collector/server/alerts.h"
+#include "collector/server/backups.h"
 #include "collector/server/body_packer.h"
 #include "collector/server/collector.h"
 #include "collector/server/listener.h"
@@ -29,7 +29,9 @@
 #include "collector/server/sessions.h"
 #include "collector/server/size.h"
 #include "collector/server/symbol_keeper.h"
+#include "collector/state_folder.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_backup.h"
 #include "collector/store/store_outage.h"
 #include "report/json_arena.h"
 #include "report/own.h"
@@ -42,8 +44,7 @@ enum {
     HEAP_SLACK = 8 << 20,  // free bytes at a heap's end that are not given back
     HEAP_STEP = 1 << 20,   // bytes that a heap grows by
     SIZE_LEAST = 64 << 20, // bytes of a store: an empty one takes some, too
-    PATH_SIZE = 4096,
-    STATE_SIZE = PATH_SIZE - 64
+    PATH_SIZE = STATE_PATH_SIZE
 };
 
 static const struct ingest_limits ingest_limits = { .batch = 256,
@@ -157,52 +158,6 @@ static const char *read_collector_limits(const struct options *options,
     return NULL;
 }
 
-// state_folder writes the path of the folder for lasting state, and makes missing
-// folders.
-static bool state_folder(char out[STATE_SIZE])
-{
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char *folder = out;
-    int length = 0;
-    if (geteuid() == 0)
-        length = snprintf(folder, STATE_SIZE, "/var/lib/crashhook-collector");
-    else if (state != NULL && state[0] == '/')
-        length = snprintf(folder, STATE_SIZE, "%s/crashhook-collector", state);
-    else if (home != NULL && home[0] == '/')
-        length =
-            snprintf(folder, STATE_SIZE, "%s/.local/state/crashhook-collector", home);
-    if (length <= 0 || length >= STATE_SIZE)
-        return false;
-    (void)file_make_parents(folder, 0755);
-    mkdir(folder, 0700);
-    return true;
-}
-
-static bool default_store(char *out)
-{
-    char folder[STATE_SIZE];
-    if (!state_folder(folder))
-        return false;
-    snprintf(out, PATH_SIZE, "sqlite:%s/collector.db", folder);
-    return true;
-}
-
-// default_symbols writes the path of a folder beside the store's file, or, where the
-// store is not a file, in the folder for lasting state.
-static bool default_symbols(const char *store, char *out)
-{
-    char folder[STATE_SIZE];
-    if (strncmp(store, "sqlite:", 7) == 0) {
-        snprintf(out, PATH_SIZE, "%.*s.symbols", PATH_SIZE - 16, store + 7);
-        return true;
-    }
-    if (!state_folder(folder))
-        return false;
-    snprintf(out, PATH_SIZE, "%s/symbols", folder);
-    return true;
-}
-
 // raise_descriptor_limit: every connection takes a descriptor, and there may be
 // thousands.
 static void raise_descriptor_limit(void)
@@ -314,6 +269,21 @@ static enum ch_status start_alerts(struct collector *collector,
     return alerts_create(&alerts, out);
 }
 
+// start_backups starts the thread that copies the store to a file when asked, and
+// returns NULL, or what failed.
+static const char *start_backups(struct collector *collector, const char *file)
+{
+    const struct backups_options options = { .store = collector->store,
+                                             .file = file,
+                                             .metrics = &collector->metrics,
+                                             .complain = complain_of_option };
+    if (!store_backup_can(collector->store))
+        return "--backup is for a store that is a SQLite file";
+    return backups_create(&options, &collector->backups) == CH_OK
+               ? NULL
+               : "cannot start the thread that makes backups";
+}
+
 // helpers is what works in the background.
 struct helpers {
     struct retention *retention;
@@ -329,6 +299,7 @@ static const char *start_helpers(struct collector *collector,
                                  const struct store_retention *limits,
                                  struct helpers *out)
 {
+    const char *failed = NULL;
     if (sums_start(&collector->sums) != CH_OK)
         return "cannot start the thread that sums";
     if (collector->reading)
@@ -336,6 +307,10 @@ static const char *start_helpers(struct collector *collector,
     if (retention_create(collector->store, limits, collector->access,
                          complain_of_option, &out->retention) != CH_OK)
         return "cannot start the thread that removes reports";
+    if (options->backup != NULL)
+        failed = start_backups(collector, options->backup);
+    if (failed != NULL)
+        return failed;
     if (start_jobs(collector, &out->jobs) != CH_OK)
         return "cannot start the threads that name reports";
     if (start_alerts(collector, options, &out->alerts) != CH_OK)
@@ -447,7 +422,7 @@ static int open_and_serve(const struct options *options,
     char error[STORE_ERROR_SIZE];
     char symbols[PATH_SIZE];
     char line[PATH_SIZE];
-    if (options->symbols == NULL && !default_symbols(options->store, symbols))
+    if (options->symbols == NULL && !state_default_symbols(options->store, symbols))
         return say_collector_line(EXIT_USAGE,
                                   "no --symbols, and no home to keep debug files in");
     struct collector *collector = calloc(1, sizeof(*collector));
@@ -487,6 +462,7 @@ static int open_and_serve(const struct options *options,
     else
         code = serve_until_told(collector, listener, access, stops);
     stop_helpers(&helpers);
+    backups_destroy(collector->backups);
     sums_deinit(&collector->sums);
     ingest_destroy(collector->ingest);
     body_packer_destroy(packer);
@@ -573,7 +549,7 @@ int main(int argc, char **argv)
         break;
     }
     if (options.store == NULL) {
-        if (!default_store(store))
+        if (!state_default_store(store))
             return say_collector_line(EXIT_USAGE,
                                       "no --store, and no home to keep one in");
         options.store = store;

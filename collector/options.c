@@ -44,6 +44,8 @@ static const struct row {
       "leave the latest COUNT reports of a group; default: all" },
     { "--keep-size", "SIZE", NULL, offsetof(struct options, keep_size),
       "remove the oldest reports beyond so much room: 500M, 50G; default: never" },
+    { "--backup", "FILE", NULL, offsetof(struct options, backup),
+      "where POST /api/v1/backup puts a copy of a SQLite store" },
     { "--rate", "COUNT/TIME", NULL, offsetof(struct options, rate),
       "most reports a token sends: 600/1m; default: no limit" },
     { "--workers", "COUNT", NULL, offsetof(struct options, workers),

@@ -22,6 +22,7 @@ struct options {
     const char *keep;            // NULL: for ever
     const char *keep_per_group;  // NULL: all of them
     const char *keep_size;       // NULL: any
+    const char *backup;          // where a copy of the store is put; NULL: nowhere
     const char *rate;            // NULL: no limit
     const char *workers;         // processes that name reports; NULL: 2
     const char *own;             // rules of what is a program's own; NULL: none

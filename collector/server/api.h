@@ -65,6 +65,11 @@ void api_remove_symbols(struct http_request *request);
 void api_list_audit(struct http_request *request);
 void api_erase_reports(struct http_request *request);
 
+// api_begin_backup asks for a copy of the store, api_get_backup says how the last one
+// goes.
+void api_begin_backup(struct http_request *request);
+void api_get_backup(struct http_request *request);
+
 // api_note_deed notes what the request's sender does, where senders have names; false:
 // that failed, and so did the request.
 bool api_note_deed(struct http_request *request, const char *what, const char *detail);

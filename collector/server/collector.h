@@ -30,6 +30,7 @@ struct page_templates {
     const char *issue;  // of a new issue
 };
 
+struct backups;
 struct symbol_store;
 
 struct collector {
@@ -37,6 +38,7 @@ struct collector {
     struct ingest *ingest;
     bool packs; // bodies into segments
     struct symbol_store *symbols;
+    struct backups *backups; // NULL: none are made
     struct metrics metrics;
     struct load load;          // what is under way
     struct rate rate;          // limit of reports per token

@@ -32,6 +32,8 @@ struct metrics {
     atomic_uint_least64_t naming_failures;
     atomic_uint_least64_t segments; // of bodies that were packed
     atomic_uint_least64_t segment_failures;
+    atomic_uint_least64_t backups;
+    atomic_uint_least64_t backup_failures;
     atomic_uint_least64_t alerts_sent;
     atomic_uint_least64_t alert_failures; // reports that they gave up
 };

@@ -184,6 +184,10 @@ void sql_take_number(void *context, const struct sql_row *row);
 // sql_count_row is a sql_row_fn that adds one to an int64_t.
 void sql_count_row(void *context, const struct sql_row *row);
 
+// sql_sqlite_log is the log of a connection that writes to a SQLite file, whose path
+// path gets.
+struct sqlite_log *sql_sqlite_log(struct sql *sql, const char **path);
+
 // sql_sqlite_open and sql_postgres_open are the drivers' sql_open; name is the path of
 // a file, or the URL of a database.
 CH_CHECKED enum ch_status sql_sqlite_open(const struct sql_options *options,

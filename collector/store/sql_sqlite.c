@@ -232,6 +232,13 @@ static int connect_to(struct sqlite *sqlite, const char *path,
     return result;
 }
 
+struct sqlite_log *sql_sqlite_log(struct sql *sql, const char **path)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    *path = sqlite3_db_filename(sqlite->db, "main");
+    return sqlite->log;
+}
+
 enum ch_status sql_sqlite_open(const struct sql_options *options, const char *name,
                                char error[SQL_ERROR_SIZE], struct sql **out)
 {

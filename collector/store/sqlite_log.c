@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/own_thread.h"
+#include "collector/store/sqlite_changes.h"
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
@@ -19,6 +20,8 @@ enum {
 struct sqlite_log {
     sqlite3 *db; // the thread's connection
     int pages;
+    int frames;                     // in the log after the last commit
+    struct sqlite_changes *changes; // NULL: nobody follows
     pthread_t thread;
     bool started;
     atomic_bool copied; // but for a little
@@ -75,6 +78,9 @@ static int note_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
     struct sqlite_log *log = context;
     (void)name;
+    log->frames = pages;
+    if (log->changes != NULL)
+        sqlite_changes_note(log->changes, (uint32_t)pages);
     if (pages < log->pages)
         return SQLITE_OK;
     if (atomic_exchange(&log->copied, false))
@@ -127,9 +133,19 @@ enum ch_status sqlite_log_create(sqlite3 *writer, const char *path, int pages,
         sqlite_log_destroy(log);
         return CH_ERR_IO;
     }
+    // What an earlier process left in the log.
+    int frames = copy_log(writer).pages;
+    log->frames = frames > 0 ? frames : 0;
     sqlite3_wal_hook(writer, note_commit, log);
     *out = log;
     return CH_OK;
+}
+
+void sqlite_log_follow(struct sqlite_log *log, struct sqlite_changes *changes)
+{
+    log->changes = changes;
+    if (changes != NULL)
+        sqlite_changes_note(changes, (uint32_t)log->frames);
 }
 
 void sqlite_log_destroy(struct sqlite_log *log)

@@ -18,12 +18,17 @@
 
 enum { SQLITE_LOG_PAGES = 16384 }; // of 4 KB: from how many on a log is long
 
+struct sqlite_changes;
 struct sqlite_log;
 
 // sqlite_log_create begins to watch the log of the file at path, which writer commits
 // to: it is long from that many pages on.
 CH_CHECKED enum ch_status sqlite_log_create(sqlite3 *writer, const char *path,
                                             int pages, struct sqlite_log **out);
+
+// sqlite_log_follow tells of what is in the log now, and then of each commit until it
+// is called with NULL. Commits are excluded meanwhile.
+void sqlite_log_follow(struct sqlite_log *log, struct sqlite_changes *changes);
 
 // sqlite_log_destroy has to be called before writer is closed; NULL is allowed.
 void sqlite_log_destroy(struct sqlite_log *log);

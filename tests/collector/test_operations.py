@@ -20,7 +20,7 @@ import unittest
 
 import postgres
 import sample_reports
-from running import Collector
+from running import Collector, wait_for
 
 BINARY = None
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -39,6 +39,12 @@ def commands():
                         re.MULTILINE | re.DOTALL)
     return dict(blocks)
 
+
+# A sqlite3 that damages the file which it is given.
+DAMAGING = """#!/bin/sh
+dd if=/dev/zero of="$1" bs=4096 seek=3 count=1 conv=notrunc 2>/dev/null
+exec {} "$@"
+"""
 
 RUN = set()
 
@@ -128,7 +134,7 @@ class Operations(unittest.TestCase):
     def test_a_copy_of_a_live_file_is_whole(self):
         if shutil.which("sqlite3") is None:
             self.skipTest("sqlite3 is not installed")
-        with Collector(BINARY, tokens=["s3cret"]) as collector:
+        with self.collector_with_backups() as collector:
             before = [sample_reports.raw(i) for i in range(20)]
             for report in before:
                 self.assertEqual(collector.post(report)[0], 201)
@@ -148,37 +154,82 @@ class Operations(unittest.TestCase):
             self.assertEqual(collector.stop()[0], 0)
             run("restore of sqlite", **self.variables(collector))
             collector.start()
-            self.assertLessEqual({report["id"] for report in before}, stored(collector))
-            self.assertNotIn(later["id"], stored(collector))
-            self.assertEqual(collector.post(sample_reports.raw(500001))[0], 201)
+            for report in before:  # it is known
+                self.assertEqual(collector.post(report)[0], 200)
+            self.assertEqual(collector.post(later)[0], 201)
 
     def test_a_copy_that_fails_leaves_the_one_before(self):
         if shutil.which("sqlite3") is None:
             self.skipTest("sqlite3 is not installed")
-        with Collector(BINARY, tokens=["s3cret"]) as collector:
+        with self.collector_with_backups() as collector:
             self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
             variables = self.variables(collector)
             run("backup of sqlite", **variables)
             before = os.stat(self.folder + "/collector.db")
-            with open(collector.path("empty.db"), "wb"):
-                pass
-            for change in ({"STORE": collector.path("absent.db")},
-                           {"STORE": collector.path("empty.db")},
-                           {"before": "ulimit -f 100\n"}):  # the copy would be larger
-                with self.subTest(change):
-                    with self.assertRaises(AssertionError):
-                        run("backup of sqlite", **{**variables, **change})
-                    after = os.stat(self.folder + "/collector.db")
-                    self.assertEqual((after.st_ino, after.st_size),
-                                     (before.st_ino, before.st_size))
-            self.assertFalse(os.path.exists(collector.path("absent.db")))
+            part = self.folder + "/collector.db.new.part"
+            os.mkdir(part)  # in the way
+            with self.assertRaises(AssertionError):
+                run("backup of sqlite", **variables)
+            state = collector.json("GET", "/api/v1/backup")[1]
+            self.assertEqual(state["state"], "failed")
+            self.assertRegex(state["error"], "cannot back up the store to .*: File exists")
+            os.rmdir(part)
+            programs = collector.path("programs")
+            os.mkdir(programs)
+            with open(programs + "/sqlite3", "w", encoding="utf-8") as file:
+                file.write(DAMAGING.format(shutil.which("sqlite3")))
+            os.chmod(programs + "/sqlite3", 0o755)
+            with self.assertRaises(AssertionError):
+                run("backup of sqlite",
+                    **{**variables, "PATH": programs + ":" + os.environ["PATH"]})
+            after = os.stat(self.folder + "/collector.db")
+            self.assertEqual((after.st_ino, after.st_size), (before.st_ino, before.st_size))
             run("backup of sqlite", **variables)  # nothing of what failed is in the way
             self.assertEqual(os.listdir(self.folder), ["collector.db"])
+            said = run("metrics", **variables)
+            self.assertIn("crashhook_backups_total 3\n", said)
+            self.assertIn("crashhook_backup_failures_total 1\n", said)
+
+    def test_a_backup_is_for_who_may_have_all_reports_and_is_made_once_at_a_time(self):
+        tokens = ["all", "shops project=shop", "reader scopes=read"]
+        with Collector(BINARY, tokens=tokens) as collector:
+            status, answer = collector.json("POST", "/api/v1/backup")
+            self.assertEqual(status, 404)
+            self.assertIn("--backup FILE", answer["error"])
+        with self.collector_with_backups(tokens) as collector:
+            for token in ("shops", "reader"):
+                collector.token = token
+                for method in ("GET", "POST"):
+                    self.assertEqual(collector.request(method, "/api/v1/backup")[0], 403)
+            collector.token = "all"
+            self.assertEqual(collector.json("GET", "/api/v1/backup")[1]["state"], "none")
+            wait_for(lambda: self.asked_twice(collector) == [202, 409],
+                     "what is asked for while a backup is made is refused")
+            state = wait_for(lambda: self.ended_backup(collector), "the backup ends")
+            self.assertEqual((state["state"], state["error"]), ("done", ""))
+            self.assertEqual(state["copied"], state["bytes"])
+            self.assertEqual(os.path.getsize(state["file"]), state["bytes"])
+            self.assertEqual(os.stat(state["file"]).st_mode & 0o777, 0o600)
+
+    @staticmethod
+    def asked_twice(collector):
+        return [collector.request("POST", "/api/v1/backup")[0] for _ in range(2)]
+
+    @staticmethod
+    def ended_backup(collector):
+        state = collector.json("GET", "/api/v1/backup")[1]
+        return state if state["state"] != "running" else None
+
+    def collector_with_backups(self, tokens=("s3cret",)):
+        return Collector(BINARY, tokens=list(tokens),
+                         extra=["--backup", self.folder + "/collector.db.new"])
 
     def test_a_dump_of_a_standby_is_restored_into_another_database(self):
         self.need_server()
         with postgres.Postgres() as server, self.programs_of(server):
             database, restored = server.database(), server.database()
+            with self.assertRaisesRegex(RuntimeError, "--backup is for a store that is a SQ"):
+                Collector(BINARY, store=database, extra=["--backup", "/x"]).start()
             with Collector(BINARY, tokens=["s3cret"], store=database) as collector:
                 before = [sample_reports.raw(i) for i in range(20)]
                 for report in before:
