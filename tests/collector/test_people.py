@@ -61,6 +61,8 @@ REQUESTS = (
     ("POST", "/access", "end=0123456789abcdef", {"read", "admin"}),
     ("GET", "/api/v1/audit", None, {"admin"}),
     ("DELETE", "/api/v1/reports", None, {"admin"}),
+    ("GET", "/api/v1/backup", None, {"admin"}),
+    ("POST", "/api/v1/backup", "", {"admin"}),
     ("GET", "/buildid/BUILD/debuginfo", None, {"read", "symbols"}),
     ("DELETE", "/api/v1/symbols", None, {"admin"}),
     ("GET", "/api/v1/symbols/BUILD", None, {"read", "symbols"}),
