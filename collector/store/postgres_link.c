@@ -83,13 +83,15 @@ static bool link_run(struct postgres_link *link, const char *text, char *out,
 {
     bool ok = PQsendQuery(link->connection, text) && postgres_link_send(link);
     PGresult *result = NULL;
+    bool failed = !ok;
     while (ok && (result = postgres_link_result(link)) != NULL) {
-        ok = PQresultStatus(result) == PGRES_TUPLES_OK;
-        if (ok)
+        if (PQresultStatus(result) == PGRES_TUPLES_OK)
             snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
+        else
+            failed = true;
         PQclear(result);
     }
-    return ok;
+    return !failed;
 }
 
 void postgres_link_settings(const struct postgres_link *link, bool of_transaction,

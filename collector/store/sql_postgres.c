@@ -95,8 +95,10 @@ static enum ch_status fail_postgres(struct postgres *postgres, const PGresult *r
     state = state != NULL ? state : "";
     // 57014 (the query was cancelled) is how statement_timeout ends a query.
     sql->failed = strcmp(state, "57014") == 0 ? CH_ERR_LIMIT : CH_ERR_IO;
-    sql->transient =
-        is_transient(state) || PQstatus(postgres->link.connection) == CONNECTION_BAD;
+    // Without a word of the server it is the connection that failed, whatever libpq
+    // takes it for.
+    sql->transient = state[0] == 0 || is_transient(state) ||
+                     PQstatus(postgres->link.connection) == CONNECTION_BAD;
     snprintf(sql->error, sizeof(sql->error), "%.*s", (int)strcspn(message, "\n"),
              message);
     return sql->failed;
@@ -287,14 +289,15 @@ static bool run_plain(struct postgres *postgres, const char *text)
     PGresult *result = NULL;
     if (!ok)
         fail_postgres(postgres, NULL);
+    // All results are taken, also after a failure: what is left would be in the way of
+    // the next statement.
     while (ok && (result = postgres_link_result(&postgres->link)) != NULL) {
         ExecStatusType status = PQresultStatus(result);
         if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
             fail_postgres(postgres, result);
-        ok = ok && postgres->sql.failed == CH_OK;
         PQclear(result);
     }
-    return ok;
+    return ok && postgres->sql.failed == CH_OK;
 }
 
 static enum ch_status postgres_script(struct sql *sql, const char *text)
@@ -356,11 +359,11 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
     struct postgres *postgres = (struct postgres *)sql;
     PGresult *result = NULL;
     enum ch_status status = execute_postgres(postgres, text, values, count, &result);
-    // The server may have been restarted since the last query. What a writer asks
-    // belongs to a transaction, which is lost.
+    // The server may have been restarted since the last query, or ends the session now:
+    // it says so before the connection is closed. What a writer asks belongs to a
+    // transaction, which is lost.
     if (status != CH_OK && postgres->link.reading && !postgres->link.late &&
-        PQstatus(postgres->link.connection) == CONNECTION_BAD &&
-        connect_again(postgres))
+        sql->transient && connect_again(postgres))
         status = execute_postgres(postgres, text, values, count, &result);
     sql->failed = CH_OK; // the failure concerns only this query
     // Visitors may ask more of the same connection, so this query has ended before.

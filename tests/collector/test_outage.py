@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # test_outage COLLECTOR: the database's host vanishes, comes back, or leaves its work to
-# another address; its server hangs; nobody waits for ever, and what was acknowledged is
-# there once. Packets are dropped in a network namespace of the test's own.
+# another address; its server hangs, or ends sessions; nobody waits for ever, and what was
+# acknowledged is there once. Packets are dropped in a network namespace of the test's own.
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 import place
 import postgres
+import sample_reports
 from running import Collector
 from sending import all_there_once, await_stored, start_senders
 
@@ -24,6 +26,8 @@ MARK = "CRASHHOOK_TEST_NETWORK"
 RESUMED_S = 15   # from when a database can be reached until a report is stored
 STOPPED_S = 20   # from SIGTERM until the collector has ended; main.c has it as STOP_MAX_S
 SLACK_S = 10     # for a loaded machine
+READERS = 3      # requests at a time
+ROUNDS = 60      # of ending all sessions
 RULES = """
 table inet vanish {
   set gone { type ipv4_addr; }
@@ -167,6 +171,26 @@ class Outage(unittest.TestCase):
             end()
             all_there_once(self, collector, senders)
         print(f"killed: stored again after {resumed:.1f} s", flush=True)
+
+    def test_sessions_that_the_server_ends_are_opened_again(self):
+        with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector, \
+             concurrent.futures.ThreadPoolExecutor(2 * READERS) as pool:
+            self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
+
+            def read():
+                return collector.request("GET", "/api/v1/reports")[0]
+            answers = []
+            for _ in range(ROUNDS):  # while they open, ask and wait
+                asked = [pool.submit(read) for _ in range(READERS)]
+                self.server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                                f" WHERE datname = '{self.name}'")
+                asked += [pool.submit(read) for _ in range(READERS)]
+                answers += [answer.result() for answer in asked]
+            self.assertEqual([read() for _ in range(4 * READERS)], 4 * READERS * [200])
+            self.assertEqual(collector.post(sample_reports.raw(2))[0], 201)
+        print(f"ended sessions: {answers.count(200)} of {len(answers)} answers were 200",
+              flush=True)
+        self.assertLessEqual(set(answers), {200, 503})
 
 
 if __name__ == "__main__":
