@@ -221,7 +221,7 @@ static enum ch_status add_term(struct search *search, const char *key,
                                const char *value, bool negated)
 {
     size_t n = search->count;
-    struct store_term term = { .key = STORE_KEY_WORD,
+    struct store_term term = { .key = store_word_key(value),
                                .value = value,
                                .negated = negated };
     size_t index = key != NULL ? search_key_index(key) : 0;

@@ -15,7 +15,7 @@ enum { STORE_TERMS = 24 }; // most terms of one filter
 // message is a part of it, in either case; that of any other key is the whole.
 enum store_key {
     STORE_KEY_WORD, // part of title, summary, program, host, release, frame, file,
-                    // build or message
+                    // build or message: see store_word_key
     STORE_KEY_RELEASE,
     STORE_KEY_ENVIRONMENT,
     STORE_KEY_SIGNAL, // number
@@ -48,7 +48,12 @@ enum store_key {
     STORE_KEY_ASSIGNED, // to anybody
     STORE_KEY_ASSIGNEE,
     STORE_KEY_PROJECT,
+    STORE_KEY_SHORT_WORD, // part of its title or summary
 };
+
+// store_word_key is the key of a searched word: the indexes find three characters and
+// more, and shorter words are looked for in what is shown of each group.
+enum store_key store_word_key(const char *word);
 
 // store_term is one condition of a filter.
 struct store_term {

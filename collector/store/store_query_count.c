@@ -173,12 +173,9 @@ static void add_all_have(struct store_query *query, const struct store_term *ter
     if (term->key != STORE_KEY_WORD) {
         store_query_add_facet_of_kind(query, term);
     } else {
-        text_appendf(&query->sql, "(f.kind IN (%d, %d, %d)", FACET_TITLE,
-                     FACET_EXECUTABLE, FACET_RELEASE);
-        if (store_query_is_indexed(term->value))
-            text_appendf(&query->sql, " OR f.kind BETWEEN %d AND %d", FACET_FRAME,
-                         FACET_MESSAGE);
-        store_query_add(query, ") AND ");
+        text_appendf(
+            &query->sql, "(f.kind IN (%d, %d, %d) OR f.kind BETWEEN %d AND %d) AND ",
+            FACET_TITLE, FACET_EXECUTABLE, FACET_RELEASE, FACET_FRAME, FACET_MESSAGE);
         store_query_add_contains(query, "f.value", term->value);
     }
     store_query_add(query, " AND f.count >= (SELECT o.count FROM groups o WHERE"

@@ -177,18 +177,15 @@ static void add_report_condition(struct store_query *query,
                                      : "r.title, r.summary, r.executable, r.release,"
                                        " r.hostname",
                                  term->value);
-        // As for groups, marks are searched for what their index can find; where they
-        // must not have it, only those of groups that it finds.
-        if (store_query_is_indexed(term->value)) {
-            store_query_add(query, " OR (");
-            if (term->negated && !wide) {
-                store_query_add(query, "r.group_number IN (");
-                store_query_add_groups_of_words(query, term->value);
-                store_query_add(query, ") AND ");
-            }
-            add_mark_condition(query, term);
-            store_query_add(query, ")");
+        // Where they must not have it, only marks of groups that the index finds.
+        store_query_add(query, " OR (");
+        if (term->negated && !wide) {
+            store_query_add(query, "r.group_number IN (");
+            store_query_add_groups_of_words(query, term->value);
+            store_query_add(query, ") AND ");
         }
+        add_mark_condition(query, term);
+        store_query_add(query, ")");
     } else if (column != NULL) {
         store_query_add_equal(query, column, term->value);
     } else {
@@ -390,7 +387,9 @@ bool store_query_finds_by_group(const struct store_filter *filter,
                                 const struct store_look *look)
 {
     for (size_t i = 0; i < filter->term_count; i++) {
-        if (!look->wide[i] && is_found_by_group(&filter->terms[i], true))
+        const struct store_term *term = &filter->terms[i];
+        bool shown = term->key == STORE_KEY_SHORT_WORD && !term->negated;
+        if (shown || (!look->wide[i] && is_found_by_group(term, true)))
             return true;
     }
     return false;
@@ -424,8 +423,7 @@ bool store_query_narrows_groups(const struct store_filter *filter)
 
 bool store_query_has_probe(const struct store_term *term)
 {
-    return term->key < STORE_KEY_SINCE &&
-           (term->key != STORE_KEY_WORD || store_query_is_indexed(term->value));
+    return term->key < STORE_KEY_SINCE;
 }
 
 void store_query_add_wide_probe(struct store_query *query,
@@ -472,16 +470,8 @@ static void add_group_search(struct store_query *query, const struct store_term 
         store_query_add_number(query, " AND g.first_seen < ?", term->number);
     else if (term->key != STORE_KEY_WORD)
         add_facet_search(query, number, term);
-    else if (store_query_is_indexed(term->value))
+    else
         store_query_add_word_search(query, number, term->value);
-    else {
-        store_query_add(query, " AND ");
-        store_query_add_contains(query,
-                                 query->dialect == SQL_POSTGRES
-                                     ? "g.title || '\n' || g.summary"
-                                     : "g.title, g.summary",
-                                 term->value);
-    }
 }
 
 void store_query_narrow_by_groups(struct store_query *query,

@@ -102,6 +102,13 @@ void store_query_add_group_condition(struct store_query *query,
     case STORE_KEY_PROJECT:
         store_query_add_equal(query, "g.project", term->value);
         return;
+    case STORE_KEY_SHORT_WORD:
+        store_query_add_contains(query,
+                                 query->dialect == SQL_POSTGRES
+                                     ? "g.title || '\n' || g.summary"
+                                     : "g.title, g.summary",
+                                 term->value);
+        return;
     default:
         add_group_rises(query);
         return;

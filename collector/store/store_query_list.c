@@ -28,15 +28,6 @@ static void add_settled(struct store_query *query, const struct store_filter *fi
     store_query_narrow_by_groups(query, filter);
 }
 
-static bool has_word(const struct store_filter *filter)
-{
-    for (size_t i = 0; i < filter->term_count; i++) {
-        if (filter->terms[i].key == STORE_KEY_WORD)
-            return true;
-    }
-    return false;
-}
-
 // has_index says whether an index has the groups in their order.
 static bool has_index(const struct store_query *query,
                       const struct store_filter *filter)
@@ -55,13 +46,10 @@ static void add_sorted_groups(struct store_query *query,
 {
     bool postgres = query->dialect == SQL_POSTGRES;
     bool sorts = !has_index(query, filter);
-    // PostgreSQL sorts what is selected: words too short for the index need the texts.
     if (sorts)
         store_query_add(query, postgres
                                    ? " FROM (SELECT g.number, g.first_seen, g.last_seen"
                                    : " FROM (SELECT g.number AS sorted");
-    if (sorts && postgres && has_word(filter))
-        store_query_add(query, ", g.title, g.summary");
     store_query_add(query, " FROM groups g");
     add_settled(query, filter);
     store_query_search_listed(query, filter, true);

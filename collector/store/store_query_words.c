@@ -58,6 +58,11 @@ bool store_query_is_indexed(const char *searched)
     return count >= INDEXED_CHARACTERS;
 }
 
+enum store_key store_word_key(const char *word)
+{
+    return store_query_is_indexed(word) ? STORE_KEY_WORD : STORE_KEY_SHORT_WORD;
+}
+
 bool store_query_has_trigram(enum sql_dialect dialect, const char *searched)
 {
     size_t letters = 0;

@@ -40,7 +40,8 @@ static void a_name_with_two_colons_is_a_word(void **state)
     for (size_t i = 0; words[i][0] != 0; i++) {
         assert_true(search_one(words[i], &search));
         assert_int_equal(search.count, 1);
-        assert_int_equal(search.terms[0].key, STORE_KEY_WORD);
+        assert_int_equal(search.terms[0].key,
+                         strlen(words[i]) < 3 ? STORE_KEY_SHORT_WORD : STORE_KEY_WORD);
         assert_string_equal(search.terms[0].value, words[i]);
     }
 }

@@ -162,7 +162,7 @@ static void store_narrows_lists_by_every_filter(void **state)
           "1",
           "a" },
         { where(STORE_KEY_WORD, "parse_1"), "2", "b" },
-        { where(STORE_KEY_WORD, "%"), "2", "b" },
+        { where(STORE_KEY_SHORT_WORD, "%"), "2", "b" },
         { { .terms = { { .key = STORE_KEY_TAG, .tag = "zone", .value = "north" } },
             .term_count = 1 },
           "1",

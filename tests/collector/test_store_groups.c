@@ -303,7 +303,7 @@ static void searches_find_parts_of_any_length_in_any_case(void **state)
     static const char *const found[] = { "ledger::", "r::\"po", "0%", "worker_07",
                                          "L",        "ams-w",   "\"" };
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
-        struct store_filter filter = where(STORE_KEY_WORD, found[i]);
+        struct store_filter filter = where(store_word_key(found[i]), found[i]);
         assert_string_equal(list_groups(fixture, filter).ids, "a");
         assert_string_equal(list(fixture, filter).ids, "1");
     }
@@ -311,6 +311,31 @@ static void searches_find_parts_of_any_length_in_any_case(void **state)
     assert_string_equal(list_groups(fixture, filter).ids, "");
     filter = where(STORE_KEY_WORD, "worker%07");
     assert_string_equal(list_groups(fixture, filter).ids, "");
+}
+
+static void a_word_of_two_letters_is_one_of_what_a_group_shows(void **state)
+{
+    struct fixture *fixture = *state;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 5);
+    (void)snprintf(entry.title, sizeof(entry.title), "SIGSEGV in Go");
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "qx");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(store_word_key("go"), STORE_KEY_SHORT_WORD);
+    assert_int_equal(store_word_key("\xc3\xa4\xc3\xb6"), STORE_KEY_SHORT_WORD);
+    assert_int_equal(store_word_key("\xc3\xa4\xc3\xb6\xc3\xbc"), STORE_KEY_WORD);
+    struct store_filter filter = where(STORE_KEY_SHORT_WORD, "go");
+    assert_string_equal(list_groups(fixture, filter).ids, "a");
+    assert_string_equal(list(fixture, filter).ids, "1");
+    filter = and_where(filter, STORE_KEY_RELEASE, entry.release);
+    assert_string_equal(list_groups(fixture, filter).ids, "a");
+    assert_string_equal(list(fixture, filter).ids, "1");
+    filter.terms[0].negated = true;
+    assert_string_equal(list_groups(fixture, filter).ids, "b");
+    assert_string_equal(list(fixture, filter).ids, "2");
+    filter = where(STORE_KEY_SHORT_WORD, "qx");
+    assert_string_equal(list_groups(fixture, filter).ids, "");
+    assert_string_equal(list(fixture, filter).ids, "");
 }
 
 // A Kelvin sign is a k in lower case, and an I with a dot is an i: in PostgreSQL texts
@@ -574,6 +599,7 @@ int main(void)
         STORE_TEST(what_was_held_back_is_added_up_by_fingerprint),
         STORE_TEST(what_was_held_back_goes_with_merged_groups_and_with_retention),
         STORE_TEST(searches_find_parts_of_any_length_in_any_case),
+        STORE_TEST(a_word_of_two_letters_is_one_of_what_a_group_shows),
         STORE_TEST(letters_whose_lower_case_is_of_another_alphabet_are_found),
         STORE_TEST(several_conditions_must_be_true_of_one_report),
         STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
