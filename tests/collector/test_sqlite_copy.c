@@ -3,11 +3,13 @@
 // A SQLite file is copied while it is written to, and the copy is whole.
 #include "collector/store/sqlite_copy.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "collector/empty_log.h"
 #include "collector/store/sqlite_changes.h"
 #include "support/folder.h"
@@ -100,8 +102,39 @@ static bool change_rows(struct copy_fixture *fixture, int count)
     return ok && sql_script(fixture->writer, "COMMIT") == CH_OK;
 }
 
-// copy_while copies the database while that many rows change between two steps, and
-// gives the steps it took; -1: it failed.
+// log_is_anew commits, which a log that a thread has copied into the file begins anew
+// with, and says whether it did.
+static bool log_is_anew(struct copy_fixture *fixture, bool *out_anew)
+{
+    enum { SALTS = 16, SALTS_BYTES = 8 }; // in its header
+    char before[SALTS_BYTES];
+    char after[SALTS_BYTES];
+    int log = open(folder_path(fixture->folder, "store.db-wal"), O_RDONLY | O_CLOEXEC);
+    bool ok = log >= 0 &&
+              file_read_at(log, before, SALTS_BYTES, SALTS) == SALTS_BYTES &&
+              sql_script(fixture->writer, "REPLACE INTO t VALUES(0, '')") == CH_OK &&
+              file_read_at(log, after, SALTS_BYTES, SALTS) == SALTS_BYTES;
+    *out_anew = ok && memcmp(before, after, SALTS_BYTES) != 0;
+    (void)close(log);
+    return ok;
+}
+
+// begin_log_anew commits until the thread has had its turn.
+static bool begin_log_anew(struct copy_fixture *fixture)
+{
+    enum { TRIES = 60000 };
+    bool ok = true;
+    bool anew = false;
+    for (int i = 0; i < TRIES && ok && !anew; i++) {
+        ok = log_is_anew(fixture, &anew);
+        if (!anew)
+            usleep(1000);
+    }
+    return ok && anew;
+}
+
+// copy_while copies the database while that many rows change between two steps and the
+// log begins anew, and gives the steps it took; -1: it failed.
 static int copy_while(struct copy_fixture *fixture, int changes, int *out_turns)
 {
     char error[SQL_ERROR_SIZE] = "";
@@ -112,7 +145,8 @@ static int copy_while(struct copy_fixture *fixture, int changes, int *out_turns)
         fixture->writer, folder_path(fixture->folder, "copy.db"), error, &copy);
     *out_turns = 0;
     while (status == CH_OK && steps++ < STEPS_MOST) {
-        if (!change_rows(fixture, changes))
+        if (changes != 0 &&
+            (!change_rows(fixture, changes) || !begin_log_anew(fixture)))
             break;
         status = sqlite_copy_step(copy, &sizes, error);
         if (status != CH_END)
