@@ -30,6 +30,7 @@ static void a_word_of_two_letters_is_one_of_what_a_group_shows(void **state)
     struct fixture *fixture = *state;
     struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 5);
     (void)snprintf(entry.title, sizeof(entry.title), "SIGSEGV in Go");
+    (void)snprintf(entry.summary, sizeof(entry.summary), "Read address q7");
     (void)snprintf(entry.hostname, sizeof(entry.hostname), "qx");
     assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
     assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 0), STORE_ADDED);
@@ -45,6 +46,8 @@ static void a_word_of_two_letters_is_one_of_what_a_group_shows(void **state)
     filter.terms[0].negated = true;
     assert_string_equal(list_groups(fixture, filter).ids, "b");
     assert_string_equal(list(fixture, filter).ids, "2");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_SHORT_WORD, "q7")).ids,
+                        "a");
     filter = where(STORE_KEY_SHORT_WORD, "qx");
     assert_string_equal(list_groups(fixture, filter).ids, "");
     assert_string_equal(list(fixture, filter).ids, "");
