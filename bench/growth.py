@@ -64,9 +64,9 @@ def took_ms(command, environment):
 
 def made_report(build, folder, threads):
     """The path of a report of so many threads."""
-    spool = os.path.join(folder, "spool")
+    spool = crash.new_spool(folder)
     target = os.path.join(build, "bench", "crash_target")
-    one_crash(build, folder, [target, str(threads), "-30", "0"])
+    crash.run_once(build, [target, str(threads), "-30", "0"], spool)
     name = [name for name in os.listdir(spool) if name.endswith(".json")][0]
     return os.path.join(spool, name)
 
