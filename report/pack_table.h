@@ -20,7 +20,7 @@ struct pack_table {
         const json_t *from; // what the row was made from: an array, or a backtrace
         size_t begin;       // first index in the array, and the one after the last
         size_t end;
-        json_t *values; // owned; of a backtrace: the values of its threads
+        json_t *values; // owned; of a backtrace or a run: the values of its threads
     } * entries;
     size_t capacity;
     uint32_t chains[PACK_CHAINS]; // the last entry of each, plus one; 0: empty

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/pack_table.h"
+#include "report/pack_values.h"
 #include "report/report_table.h"
 #include "report/report_tree.h"
 
@@ -14,6 +15,7 @@ struct pack {
     struct pack_table places;
     struct pack_table stacks;
     struct pack_table backtraces; // of the tree; a row is the number of its stack
+    struct pack_table runs; // whose frames are shared; a row is the number of its place
 };
 
 static uint64_t pack_hash(uint64_t hash, const char *text)
@@ -23,49 +25,10 @@ static uint64_t pack_hash(uint64_t hash, const char *text)
     return hash ^ hash >> 32;
 }
 
-// packed_is_same compares scalars; an array or object is equal only to itself.
-static bool packed_is_same(const json_t *a, const json_t *b)
+static uint64_t pack_hash_of(const json_t *value)
 {
-    if (a == b)
-        return true;
-    if (a == NULL || b == NULL || json_typeof(a) != json_typeof(b))
-        return false;
-    if (json_is_string(a))
-        return json_string_length(a) == json_string_length(b) &&
-               memcmp(json_string_value(a), json_string_value(b),
-                      json_string_length(a)) == 0;
-    if (json_is_integer(a))
-        return json_integer_value(a) == json_integer_value(b);
-    return false; // true, false and null are singletons
-}
-
-// is_variable is true if the element can be split into what its place has and what
-// differs.
-static bool is_variable(const json_t *element)
-{
-    return json_is_object(element) && json_object_get(element, "varies") == NULL &&
-           json_object_get(element, "list") == NULL &&
-           json_object_get(element, "inlined") == NULL;
-}
-
-// pack_is_variable_list is true if the member of a frame is a list of variables, whose
-// values differ from thread to thread.
-static bool pack_is_variable_list(const char *key, const json_t *value)
-{
-    if (json_array_size(value) == 0 ||
-        report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
-            REPORT_TABLE_LISTS)
-        return false;
-    for (size_t i = 0; i < json_array_size(value); i++)
-        if (!is_variable(json_array_get(value, i)))
-            return false;
-    return true;
-}
-
-static bool member_varies(const char *key)
-{
-    return report_table_find(report_table_varying, REPORT_TABLE_VARYING, key) !=
-           REPORT_TABLE_VARYING;
+    uint64_t hash = ((uint64_t)(uintptr_t)value >> 4) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
 }
 
 // skip_lists advances an iterator to the next member that belongs to the place itself.
@@ -87,24 +50,12 @@ static bool frames_match(json_t *a, json_t *b)
     void *at_b = skip_lists(b, json_object_iter(b));
     while (at_a != NULL && at_b != NULL) {
         if (strcmp(json_object_iter_key(at_a), json_object_iter_key(at_b)) != 0 ||
-            !packed_is_same(json_object_iter_value(at_a), json_object_iter_value(at_b)))
+            !pack_is_same(json_object_iter_value(at_a), json_object_iter_value(at_b)))
             return false;
         at_a = skip_lists(a, json_object_iter_next(a, at_a));
         at_b = skip_lists(b, json_object_iter_next(b, at_b));
     }
     return at_a == at_b;
-}
-
-// pack_run is one place in a backtrace: the calls inlined there, then the function.
-struct pack_run {
-    const json_t *frames;
-    size_t begin;
-    size_t end;
-};
-
-static json_t *run_frame(const struct pack_run *run, size_t index)
-{
-    return json_array_get(run->frames, run->begin + index);
 }
 
 static json_t *run_function(const struct pack_run *run)
@@ -115,8 +66,8 @@ static json_t *run_function(const struct pack_run *run)
 static bool shares_place(const json_t *a, const json_t *b)
 {
     for (size_t i = 0; i < REPORT_TABLE_REPEATED; i++)
-        if (!packed_is_same(json_object_get(a, report_table_repeated[i]),
-                            json_object_get(b, report_table_repeated[i])))
+        if (!pack_is_same(json_object_get(a, report_table_repeated[i]),
+                          json_object_get(b, report_table_repeated[i])))
             return false;
     return true;
 }
@@ -140,7 +91,7 @@ static bool runs_match(const struct pack_run *a, const struct pack_entry *b)
     if (a->end - a->begin != b->end - b->begin)
         return false;
     for (size_t i = 0; i < a->end - a->begin; i++)
-        if (!frames_match(run_frame(a, i), json_array_get(b->from, b->begin + i)))
+        if (!frames_match(pack_run_frame(a, i), json_array_get(b->from, b->begin + i)))
             return false;
     return true;
 }
@@ -171,7 +122,7 @@ static json_t *pack_make_place(const struct pack_run *run)
     json_t *inlined = calls != 0 ? json_array() : NULL;
     for (size_t i = 0; i < calls; i++) {
         json_t *call = json_object();
-        failed |= place_members(call, run_frame(run, i), true);
+        failed |= place_members(call, pack_run_frame(run, i), true);
         failed |= json_array_append_new(inlined, call);
     }
     if (calls != 0)
@@ -203,156 +154,90 @@ static json_int_t pack_place(struct pack *pack, const struct pack_run *run)
     return place != NULL ? pack_table_add(places, entry, place) : PACK_NONE;
 }
 
-// pack_variable is a variable of a frame: which frame of its place, in which list.
-struct pack_variable {
-    json_t *element;
-    size_t inlined; // SIZE_MAX: the function itself
-    const char *list;
-};
-
-// describes_variable is true if a row of a place's variables is this variable, and all
-// members except the values are equal.
-static bool describes_variable(const json_t *row, const struct pack_variable *variable)
+// pack_new_run gives the number of a run's place, or PACK_NONE, and its values.
+static json_int_t pack_new_run(struct pack *pack, const struct pack_run *run,
+                               size_t position, json_t **out_values)
 {
-    const json_t *inlined = json_object_get(row, "inlined");
-    const char *list = report_string(row, "list");
-    const json_t *varying = json_object_get(row, "varies");
-    size_t own = 0;
-    size_t different = 0;
-    const char *key;
-    json_t *value;
-    if (strcmp(list != NULL ? list : report_table_lists[0], variable->list) != 0 ||
-        (inlined != NULL ? (size_t)json_integer_value(inlined) : SIZE_MAX) !=
-            variable->inlined)
-        return false;
-    json_object_foreach(variable->element, key, value)
-    {
-        if (member_varies(key)) {
-            const char *expected =
-                json_string_value(json_array_get(varying, different++));
-            if (expected == NULL || strcmp(expected, key) != 0)
-                return false;
-            continue;
-        }
-        own++;
-        if (!packed_is_same(json_object_get(row, key), value))
-            return false;
+    json_int_t number = pack_place(pack, run);
+    if (number == PACK_NONE)
+        return PACK_NONE;
+    json_t *values = json_array();
+    int failed = json_array_append_new(values, json_integer((json_int_t)position));
+    failed |=
+        pack_run_values(run, json_array_get(pack->places.rows, (size_t)number), values);
+    if (failed == 0) {
+        *out_values = values;
+        return number;
     }
-    size_t added = (list != NULL) + (inlined != NULL) + (varying != NULL);
-    return different == json_array_size(varying) &&
-           own + added == json_object_size(row);
+    json_decref(values);
+    return PACK_NONE;
 }
 
-// describe_variable makes the row of a variable.
-static json_t *describe_variable(const struct pack_variable *variable)
+// has_frames says whether the frames of a run are those of an entry, and not only equal
+// to them.
+static bool has_frames(const struct pack_run *run, const struct pack_entry *entry)
 {
-    json_t *row = json_object();
-    json_t *varying = json_array();
-    int failed = row == NULL || varying == NULL;
-    const char *key;
-    json_t *value;
-    json_object_foreach(variable->element, key, value)
-    {
-        failed |= member_varies(key) ? json_array_append_new(varying, json_string(key))
-                                     : json_object_set(row, key, value);
+    size_t count = run->end - run->begin;
+    bool same = count == entry->end - entry->begin;
+    for (size_t i = 0; same && i < count; i++)
+        same = pack_run_frame(run, i) == json_array_get(entry->from, entry->begin + i);
+    return same;
+}
+
+// find_run is the entry of a run that several threads share, at the same position in
+// their stacks, or NULL.
+static const struct pack_entry *find_run(const struct pack *pack,
+                                         const struct pack_run *run, size_t position,
+                                         uint64_t hash)
+{
+    json_int_t at = pack_table_first(&pack->runs, hash);
+    for (int i = 0; at != PACK_NONE && i < PACK_CANDIDATES; i++) {
+        const struct pack_entry *entry = &pack->runs.entries[at];
+        const json_t *known = json_array_get(entry->values, 0);
+        if (has_frames(run, entry) && (size_t)json_integer_value(known) == position)
+            return entry;
+        at = entry->before;
     }
-    if (json_array_size(varying) != 0)
-        failed |= json_object_set(row, "varies", varying);
-    if (variable->list != report_table_lists[0])
-        failed |= json_object_set_new(row, "list", json_string(variable->list));
-    if (variable->inlined != SIZE_MAX)
-        failed |= json_object_set_new(row, "inlined",
-                                      json_integer((json_int_t)variable->inlined));
-    json_decref(varying);
-    if (failed == 0)
-        return row;
-    json_decref(row);
     return NULL;
 }
 
-// variable_number is the index of the variable in its place, or PACK_NONE. It is likely
-// to be guess.
-static json_int_t variable_number(json_t *place, const struct pack_variable *variable,
-                                  size_t guess)
+// keep_run keeps what a run was packed to, if other threads may have its frames.
+static int keep_run(struct pack *pack, const struct pack_run *run, uint64_t hash,
+                    json_int_t number, json_t *values)
 {
-    json_t *rows = json_object_get(place, "variables");
-    size_t count = json_array_size(rows);
-    // The first rows are those of the place's first threads, and fit most other
-    // threads. No two of them are of the same variable.
-    size_t looked_at = PACK_CANDIDATES * PACK_CANDIDATES;
-    looked_at = count < looked_at ? count : looked_at;
-    if (guess < looked_at && describes_variable(json_array_get(rows, guess), variable))
-        return (json_int_t)guess;
-    for (size_t i = 0; i < looked_at; i++)
-        if (i != guess && describes_variable(json_array_get(rows, i), variable))
-            return (json_int_t)i;
-    if (rows == NULL) {
-        rows = json_array();
-        if (json_object_set_new(place, "variables", rows) != 0)
-            return PACK_NONE;
-    }
-    return json_array_append_new(rows, describe_variable(variable)) == 0
-               ? (json_int_t)count
-               : PACK_NONE;
-}
-
-// pack_variable appends a thread's values of one variable to values, and advances the
-// guess which one is next: they have an order.
-static int pack_variable(json_t *place, const struct pack_variable *variable,
-                         size_t *guess, json_t *values)
-{
-    json_int_t number = variable_number(place, variable, *guess);
-    *guess = (size_t)number + 1;
-    json_t *one = json_array();
-    int failed = number == PACK_NONE;
-    failed |= json_array_append_new(one, json_integer(number));
-    const char *key;
-    json_t *value;
-    json_object_foreach(variable->element, key, value)
-    {
-        if (member_varies(key))
-            failed |= json_array_append(one, value);
-    }
-    return failed | json_array_append_new(values, one);
-}
-
-// pack_run_values appends the values of a run's frames to values.
-static int pack_run_values(const struct pack_run *run, json_t *place, json_t *values)
-{
-    size_t count = run->end - run->begin;
-    size_t guess = 0;
-    int failed = 0;
-    for (size_t i = 0; i < count; i++) {
-        json_t *frame = run_frame(run, i);
-        for (size_t k = 0; k < REPORT_TABLE_LISTS; k++) {
-            const json_t *list = json_object_get(frame, report_table_lists[k]);
-            if (list == NULL || !pack_is_variable_list(report_table_lists[k], list))
-                continue;
-            for (size_t j = 0; j < json_array_size(list); j++) {
-                const struct pack_variable variable = {
-                    .element = json_array_get(list, j),
-                    .inlined = i + 1 < count ? i : SIZE_MAX,
-                    .list = report_table_lists[k],
-                };
-                failed |= pack_variable(place, &variable, &guess, values);
-            }
-        }
-    }
-    return failed;
+    const struct pack_entry entry = { .hash = hash,
+                                      .from = run->frames,
+                                      .begin = run->begin,
+                                      .end = run->end,
+                                      .values = values };
+    if (run_function(run)->refcount == 1)
+        return 0;
+    if (pack_table_add(&pack->runs, entry, json_integer(number)) == PACK_NONE)
+        return -1;
+    (void)json_incref(values);
+    return 0;
 }
 
 // pack_run appends the number of a run's place to elements, and its values to all.
 static int pack_run(struct pack *pack, const struct pack_run *run, json_t *elements,
                     json_t *all)
 {
-    json_int_t number = pack_place(pack, run);
-    if (number == PACK_NONE)
-        return -1;
-    json_t *values = json_array();
-    int failed = json_array_append_new(
-        values, json_integer((json_int_t)json_array_size(elements)));
-    failed |=
-        pack_run_values(run, json_array_get(pack->places.rows, (size_t)number), values);
+    size_t position = json_array_size(elements);
+    uint64_t hash = pack_hash_of(run_function(run)) ^ position;
+    const struct pack_entry *known = find_run(pack, run, position, hash);
+    json_t *values = NULL;
+    json_int_t number;
+    int failed = 0;
+    if (known != NULL) {
+        values = json_incref(known->values);
+        number = json_integer_value(
+            json_array_get(pack->runs.rows, (size_t)(known - pack->runs.entries)));
+    } else {
+        number = pack_new_run(pack, run, position, &values);
+        if (number == PACK_NONE)
+            return -1;
+        failed = keep_run(pack, run, hash, number, values);
+    }
     if (json_array_size(values) > 1)
         failed |= json_array_append(all, values);
     json_decref(values);
@@ -383,7 +268,7 @@ static bool elements_match(const json_t *a, const json_t *b)
     if (json_array_size(a) != json_array_size(b))
         return false;
     for (size_t i = 0; i < json_array_size(a); i++)
-        if (!packed_is_same(json_array_get(a, i), json_array_get(b, i)))
+        if (!pack_is_same(json_array_get(a, i), json_array_get(b, i)))
             return false;
     return true;
 }
@@ -399,7 +284,7 @@ static bool stacks_match(json_t *a, const json_t *b)
     {
         const json_t *other = json_object_get(b, key);
         if (strcmp(key, "frames") == 0 ? !elements_match(value, other)
-                                       : !packed_is_same(value, other))
+                                       : !pack_is_same(value, other))
             return false;
     }
     return true;
@@ -469,8 +354,7 @@ static struct pack_entry *find_backtrace(struct pack *pack, const json_t *backtr
 static json_int_t pack_backtrace(struct pack *pack, json_t *backtrace,
                                  json_t **out_values)
 {
-    uint64_t hash = ((uint64_t)(uintptr_t)backtrace >> 4) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 32;
+    uint64_t hash = pack_hash_of(backtrace);
     const struct pack_entry *known = find_backtrace(pack, backtrace, hash);
     if (known == NULL) {
         json_t *values = json_array();
@@ -564,15 +448,18 @@ json_t *report_pack(const json_t *report)
     pack->places.rows = json_array();
     pack->stacks.rows = json_array();
     pack->backtraces.rows = json_array();
+    pack->runs.rows = json_array();
     json_t *packed = json_object();
     if (pack->places.rows == NULL || pack->stacks.rows == NULL ||
-        pack->backtraces.rows == NULL || pack_members(pack, report, packed) != 0) {
+        pack->backtraces.rows == NULL || pack->runs.rows == NULL ||
+        pack_members(pack, report, packed) != 0) {
         json_decref(packed);
         packed = NULL;
     }
     pack_table_deinit(&pack->places);
     pack_table_deinit(&pack->stacks);
     pack_table_deinit(&pack->backtraces);
+    pack_table_deinit(&pack->runs);
     free(pack);
     return packed;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/arguments/argument_list.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "symbolizer/arguments/argument_share.h"
@@ -122,32 +123,50 @@ static json_t *list_make_variable(const struct argument_list *list,
     return object;
 }
 
+// variable_key is what the object of an argument is made from.
+struct variable_key {
+    uint64_t kind;
+    const void *of[4];
+    uint64_t is_plain[ARGUMENT_WHENS];
+    uint8_t plain[ARGUMENT_WHENS * ARGUMENT_PLAIN_MAX]; // those that there are
+};
+
+// variable_key_fill gives the size of the key.
+static size_t variable_key_fill(const struct argument *argument,
+                                struct variable_key *out)
+{
+    const void *const of[] = { argument->planned, argument->source,
+                               argument->confidence, argument->reason };
+    size_t size = 0;
+    out->kind = LIST_VARIABLE;
+    memcpy(out->of, of, sizeof(of));
+    for (int i = 0; i < ARGUMENT_WHENS; i++) {
+        out->is_plain[i] = argument->is_plain[i];
+        if (!argument->is_plain[i])
+            continue;
+        memcpy(out->plain + size, argument->plain[i], argument->planned->plain);
+        size += argument->planned->plain;
+    }
+    return offsetof(struct variable_key, plain) + size;
+}
+
 // list_variable gives the object of an argument. out_own: no other frame has it, as its
-// value depends on more than a few bytes.
+// value depends on more than its bytes.
 static json_t *list_variable(const struct argument_list *list,
                              const struct argument *argument, bool *out_own)
 {
     struct argument_share *share = list->stack->share;
-    struct {
-        uint64_t kind;
-        const void *of[4];
-        uint64_t is_plain[ARGUMENT_WHENS];
-        uint8_t plain[ARGUMENT_WHENS][ARGUMENT_PLAIN_MAX];
-    } key = { .kind = LIST_VARIABLE,
-              .of = { argument->planned, argument->source, argument->confidence,
-                      argument->reason } };
+    struct variable_key key;
     *out_own = argument->planned == NULL || argument->values[ARGUMENT_NOW] != NULL ||
                argument->values[ARGUMENT_AT_ENTRY] != NULL;
     if (*out_own)
         return list_make_variable(list, argument);
-    for (int i = 0; i < ARGUMENT_WHENS; i++)
-        key.is_plain[i] = argument->is_plain[i];
-    memcpy(key.plain, argument->plain, sizeof(key.plain));
-    json_t *made = argument_share_find(share, &key, sizeof(key));
+    size_t size = variable_key_fill(argument, &key);
+    json_t *made = argument_share_find(share, &key, size);
     if (made != NULL)
         return made;
     made = list_make_variable(list, argument);
-    *out_own = !list_share(share, &key, sizeof(key), made);
+    *out_own = !list_share(share, &key, size, made);
     return made;
 }
 

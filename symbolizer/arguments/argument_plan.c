@@ -99,9 +99,8 @@ static void plan_set_type(const struct planning *p, Dwarf_Die *die,
                                &out->type) != CH_OK)
         out->type = TYPE_UNKNOWN_INDEX;
     out->reference = table->types[type_strip(table, out->type)].reference;
-    out->plain = type_value_plain_size(table, out->type);
-    if (out->plain > ARGUMENT_PLAIN_MAX)
-        out->plain = 0;
+    uint64_t plain = type_value_bytes_size(table, out->type);
+    out->plain = plain <= ARGUMENT_PLAIN_MAX ? (uint16_t)plain : 0;
     if (out->type != TYPE_UNKNOWN_INDEX && type_name(table, out->type, &name) == CH_OK)
         out->shown_type = json_string(name.bytes);
 }

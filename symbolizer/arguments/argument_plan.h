@@ -9,8 +9,9 @@
 // ARGUMENT_LOCALS_MAX limits the local variables of one frame.
 enum { ARGUMENT_LOCALS_MAX = 128 };
 
-// ARGUMENT_PLAIN_MAX is the size of the largest number.
-enum { ARGUMENT_PLAIN_MAX = 16 };
+// ARGUMENT_PLAIN_MAX is the size of the largest array whose values are looked for among
+// those before.
+enum { ARGUMENT_PLAIN_MAX = 512 };
 
 enum argument_plan_kind {
     ARGUMENT_PLAN_PARAMETERS,
@@ -28,7 +29,7 @@ struct argument_planned {
     bool passed;          // it was passed in a register:
     uint8_t passed_in;
     bool reference;
-    uint8_t plain; // bytes of a number or an address, which is shown as such; 0: other
+    uint16_t plain; // bytes that the value depends on alone, or 0 (type_value.h)
     Dwarf_Attribute attribute; // of its location, or its value
     Dwarf_Op *ops;             // of its location
     size_t count;

@@ -9,7 +9,7 @@
 // kernel's half of the address space, where no program has memory.
 #define NOWHERE 0xffff800000000000u
 
-enum { LOOSE_MAX = 64 };
+enum { LOOSE_MAX = ARGUMENT_PLAIN_MAX };
 
 // loose is memory with a few extra bytes.
 struct loose {
@@ -50,7 +50,7 @@ json_t *argument_value_of_plain(const struct argument_stack *stack,
                                 enum argument_when when)
 {
     struct loose loose = { .under = stack->memory, .size = argument->planned->plain };
-    memcpy(loose.bytes, argument->plain[when], ARGUMENT_PLAIN_MAX);
+    memcpy(loose.bytes, argument->plain[when], loose.size);
     return value_make(stack, table, &loose, argument, NOWHERE);
 }
 

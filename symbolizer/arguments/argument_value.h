@@ -17,7 +17,7 @@ struct argument {
     const char *name;                       // NULL: not known
     uint32_t type;                          // in the table of the call's image
     json_t *values[ARGUMENT_WHENS];         // NULL: not known, or plain
-    bool is_plain[ARGUMENT_WHENS];          // the value is of a plain type:
+    bool is_plain[ARGUMENT_WHENS];          // the value depends on these bytes alone:
     uint8_t plain[ARGUMENT_WHENS][ARGUMENT_PLAIN_MAX];
     const char *source; // these three are literals
     const char *confidence;
@@ -33,7 +33,7 @@ CH_CHECKED enum ch_status argument_value_make(const struct argument_stack *stack
                                               struct argument *argument,
                                               enum argument_when when);
 
-// argument_value_of_plain makes the value of an argument of a plain type.
+// argument_value_of_plain makes the value of an argument that is plain.
 json_t *argument_value_of_plain(const struct argument_stack *stack,
                                 const struct type_table *table,
                                 const struct argument *argument,

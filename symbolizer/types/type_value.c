@@ -469,6 +469,20 @@ uint8_t type_value_plain_size(const struct type_table *table, uint32_t type)
     }
 }
 
+uint64_t type_value_bytes_size(const struct type_table *table, uint32_t type)
+{
+    struct dimensions d;
+    uint32_t index = type_strip(table, type);
+    if (table->types[index].kind != TYPE_ARRAY)
+        return type_value_plain_size(table, type);
+    if (!find_dimensions(table, index, &d) || is_char(table, d.element))
+        return 0;
+    uint64_t size = type_value_plain_size(table, d.element);
+    for (int i = 0; i < d.count && size <= UINT32_MAX; i++)
+        size *= d.counts[i];
+    return size <= UINT32_MAX ? size : 0;
+}
+
 // value_follow_reference makes place that of the object that a reference refers to.
 // False: it cannot be read.
 static bool value_follow_reference(const struct type_value *how,

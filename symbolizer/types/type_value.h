@@ -55,3 +55,6 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type);
 // is shown as an address where none are followed: what is shown of it depends on its
 // name and these bytes alone. 0: it is something else.
 uint8_t type_value_plain_size(const struct type_table *table, uint32_t type);
+
+// type_value_bytes_size does so for arrays of such, too, but for those that are text.
+uint64_t type_value_bytes_size(const struct type_table *table, uint32_t type);

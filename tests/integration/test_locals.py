@@ -110,6 +110,27 @@ class Locals(unittest.TestCase):
                 self.assertEqual(by_name(frame_of(frames, "scaled")["locals"])["sum"][0]["value"],
                                  6.0)
 
+    def test_arrays_have_the_values_of_their_own_thread(self):
+        with Scene() as scene:
+            path = compile_case(scene, "arrays.c", "-O0", "-pthread")
+            report = report_of(scene, [path])
+            kinds = []
+            for thread in report["threads"]:
+                frames = harness.frames_of(thread)
+                if not any(f.get("function") == "wait_with" for f in frames):
+                    continue
+                waits = frame_of(frames, "wait_with")
+                kind = by_name(waits["arguments"])["kind"][0]["value"]
+                local = by_name(waits["locals"])
+                self.assertEqual(local["numbers"][0]["value"],
+                                 [100 * kind + i for i in range(20)])
+                self.assertEqual(local["grid"][0]["value"],
+                                 [[10 * kind + i + k for i in range(3)] for k in (0, 3)])
+                self.assertEqual(local["large"][0]["value"][1], 1000 * kind + 1)
+                self.assertEqual(local["word"][0]["value"], f"kind {kind}")
+                kinds.append(kind)
+            self.assertEqual(sorted(kinds), 4 * [0] + 4 * [1] + 4 * [2])
+
     def test_nothing_of_it_is_there_where_arguments_are_not_wanted(self):
         with Scene() as scene:
             path = compile_case(scene, "at_fault.c", "-O0")

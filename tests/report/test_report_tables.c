@@ -319,6 +319,35 @@ static void tables_take_few_bytes_for_a_value(void **state)
     assert_true((with - without) / values <= 45);
 }
 
+// thread_of makes a thread whose backtrace has two frames, which it shares with others.
+static json_t *thread_of(int tid, json_t *first, json_t *second)
+{
+    return json_pack("{s:i, s:{s:[O, O]}}", "tid", tid, "backtrace", "frames", first,
+                     second);
+}
+
+static void tables_keep_the_values_of_frames_that_threads_share(void **state)
+{
+    (void)state;
+    json_t *report = open_text(
+        "{\"schema\":\"crashhook.report/1\","
+        "\"id\":\"01928374-5566-7788-99aa-bbccddeeff00\",\"revision\":1,"
+        "\"time\":\"2024-10-12T22:13:50.758Z\",\"threads\":[],\"images\":[]}");
+    json_t *threads = json_object_get(report, "threads");
+    json_t *frames[3];
+    for (int i = 0; i < 3; i++)
+        frames[i] = json_pack("{s:s, s:s, s:[{s:i, s:s, s:i}]}", "kind", "ra",
+                              "address", i == 2 ? "0x2f" : "0x1f", "arguments", "index",
+                              0, "name", "n", "value", i);
+    for (int i = 0; i < 9; i++)
+        (void)json_array_append_new(threads,
+                                    thread_of(i + 1, frames[i % 3], frames[i / 3]));
+    check_round_trip("shared frames", report);
+    for (int i = 0; i < 3; i++)
+        json_decref(frames[i]);
+    json_decref(report);
+}
+
 static void tables_own_a_frame_of_one_thread_alone(void **state)
 {
     (void)state;
@@ -529,6 +558,7 @@ int main(void)
         cmocka_unit_test(tables_are_not_what_version_1_called_so),
         cmocka_unit_test(tables_say_each_stack_once),
         cmocka_unit_test(tables_take_few_bytes_for_a_value),
+        cmocka_unit_test(tables_keep_the_values_of_frames_that_threads_share),
         cmocka_unit_test(tables_own_a_frame_of_one_thread_alone),
         cmocka_unit_test(tables_say_what_is_wrong_and_where),
         cmocka_unit_test(tables_open_no_more_frames_than_readers_walk),
