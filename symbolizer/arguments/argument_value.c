@@ -9,12 +9,10 @@
 // kernel's half of the address space, where no program has memory.
 #define NOWHERE 0xffff800000000000u
 
-enum { LOOSE_MAX = ARGUMENT_PLAIN_MAX };
-
 // loose is memory with a few extra bytes.
 struct loose {
     const struct memory_reader *under;
-    uint8_t bytes[LOOSE_MAX];
+    uint8_t bytes[ARGUMENT_PLAIN_MAX];
     size_t size;
 };
 

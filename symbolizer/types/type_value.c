@@ -449,7 +449,8 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type)
     return type_text_is(table, index);
 }
 
-uint8_t type_value_plain_size(const struct type_table *table, uint32_t type)
+// value_plain_size does what type_value_bytes_size does, but for arrays.
+static uint8_t value_plain_size(const struct type_table *table, uint32_t type)
 {
     const struct type *bare = &table->types[type_strip(table, type)];
     if (bare->size > UINT8_MAX)
@@ -474,10 +475,10 @@ uint64_t type_value_bytes_size(const struct type_table *table, uint32_t type)
     struct dimensions d;
     uint32_t index = type_strip(table, type);
     if (table->types[index].kind != TYPE_ARRAY)
-        return type_value_plain_size(table, type);
+        return value_plain_size(table, type);
     if (!find_dimensions(table, index, &d) || is_char(table, d.element))
         return 0;
-    uint64_t size = type_value_plain_size(table, d.element);
+    uint64_t size = value_plain_size(table, d.element);
     for (int i = 0; i < d.count && size <= UINT32_MAX; i++)
         size *= d.counts[i];
     return size <= UINT32_MAX ? size : 0;
@@ -514,7 +515,7 @@ static json_t *value_make_simple(const struct type_value *how, uint32_t type,
 json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
                         const char *name)
 {
-    if (how->pointers == 0 && type_value_plain_size(how->table, type) != 0)
+    if (how->pointers == 0 && value_plain_size(how->table, type) != 0)
         return value_make_simple(how, type, address, name);
     struct making m = { .how = how, .hidden = json_object(), .kept = json_array() };
     json_t *holder = json_array();

@@ -51,10 +51,8 @@ json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t ad
 // the program's text, and not a name, an address or a number.
 bool type_value_holds_text(const struct type_table *table, uint32_t type);
 
-// type_value_plain_size gives the size of a number, an enumeration, or a pointer that
-// is shown as an address where none are followed: what is shown of it depends on its
-// name and these bytes alone. 0: it is something else.
-uint8_t type_value_plain_size(const struct type_table *table, uint32_t type);
-
-// type_value_bytes_size does so for arrays of such, too, but for those that are text.
+// type_value_bytes_size gives the size of a number, an enumeration, a pointer that is
+// shown as an address where none are followed, or an array of such that is no text:
+// what is shown of it depends on its name and these bytes alone. 0: it is something
+// else.
 uint64_t type_value_bytes_size(const struct type_table *table, uint32_t type);
