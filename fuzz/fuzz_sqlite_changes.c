@@ -23,11 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         sqlite_changes_create(path, PAGE_BYTES, &changes) == CH_OK) {
         sqlite_changes_note(changes, FRAMES);
         if (sqlite_changes_take(changes, &pages) == CH_OK)
-            count = sqlite_changes_replay(changes, copy, &count) == CH_OK ? count : 0;
+            (void)!sqlite_changes_replay(changes, copy, &count);
     }
     sqlite_changes_destroy(changes);
     page_set_deinit(&pages);
     close(log);
     close(copy);
-    return (int)(count & 0);
+    return 0;
 }

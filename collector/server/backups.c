@@ -48,14 +48,13 @@ static void end_status(struct backups *backups, enum ch_status status,
 // copy_store makes one backup; false: the thread is to end.
 static bool copy_store(struct backups *backups)
 {
-    char error[STORE_ERROR_SIZE] = "the collector stops";
+    char error[STORE_ERROR_SIZE] = "";
     struct store_backup *backup = NULL;
     struct store_backup_progress progress = { 0 };
-    bool go_on = true;
     enum ch_status status = store_backup_begin(backups->options.store,
                                                backups->options.file, error, &backup);
     while (status == CH_OK &&
-           (go_on = background_pause(&backups->background, progress.rest_ms))) {
+           background_pause(&backups->background, progress.rest_ms)) {
         status = store_backup_step(backup, &progress, error);
         show_progress(backups, &progress);
     }
@@ -67,7 +66,7 @@ static bool copy_store(struct backups *backups)
     if (status != CH_END)
         backups->options.complain(error);
     end_status(backups, status == CH_END ? CH_OK : status, error);
-    return go_on;
+    return true;
 }
 
 static void *backups_main(void *context)

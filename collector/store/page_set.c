@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS = 64, WORDS_FIRST = 1024 };
+#include "base/array.h"
+
+enum { BITS = 64 };
 
 void page_set_deinit(struct page_set *set)
 {
@@ -14,17 +16,12 @@ void page_set_deinit(struct page_set *set)
 
 static bool grow_to(struct page_set *set, size_t words)
 {
-    if (words <= set->word_count)
+    size_t before = set->word_count;
+    if (words <= before)
         return true;
-    size_t count = set->word_count != 0 ? set->word_count : WORDS_FIRST;
-    while (count < words)
-        count *= 2;
-    uint64_t *grown = realloc(set->words, count * sizeof(*grown));
-    if (grown == NULL)
+    if (!array_grow(&set->words, &set->word_count, words, sizeof(set->words[0])))
         return false;
-    memset(grown + set->word_count, 0, (count - set->word_count) * sizeof(*grown));
-    set->words = grown;
-    set->word_count = count;
+    memset(set->words + before, 0, (set->word_count - before) * sizeof(set->words[0]));
     return true;
 }
 

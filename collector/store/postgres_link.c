@@ -81,17 +81,18 @@ PGresult *postgres_link_result(struct postgres_link *link)
 static bool link_run(struct postgres_link *link, const char *text, char *out,
                      size_t size)
 {
-    bool ok = PQsendQuery(link->connection, text) && postgres_link_send(link);
-    PGresult *result = NULL;
-    bool failed = !ok;
-    while (ok && (result = postgres_link_result(link)) != NULL) {
+    bool ok = true;
+    PGresult *result;
+    if (!PQsendQuery(link->connection, text) || !postgres_link_send(link))
+        return false;
+    while ((result = postgres_link_result(link)) != NULL) {
         if (PQresultStatus(result) == PGRES_TUPLES_OK)
             snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
         else
-            failed = true;
+            ok = false;
         PQclear(result);
     }
-    return !failed;
+    return ok;
 }
 
 void postgres_link_settings(const struct postgres_link *link, bool of_transaction,
