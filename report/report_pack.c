@@ -184,11 +184,11 @@ static bool has_frames(const struct pack_run *run, const struct pack_entry *entr
     return same;
 }
 
-// find_run is the entry of a run that several threads share, at the same position in
-// their stacks, or NULL.
-static const struct pack_entry *find_run(const struct pack *pack,
-                                         const struct pack_run *run, size_t position,
-                                         uint64_t hash)
+// find_packed_run is the entry of a run that several threads share, at the same
+// position in their stacks, or NULL.
+static const struct pack_entry *find_packed_run(const struct pack *pack,
+                                                const struct pack_run *run,
+                                                size_t position, uint64_t hash)
 {
     json_int_t at = pack_table_first(&pack->runs, hash);
     for (int i = 0; at != PACK_NONE && i < PACK_CANDIDATES; i++) {
@@ -201,9 +201,9 @@ static const struct pack_entry *find_run(const struct pack *pack,
     return NULL;
 }
 
-// keep_run keeps what a run was packed to, if other threads may have its frames.
-static int keep_run(struct pack *pack, const struct pack_run *run, uint64_t hash,
-                    json_int_t number, json_t *values)
+// keep_packed_run keeps what a run was packed to, if other threads may have its frames.
+static int keep_packed_run(struct pack *pack, const struct pack_run *run, uint64_t hash,
+                           json_int_t number, json_t *values)
 {
     const struct pack_entry entry = { .hash = hash,
                                       .from = run->frames,
@@ -224,7 +224,7 @@ static int pack_run(struct pack *pack, const struct pack_run *run, json_t *eleme
 {
     size_t position = json_array_size(elements);
     uint64_t hash = pack_hash_of(run_function(run)) ^ position;
-    const struct pack_entry *known = find_run(pack, run, position, hash);
+    const struct pack_entry *known = find_packed_run(pack, run, position, hash);
     json_t *values = NULL;
     json_int_t number;
     int failed = 0;
@@ -236,7 +236,7 @@ static int pack_run(struct pack *pack, const struct pack_run *run, json_t *eleme
         number = pack_new_run(pack, run, position, &values);
         if (number == PACK_NONE)
             return -1;
-        failed = keep_run(pack, run, hash, number, values);
+        failed = keep_packed_run(pack, run, hash, number, values);
     }
     if (json_array_size(values) > 1)
         failed |= json_array_append(all, values);

@@ -41,7 +41,7 @@ static struct sql *open_at(const char *path)
     return sql;
 }
 
-static int64_t ask(struct sql *sql, const char *question)
+static int64_t ask_number(struct sql *sql, const char *question)
 {
     int64_t answer = -1;
     return sql_query(sql, question, NULL, 0, sql_take_number, &answer) == CH_OK ? answer
@@ -170,12 +170,12 @@ static int64_t count_differences(const struct copy_fixture *fixture)
                    folder_path(fixture->folder, "store.db"));
     int64_t count = -1;
     if (copy != NULL && sql_script(copy, script) == CH_OK)
-        count = ask(copy, "SELECT (SELECT count(*) FROM (SELECT * FROM source.t"
-                          " EXCEPT SELECT * FROM main.t))"
-                          " + (SELECT count(*) FROM (SELECT * FROM main.t"
-                          " EXCEPT SELECT * FROM source.t))"
-                          " + (SELECT count(*) FROM pragma_integrity_check WHERE"
-                          " integrity_check <> 'ok')");
+        count = ask_number(copy, "SELECT (SELECT count(*) FROM (SELECT * FROM source.t"
+                                 " EXCEPT SELECT * FROM main.t))"
+                                 " + (SELECT count(*) FROM (SELECT * FROM main.t"
+                                 " EXCEPT SELECT * FROM source.t))"
+                                 " + (SELECT count(*) FROM pragma_integrity_check WHERE"
+                                 " integrity_check <> 'ok')");
     sql_close(copy);
     return count;
 }
@@ -188,7 +188,7 @@ static void a_copy_has_what_was_committed_while_it_was_made(void **state)
     print_message("seed 1, %d steps, %d passes\n", steps, turns);
     assert_true(steps > 7); // 60 MB, 8 a step
     assert_true(turns > 1); // what changed meanwhile was copied again
-    assert_true(ask(fixture->writer, "SELECT count(*) FROM t") > 0);
+    assert_true(ask_number(fixture->writer, "SELECT count(*) FROM t") > 0);
     assert_int_equal(count_differences(fixture), 0);
     assert_true(change_rows(fixture, 20));
     assert_true(count_differences(fixture) > 0);
@@ -233,7 +233,8 @@ static void a_copy_has_what_an_earlier_process_left_in_the_log(void **state)
     // Another connection keeps the log when the writer ends.
     struct sql *other = open_at(folder_path(fixture->folder, "store.db"));
     bool kept = other != NULL && sql_script(other, "BEGIN") == CH_OK &&
-                ask(other, "SELECT count(*) FROM t") > 0 && change_rows(fixture, 10);
+                ask_number(other, "SELECT count(*) FROM t") > 0 &&
+                change_rows(fixture, 10);
     sql_close(fixture->writer);
     fixture->writer = open_at(folder_path(fixture->folder, "store.db"));
     int steps = fixture->writer != NULL ? copy_while(fixture, 0, &turns) : -1;

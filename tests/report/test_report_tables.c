@@ -319,8 +319,9 @@ static void tables_take_few_bytes_for_a_value(void **state)
     assert_true((with - without) / values <= 45);
 }
 
-// thread_of makes a thread whose backtrace has two frames, which it shares with others.
-static json_t *thread_of(int tid, json_t *first, json_t *second)
+// thread_with_frames makes a thread whose backtrace has two frames, which it shares
+// with others.
+static json_t *thread_with_frames(int tid, json_t *first, json_t *second)
 {
     return json_pack("{s:i, s:{s:[O, O]}}", "tid", tid, "backtrace", "frames", first,
                      second);
@@ -340,8 +341,8 @@ static void tables_keep_the_values_of_frames_that_threads_share(void **state)
                               "address", i == 2 ? "0x2f" : "0x1f", "arguments", "index",
                               0, "name", "n", "value", i);
     for (int i = 0; i < 9; i++)
-        (void)json_array_append_new(threads,
-                                    thread_of(i + 1, frames[i % 3], frames[i / 3]));
+        (void)json_array_append_new(
+            threads, thread_with_frames(i + 1, frames[i % 3], frames[i / 3]));
     check_round_trip("shared frames", report);
     for (int i = 0; i < 3; i++)
         json_decref(frames[i]);
