@@ -4,7 +4,6 @@
 // images, and a script, and runs gdb on it. The folder goes when gdb ends.
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,47 +20,35 @@
 #include "cli/debug_script.h"
 #include "cli/session.h"
 #include "cli/session_spool.h"
+#include "cli/temporary_folder.h"
 #include "report/report.h"
 
-enum { NOT_STARTED = 127, REMOVE_DESCRIPTORS = 8 };
+enum { NOT_STARTED = 127 };
 
 // debugging is one run of the command.
 struct debugging {
     struct session *session;
     const json_t *report; // expanded
     const char *collector;
-    char folder[PATH_MAX - 64];
+    char folder[TEMPORARY_FOLDER_SIZE];
     bool made;
 };
-
-static int remove_entry(const char *path, const struct stat *status, int type,
-                        struct FTW *at)
-{
-    (void)status;
-    (void)type;
-    (void)at;
-    (void)!remove(path); // what cannot be removed is left
-    return 0;
-}
 
 static void debugging_deinit(struct debugging *debugging)
 {
     if (debugging->made)
-        (void)nftw(debugging->folder, remove_entry, REMOVE_DESCRIPTORS,
-                   FTW_DEPTH | FTW_PHYS);
+        temporary_folder_remove(debugging->folder);
 }
 
 static bool make_debug_folder(struct debugging *debugging)
 {
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(debugging->folder, sizeof(debugging->folder),
-                   "%s/crashhook-debug.XXXXXX",
-                   temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
+    debugging->made = temporary_folder_make("debug", debugging->folder);
     // The name stands in commands of the debugger.
-    if (strpbrk(debugging->folder, " \t\n\"'\\:") != NULL)
+    if (debugging->made && strpbrk(debugging->folder, " \t\n\"'\\:") != NULL) {
+        debugging_deinit(debugging);
+        debugging->made = false;
         errno = EINVAL;
-    else
-        debugging->made = mkdtemp(debugging->folder) != NULL;
+    }
     if (!debugging->made)
         (void)command_fail("cannot make a folder '%s': %s", debugging->folder,
                            strerror(errno));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/doctor.h"
+#include "cli/temporary_folder.h"
 #include "report/spool.h"
 
 enum { DIED_BY_SEGV = 128 + SIGSEGV };
@@ -33,8 +35,7 @@ static int run_test_crash(const char *self, const char *spool, const char *user)
     return pid > 0 ? doctor_await(pid) : -1;
 }
 
-// count_and_remove empties the spool folder and returns how many reports it held.
-static size_t count_and_remove(const char *folder)
+static size_t count_reports(const char *folder)
 {
     struct spool spool;
     struct spool_listing listing = { 0 };
@@ -42,21 +43,33 @@ static size_t count_and_remove(const char *folder)
         return 0;
     enum ch_status status = spool_list(&spool, &listing);
     size_t count = status == CH_OK ? listing.count : 0;
-    for (size_t i = 0; i < count; i++)
-        (void)!spool_remove(&spool, listing.entries[i].id);
     spool_listing_deinit(&listing);
     spool_close(&spool);
     return count;
 }
 
+// find_new_fallback writes the path of the folder where the user's reports go when the
+// spool is not the user's. False: there is no user, or the folder is there already.
+static bool find_new_fallback(const char *user, char path[static PATH_MAX])
+{
+    uid_t id;
+    gid_t group;
+    if (user == NULL || !doctor_find_user(user, &id, &group))
+        return false;
+    (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_OWN_FOLDER, id);
+    return access(path, F_OK) != 0;
+}
+
 enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *out)
 {
-    char folder[] = "/tmp/crashhook-doctor.XXXXXX";
+    char folder[TEMPORARY_FOLDER_SIZE];
     char self[PATH_MAX];
+    char fallback[PATH_MAX];
     // Only root can try another user.
     const char *user = geteuid() == 0 ? doctor->user : NULL;
+    bool is_new = find_new_fallback(user, fallback);
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0 || mkdtemp(folder) == NULL) {
+    if (length <= 0 || !temporary_folder_make("doctor", folder)) {
         text_appendf(&out->line, "cannot be tried: %s", strerror(errno));
         return DOCTOR_TROUBLE;
     }
@@ -64,8 +77,10 @@ enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *o
     uint64_t begin_ms = clock_now_ms(CLOCK_MONOTONIC);
     int code = run_test_crash(self, folder, user);
     uint64_t took_ms = clock_now_ms(CLOCK_MONOTONIC) - begin_ms;
-    size_t reports = count_and_remove(folder);
-    rmdir(folder);
+    size_t reports = count_reports(folder);
+    temporary_folder_remove(folder);
+    if (is_new)
+        (void)rmdir(fallback);
     text_appendf(&out->line, "a program%s%s ", user != NULL ? " that became " : "",
                  user != NULL ? user : "");
     if (code != DIED_BY_SEGV || reports != 1) {

@@ -151,6 +151,9 @@ static const char *read_collector_limits(const struct options *options,
     if (options->read_only != NULL && strcmp(options->read_only, "yes") != 0)
         return "--read-only is not `yes`";
     collector->reading = options->read_only != NULL;
+    if (collector->reading && options->backup != NULL)
+        return "--backup is for the collector that writes, and --read-only for one that"
+               " does not";
     if (options->own != NULL && own_extend(options->own) != NULL)
         return "--own has a word that is no pattern, or too many, or a file that "
                "cannot be"

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import weakref
 
 PATIENCE_S = 90
 
@@ -51,6 +52,8 @@ class Collector:
         self.binary = binary
         self.store = store
         self.folder = tempfile.mkdtemp(prefix="crashhook-collector-")
+        # That of one that did not start goes, too.
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.extra = list(extra)
         self.token = None
         self.process = None

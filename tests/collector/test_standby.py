@@ -94,12 +94,16 @@ class Patience(unittest.TestCase):
 
 
 class Layouts(unittest.TestCase):
-    def refused(self, store, *extra):
+    def refused(self, store, *extra, status=1):
         """What a collector says that does not start."""
         done = subprocess.run([BINARY, "--listen", "127.0.0.1:0", "--store", store, *extra],
                               stderr=subprocess.PIPE, text=True, check=False, timeout=60)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, status)
         return done.stderr
+
+    def test_a_collector_that_only_reads_makes_no_backups_and_says_so(self):
+        said = self.refused("sqlite:/none", "--read-only", "yes", "--backup", "/none", status=2)
+        self.assertIn("--backup is for the collector that writes", said)
 
     def test_collectors_of_two_layouts_share_one_that_allows_it(self):
         with postgres.Postgres() as server:
