@@ -5,10 +5,10 @@
 // writes there: of a small crash that was 45 of 136 page faults and 35 system calls, a
 // tenth of the time in which the process was held. Only that build has this file.
 //
-// A small block is 32 bytes or a multiple by a power of two, from lists of freed ones
-// or from the end of a chunk, which is packed so that few pages are touched. A large
-// one has a mapping of its own with room to grow in place, as texts do; its pages cost
-// nothing until they are touched. Some that were freed are kept for the next large
+// A small block has one of four sizes between each power of two and the next, and is
+// from lists of freed ones or from the end of a chunk, so that few pages are touched. A
+// large one has a mapping of its own with room to grow in place, as texts do; its pages
+// cost nothing until they are touched. Some that were freed are kept for the next large
 // ones: unmapping costs more than a held process should wait for. Every block begins
 // with a check that a stray write would break: the agent then dies, and the handler
 // leaves a record instead of a report.
@@ -24,14 +24,14 @@
 #include "base/populate.h"
 
 enum {
-    SMALLEST = 32,
-    CLASSES = 12, // up to 64 KB
-    SMALL_MOST = SMALLEST << (CLASSES - 1),
+    SMALLEST = 64,
+    CLASSES = 41, // up to 64 KB
+    SMALL_MOST = 64 << 10,
     CHUNK_BYTES = 256 << 10,
     GROWTH = 4, // the room of a large block is so many times what was asked for
     KEPT = 8,   // freed large blocks
     HUGE_PAGE = 2 << 20,
-    SMALL_CRASH_BYTES = 128 << 10, // what a small crash takes
+    SMALL_CRASH_BYTES = 72 << 10, // what a small crash takes
 };
 
 // A heap_block is what stands before each block's bytes; next is of freed small ones.
@@ -89,10 +89,18 @@ static struct heap_block **heap_next(struct heap_block *block)
     return (struct heap_block **)(void *)(block + 1);
 }
 
+// heap_class_size is the size of a class's blocks, a multiple of 16.
+static size_t heap_class_size(unsigned class)
+{
+    return (size_t)(SMALLEST + SMALLEST / 4 * (class % 4)) << class / 4;
+}
+
 static unsigned heap_class_of(size_t total)
 {
     unsigned class = 0;
-    while ((size_t)SMALLEST << class < total)
+    while (heap_class_size(class + 4) < total)
+        class += 4;
+    while (heap_class_size(class) < total)
         class ++;
     return class;
 }
@@ -107,7 +115,7 @@ static void *heap_map(size_t size)
 // heap_take_small gives a block of a class; out_fresh: it is all zero.
 static void *heap_take_small(unsigned class, bool *out_fresh)
 {
-    size_t size = (size_t)SMALLEST << class;
+    size_t size = heap_class_size(class);
     struct heap_block *block = heap.freed[class];
     *out_fresh = block == NULL;
     if (block != NULL) {
