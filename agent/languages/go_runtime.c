@@ -25,6 +25,10 @@ enum { CALL_ROOM = 80, CALL_GOROUTINE = 48 };
 // libraries have some too.
 enum { STORAGE_WORDS = 16 };
 
+// Where a program's addresses begin (vm.mmap_min_addr) and end.
+enum { FIRST_MAPPED = 64 << 10 };
+#define LAST_ADDRESS (UINT64_MAX >> 17)
+
 // current_goroutine is what the thread of the goroutine g runs, which may have been
 // interrupted by a signal; 0: g is none. A thread (m) and its scheduler's goroutine
 // refer to each other, as do the thread and the goroutine that it runs.
@@ -34,8 +38,7 @@ static uint64_t current_goroutine(const struct memory_reader *reader, uint64_t g
     uint64_t scheduler;
     uint64_t current;
     uint64_t back;
-    if (g == 0 || memory_read_word(reader, g + MACHINE, &machine) != CH_OK ||
-        machine == 0 ||
+    if (memory_read_word(reader, g + MACHINE, &machine) != CH_OK || machine == 0 ||
         memory_read_word(reader, machine + MACHINE_SCHEDULER, &scheduler) != CH_OK ||
         memory_read_word(reader, scheduler + MACHINE, &back) != CH_OK ||
         back != machine ||
@@ -48,11 +51,20 @@ static uint64_t current_goroutine(const struct memory_reader *reader, uint64_t g
 uint64_t go_runtime_goroutine(const struct memory_reader *reader,
                               uint64_t thread_pointer)
 {
+    uint64_t found[STORAGE_WORDS];
+    uint64_t machines[STORAGE_WORDS] = { 0 };
+    size_t count = 0;
     for (uint64_t i = 1; thread_pointer != 0 && i <= STORAGE_WORDS; i++) {
         uint64_t g;
-        uint64_t current = 0;
-        if (memory_read_word(reader, thread_pointer - 8 * i, &g) == CH_OK)
-            current = current_goroutine(reader, g);
+        if (memory_read_word(reader, thread_pointer - 8 * i, &g) != CH_OK ||
+            g < FIRST_MAPPED || g > LAST_ADDRESS || g % sizeof(g) != 0)
+            continue;
+        machines[count] = g + MACHINE;
+        found[count++] = g;
+    }
+    memory_fetch(reader, machines, count);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t current = current_goroutine(reader, found[i]);
         if (current != 0)
             return current;
     }
