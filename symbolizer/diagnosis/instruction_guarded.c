@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "symbolizer/diagnosis/instruction.h"
 #include "symbolizer/names/guarded_child.h"
 
-enum { CPU_SECONDS = 2, WAIT_MS = 5000 };
+enum { WAIT_MS = 5000 };
 
-static _Noreturn void guarded_instruction_run_child(const uint8_t *bytes, size_t size,
-                                                    int to_parent)
+// question is what the child is to decode.
+struct question {
+    const uint8_t *bytes;
+    size_t size;
+};
+
+// answer_question is a guarded_child_fn.
+static enum ch_status answer_question(void *context, int to_parent)
 {
+    const struct question *question = context;
     struct instruction found = { .length = 0 };
-    guarded_child_enter(CPU_SECONDS);
-    enum ch_status status = instruction_decode(bytes, size, &found);
-    if (status == CH_OK && write(to_parent, &found, sizeof(found)) != sizeof(found))
+    enum ch_status status = instruction_decode(question->bytes, question->size, &found);
+    if (status == CH_OK && !file_write_all(to_parent, &found, sizeof(found)))
         status = CH_ERR_IO;
-    _exit((int)status);
+    return status;
 }
 
 // is_terminated says whether all names are terminated. The child read untrusted bytes,
@@ -41,46 +42,26 @@ static bool is_terminated(struct instruction *found)
     return true;
 }
 
-static enum ch_status guarded_instruction_end_child(pid_t child, bool answered)
-{
-    int how;
-    if (!answered)
-        (void)kill(child, SIGKILL);
-    while (waitpid(child, &how, 0) < 0) {
-        if (errno != EINTR)
-            return CH_ERR_IO;
-    }
-    return WIFEXITED(how) ? (enum ch_status)WEXITSTATUS(how) : CH_ERR_FAULT;
-}
-
 static enum ch_status instruction_ask_child(const uint8_t *bytes, size_t size,
                                             struct instruction *out)
 {
+    struct question question = { bytes, size };
     struct instruction found;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return CH_ERR_IO;
+    struct text CH_CLEANUP(text_deinit) answer = { .limit_bytes = sizeof(found) };
     // Relocating the library takes longer than all the child does, and the child that
     // makes values needs it again.
     instruction_prepare();
-    pid_t child = fork();
-    if (child == 0)
-        guarded_instruction_run_child(bytes, size, ends[1]);
-    (void)close(ends[1]);
-    struct pollfd ready = { .fd = ends[0], .events = POLLIN };
-    bool answered = child > 0 && poll(&ready, 1, WAIT_MS) == 1;
-    // The answer is smaller than a pipe's atomic write, so it is read whole or not at
-    // all.
-    bool whole = answered && read(ends[0], &found, sizeof(found)) == sizeof(found);
-    (void)close(ends[0]);
-    if (child < 0)
-        return CH_ERR_IO;
-    enum ch_status status = guarded_instruction_end_child(child, answered);
-    if (status == CH_OK && (!whole || !is_terminated(&found)))
-        status = CH_ERR_FAULT;
-    if (status == CH_OK)
-        *out = found;
-    return status;
+    enum ch_status status = guarded_child_run(
+        answer_question, &question, guarded_child_now_ms() + WAIT_MS, &answer);
+    if (status != CH_OK)
+        return status;
+    if (answer.size != sizeof(found))
+        return CH_ERR_FAULT;
+    memcpy(&found, answer.bytes, sizeof(found));
+    if (!is_terminated(&found))
+        return CH_ERR_FAULT;
+    *out = found;
+    return CH_OK;
 }
 
 // decoded is an answer of a child; size 0: none.
