@@ -104,6 +104,7 @@ void argument_image_close(struct argument_image *image)
         argument_scan_destroy(image->scans[i]);
     free(image->scans);
     free(image->passed);
+    free(image->called);
     free(image->found);
     argument_plans_free(image);
     symbol_table_deinit(&image->symbols);
@@ -259,17 +260,29 @@ enum ch_status argument_image_function(struct argument_image *image, uint64_t va
     return found->status;
 }
 
+enum { IMAGE_PLACES = 256 }; // in a hash table by remainder
+
+static size_t image_place_of(uint64_t hash)
+{
+    return (hash * 0x9e3779b97f4a7c15) >> 32 & (IMAGE_PLACES - 1);
+}
+
 struct argument_passed *argument_image_passed(struct argument_image *image,
                                               const void *callee, uint64_t returns,
                                               unsigned reg)
 {
-    enum { PLACES = 256 };
     uint64_t hash = (uint64_t)(uintptr_t)callee ^ returns << 5 ^ reg;
     if (image->passed == NULL)
-        image->passed = calloc(PLACES, sizeof(image->passed[0]));
-    return image->passed != NULL
-               ? &image->passed[(hash * 0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)]
-               : NULL;
+        image->passed = calloc(IMAGE_PLACES, sizeof(image->passed[0]));
+    return image->passed != NULL ? &image->passed[image_place_of(hash)] : NULL;
+}
+
+struct argument_called *argument_image_called(struct argument_image *image,
+                                              uint64_t returns)
+{
+    if (image->called == NULL)
+        image->called = calloc(IMAGE_PLACES, sizeof(image->called[0]));
+    return image->called != NULL ? &image->called[image_place_of(returns)] : NULL;
 }
 
 static void read_symbols(struct argument_image *image)

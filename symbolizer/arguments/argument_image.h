@@ -34,6 +34,16 @@ struct argument_passed {
     size_t count;
 };
 
+// An argument_called is the call that returns to a vaddr, cached likewise.
+struct argument_called {
+    uint64_t returns;
+    bool known;  // false: unused
+    bool listed; // the debug information has it:
+    Dwarf_Die site;
+    bool through_pointer; // it has the expression of the called address:
+    struct argument_passed target;
+};
+
 // An argument_found is the function at a vaddr, cached likewise.
 struct argument_found {
     uint64_t vaddr;
@@ -66,6 +76,7 @@ struct argument_image {
     bool symbols_read;
     struct symbol_table symbols;    // functions by name
     struct argument_passed *passed; // a hash table by remainder
+    struct argument_called *called; // the same
     struct argument_found *found;   // the same
     struct argument_plan **plans;   // lists by hash (argument_plan.h)
     struct argument_scan **scans;   // of functions that were scanned
@@ -79,6 +90,11 @@ struct argument_image {
 struct argument_passed *argument_image_passed(struct argument_image *image,
                                               const void *callee, uint64_t returns,
                                               unsigned reg);
+
+// argument_image_called gives the cache entry of the call that returns to a vaddr,
+// likewise.
+struct argument_called *argument_image_called(struct argument_image *image,
+                                              uint64_t returns);
 
 // argument_image_open opens the files of an image of a report, as far as they exist.
 // Debug information is read only when it is needed: that of a C library takes longer

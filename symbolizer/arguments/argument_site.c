@@ -17,13 +17,19 @@ static bool is_site(Dwarf_Die *die)
     return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
+// site_is_modern says whether a call site is one of DWARF 5, and not of GNU's extension
+// before it.
+static bool site_is_modern(Dwarf_Die *die)
+{
+    return dwarf_tag(die) == DW_TAG_call_site;
+}
+
 // returns_to says whether the call of site returns to vaddr.
 static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
 {
     Dwarf_Attribute attribute;
     Dwarf_Addr address;
-    unsigned name =
-        dwarf_tag(site) == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
+    unsigned name = site_is_modern(site) ? DW_AT_call_return_pc : DW_AT_low_pc;
     return dwarf_attr(site, name, &attribute) != NULL &&
            dwarf_formaddr(&attribute, &address) == 0 && address == vaddr;
 }
@@ -133,27 +139,55 @@ static bool find_expression(Dwarf_Die *die, unsigned name, struct argument_passe
            out->count != 0;
 }
 
+// site_call gives the call that the caller's frame is in. False: the debug information
+// has none. It is copied from the cache: what is asked next may take its place there.
+static bool site_call(const struct argument_site *site, struct argument_called *out)
+{
+    const struct argument_call *caller = &site->stack->calls[site->index + 1];
+    uint64_t returns = caller->address - caller->image->bias;
+    struct argument_called *kept = argument_image_called(caller->image, returns);
+    if (kept != NULL && kept->known && kept->returns == returns) {
+        *out = *kept;
+        return out->listed;
+    }
+    Dwarf_Die function = caller->function;
+    *out = (struct argument_called){ .returns = returns, .known = true };
+    out->listed = site_find_entry(&function, returns, &out->site);
+    out->through_pointer =
+        out->listed &&
+        find_expression(&out->site,
+                        site_is_modern(&out->site) ? DW_AT_call_target
+                                                   : DW_AT_GNU_call_site_target,
+                        &out->target);
+    if (kept != NULL)
+        *kept = *out;
+    return out->listed;
+}
+
+// site_refers gives the function that the call is of. False: it is through a pointer.
+static bool site_refers(struct argument_called *call, Dwarf_Die *out)
+{
+    return argument_origin_refer(
+        &call->site,
+        site_is_modern(&call->site) ? DW_AT_call_origin : DW_AT_abstract_origin, out);
+}
+
 // calls_function says whether the call is one of the function that was entered;
 // out_always: whether the answer needed no evaluation.
-static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
-                           bool *out_always)
+static bool calls_function(const struct argument_site *site,
+                           struct argument_called *called, bool *out_always)
 {
     const struct argument_call *call = &site->stack->calls[site->index];
-    bool modern = dwarf_tag(die) == DW_TAG_call_site;
     Dwarf_Die function = call->function;
     Dwarf_Die origin;
     Dwarf_Addr entry;
     uint64_t target;
-    struct argument_passed expression;
     *out_always = true;
-    if (argument_origin_refer(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin,
-                              &origin))
+    if (site_refers(called, &origin))
         return argument_origin_is(&origin, &function);
     *out_always = false;
-    return dwarf_entrypc(&function, &entry) == 0 &&
-           find_expression(die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
-                           &expression) &&
-           evaluate_site_value(site, &expression, &target) == CH_OK &&
+    return called->through_pointer && dwarf_entrypc(&function, &entry) == 0 &&
+           evaluate_site_value(site, &called->target, &target) == CH_OK &&
            target == entry + call->image->bias;
 }
 
@@ -202,14 +236,13 @@ static bool site_find_passed(const struct argument_site *site, unsigned reg,
         *out = *kept;
         return true;
     }
-    Dwarf_Die function = caller->function;
-    Dwarf_Die die;
+    struct argument_called called;
     bool always = true;
     *out = (struct argument_passed){ .callee = call->function.addr,
                                      .returns = returns,
                                      .reg = reg };
-    out->said = site_find_entry(&function, returns, &die) &&
-                calls_function(site, &die, &always) && find_parameter(&die, reg, out);
+    out->said = site_call(site, &called) && calls_function(site, &called, &always) &&
+                find_parameter(&called.site, reg, out);
     if (kept != NULL && always)
         *kept = *out;
     return always;
@@ -270,7 +303,7 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
 static bool site_find_passed_for(Dwarf_Die *site, const Dwarf_Die *parameter,
                                  struct argument_passed *out)
 {
-    bool modern = dwarf_tag(site) == DW_TAG_call_site;
+    bool modern = site_is_modern(site);
     const void *wanted = argument_origin_of(parameter).addr;
     Dwarf_Die child;
     int more = dwarf_child(site, &child);
@@ -294,15 +327,12 @@ enum ch_status argument_site_passed(const struct argument_context *context,
 {
     const struct argument_site *site = context->entry_data;
     struct argument_passed passed = { 0 };
-    Dwarf_Die die;
+    struct argument_called called;
     bool always;
     if (!site_may_follow(site) || !argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
-    const struct argument_call *caller = &site->stack->calls[site->index + 1];
-    Dwarf_Die function = caller->function;
-    if (!site_find_entry(&function, caller->address - caller->image->bias, &die) ||
-        !calls_function(site, &die, &always) ||
-        !site_find_passed_for(&die, parameter, &passed))
+    if (!site_call(site, &called) || !calls_function(site, &called, &always) ||
+        !site_find_passed_for(&called.site, parameter, &passed))
         return CH_ERR_NOT_FOUND;
     return evaluate_site_value(site, &passed, out);
 }
@@ -323,22 +353,16 @@ static bool site_vaddr_of(struct argument_image *image, Dwarf_Die *function,
 // function than the one that was entered.
 static bool site_calls_other(const struct argument_site *site)
 {
-    Dwarf_Die die;
+    struct argument_called called;
     Dwarf_Die origin;
-    Dwarf_Addr called;
+    Dwarf_Addr named;
     Dwarf_Addr entry;
     const struct argument_call *call = &site->stack->calls[site->index];
-    const struct argument_call *caller = call + 1;
     Dwarf_Die function = call->function;
-    Dwarf_Die around = caller->function;
-    if (!site_find_entry(&around, caller->address - caller->image->bias, &die))
-        return false;
-    bool modern = dwarf_tag(&die) == DW_TAG_call_site;
-    return argument_origin_refer(
-               &die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin) &&
+    return site_call(site, &called) && site_refers(&called, &origin) &&
            !argument_origin_is(&origin, &function) &&
            dwarf_entrypc(&function, &entry) == 0 &&
-           site_vaddr_of(caller->image, &origin, &called) && called != entry;
+           site_vaddr_of(call[1].image, &origin, &named) && named != entry;
 }
 
 bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
