@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "handler/machine.h"
 #include "handler/syscalls.h"
@@ -92,6 +93,25 @@ static int run_helper(void *argument)
     return 0;
 }
 
+// stay_on_processor keeps this thread, and with it the agent, to the processor that it
+// runs on, if the program dies. The kernel would put each new process on one that
+// sleeps, and so the thread that is woken at the end. To wake one takes a while, in a
+// virtual machine whose host is busy milliseconds, and this one has nothing else to do.
+static void stay_on_processor(void)
+{
+    static uint64_t one[REQUEST_PROCESSORS / 64];
+    struct request_page *page = crash_plan->page;
+    unsigned here = 0;
+    // A filter might kill for these calls, which a crash can do without. The first
+    // fails where there are processors of higher numbers than the sets have room for.
+    if (!page->dies || sys_prctl(PR_GET_SECCOMP, 0) != 0 ||
+        sys_processors(page->processors, sizeof(page->processors)) <= 0)
+        return;
+    sys_processor(&here);
+    one[here / 64] = UINT64_C(1) << here % 64;
+    sys_stay_on(one, sizeof(one));
+}
+
 // may_clone makes a clone call whose flags the kernel rejects, while SIGSYS is not
 // blocked: if a filter answers clone with SIGSYS, that must not end the program.
 static bool may_clone(void)
@@ -117,6 +137,8 @@ static long clone_blocked(void)
 
 long crash_helper_clone(void)
 {
+    if (crash_state.helper.argv != NULL)
+        stay_on_processor();
     uint64_t mask = sys_sigmask(SYS_ALL_BUT_SIGSYS);
     long pid = may_clone() ? clone_blocked() : -1;
     sys_sigmask(mask);

@@ -15,14 +15,15 @@
 // terminated text of at most REQUEST_WHY_MAX bytes. A closed channel means that the
 // other side is gone.
 //
-// The agent starts in another process group, with an empty signal mask, default signal
-// actions, the channel as descriptor 3, /dev/null as 0 and 1, and as 2 unless
-// keep_stderr; no other descriptor is open.
+// The agent starts on the processor of the crashed thread, and gives itself the others
+// back when it has read the page. It starts in another process group, with an empty
+// signal mask, default signal actions, the channel as descriptor 3, /dev/null as 0 and
+// 1, and as 2 unless keep_stderr; no other descriptor is open.
 #pragma once
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 11 };
+enum { REQUEST_VERSION = 12 };
 
 // The agent's answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R', REQUEST_WHY = 'Y' };
@@ -40,6 +41,8 @@ enum { REQUEST_CHANNEL_FD = 3 };
 // (r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, csgsfs, err, trapno,
 // oldmask, cr2), or x0..x30, sp, pc, pstate of aarch64.
 enum { REQUEST_REGISTERS = 34 };
+
+enum { REQUEST_PROCESSORS = 1024 };
 
 // REQUEST_READ begins a struct request_read: the agent has no other way to read the
 // process's memory. The handler answers with the number of bytes, all or 0, as an
@@ -102,4 +105,8 @@ struct request_page {
     uint8_t then[128];
     int64_t exit_status;
     uint64_t flight_state; // libcrashhook-flight's (flight/flight_state.h); 0: none
+    // If the process dies: the processors that the crashed thread might run on, as
+    // sched_getaffinity gives them, before it kept itself and the agent to one; none:
+    // it did not.
+    uint64_t processors[REQUEST_PROCESSORS / 64];
 };

@@ -15,6 +15,25 @@ uint64_t sys_clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static struct timespec sys_timespec(uint64_t ns)
+{
+    return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+long sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
+{
+    struct timespec timeout = sys_timespec(ns);
+    return machine_call4(SYS_futex, (long)word, 0 /* FUTEX_WAIT */, value,
+                         (long)&timeout);
+}
+
+long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
+{
+    struct timespec timeout = sys_timespec(ns);
+    return machine_call(SYS_ppoll, (long)watched, count, (long)&timeout, 0,
+                        SYS_SIGSET_BYTES);
+}
+
 uint64_t sys_sigmask(uint64_t mask)
 {
     uint64_t old = 0;

@@ -45,14 +45,34 @@ long sys_prctl(int option, unsigned long value);
 // sys_clock_ns is the clock's time in nanoseconds.
 uint64_t sys_clock_ns(clockid_t clock);
 
+// sys_futex_wait sleeps while word has value, for at most ns nanoseconds; the kernel
+// may wake the word too.
+long sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns);
+
+// sys_poll waits at most ns nanoseconds for an event.
+long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns);
+
 // sys_exit_group ends the process; by a signal where a filter refuses the call.
 __attribute__((noreturn)) void sys_exit_group(int status);
 
 #pragma GCC visibility pop
 
-static inline struct timespec sys_timespec(uint64_t ns)
+// sys_processor writes the number of the processor that this thread runs on.
+static inline void sys_processor(unsigned *out)
 {
-    return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    machine_call3(SYS_getcpu, (long)out, 0, 0);
+}
+
+// sys_processors reads the set of those it may run on and returns the size of that;
+// sys_stay_on replaces it.
+static inline long sys_processors(void *out, size_t size)
+{
+    return machine_call3(SYS_sched_getaffinity, 0, (long)size, (long)out);
+}
+
+static inline void sys_stay_on(const void *processors, size_t size)
+{
+    machine_call3(SYS_sched_setaffinity, 0, (long)size, (long)processors);
 }
 
 static inline int sys_pidfd_open(int32_t pid)
@@ -69,15 +89,6 @@ static inline void sys_pidfd_send_signal(int pidfd, int signal)
 static inline long sys_wait(int32_t pid, int options)
 {
     return machine_call4(SYS_wait4, pid, 0, options | 0x40000000 /* __WALL */, 0);
-}
-
-// sys_futex_wait sleeps while word has value, for at most ns; the kernel may wake the
-// word too.
-static inline long sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
-{
-    struct timespec timeout = sys_timespec(ns);
-    return machine_call4(SYS_futex, (long)word, 0 /* FUTEX_WAIT */, value,
-                         (long)&timeout);
 }
 
 static inline void sys_futex_wake_all(uint32_t *word)
@@ -127,14 +138,6 @@ static inline long sys_send_to(int fd, void *bytes, size_t length, void *place,
 static inline long sys_receive(int fd, void *to, size_t length)
 {
     return machine_call(SYS_recvfrom, fd, (long)to, (long)length, MSG_DONTWAIT, 0);
-}
-
-// sys_poll waits at most ns nanoseconds for an event.
-static inline long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
-{
-    struct timespec timeout = sys_timespec(ns);
-    return machine_call(SYS_ppoll, (long)watched, count, (long)&timeout, 0,
-                        SYS_SIGSET_BYTES);
 }
 
 static inline int sys_open(const char *path, int flags)

@@ -6,6 +6,8 @@
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -116,6 +118,51 @@ class Held(unittest.TestCase):
             (report,) = scene.reports()
         self.assertEqual(report["images"], [])
         self.assertTrue(frames_of(crashed_thread(report)))
+
+
+class Processors(unittest.TestCase):
+    """The processors that the agent and what completes the report may run on, as /proc has
+    them."""
+
+    def script(self, path, real, log):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>{log}\n"
+                       f"exec {shlex.quote(real)} \"$@\"\n")
+        os.chmod(path, 0o755)
+
+    def logged(self, command, **variables):
+        """Those of the agent's start, of `crashhook finish`, and of the program."""
+        with Scene() as scene:
+            log = os.path.join(scene.folder, "log")
+            product = os.path.join(scene.folder, "product")
+            agent = os.path.join(product, "libexec", "crashhook", "crashhook-agent")
+            self.script(os.path.join(product, "bin", "crashhook"), harness.CRASHHOOK, log)
+            os.makedirs(os.path.dirname(agent))
+            shutil.copy(AGENT, agent)
+            begin = os.path.join(scene.folder, "begin")
+            self.script(begin, agent, log)
+            ended = scene.run(command, CRASHHOOK_AGENT=begin, **variables)
+            (report,) = scene.reports()
+            with open(log, encoding="ascii") as file:
+                lines = [line.split()[1] for line in file]
+        with open("/proc/self/status", encoding="ascii") as file:
+            (ours,) = (line.split()[1] for line in file if "Cpus_allowed_list" in line)
+        self.assertEqual(report["host"]["cpus"], len(os.sched_getaffinity(0)))
+        return ended, report, *lines, ours
+
+    def test_the_agent_begins_where_the_program_crashed_and_takes_the_others_back(self):
+        ended, report, began, finished, ours = self.logged([example("null_write")])
+        self.assertEqual(ended.signal, signal.SIGSEGV)
+        self.assertIn("serve_customer",
+                      [frame["function"] for frame in frames_of(crashed_thread(report))])
+        self.assertRegex(began, r"^\d+$")
+        self.assertEqual(finished, ours)
+
+    def test_a_program_whose_own_handler_decides_keeps_its_processors(self):
+        _, _, began, finished, ours = self.logged(
+            [harness.program("own_handlers"), "sigaction", "_exit"], CRASHHOOK_HANDLERS="last")
+        self.assertEqual((began, finished), (ours, ours))
 
 
 class Attach(unittest.TestCase):
