@@ -94,17 +94,19 @@ static int run_helper(void *argument)
 }
 
 // stay_on_processor keeps this thread, and with it the agent, to the processor that it
-// runs on, if the program dies. The kernel would put each new process on one that
-// sleeps, and so the thread that is woken at the end. To wake one takes a while, in a
-// virtual machine whose host is busy milliseconds, and this one has nothing else to do.
+// runs on, if nothing of the program runs any more. The kernel would put each new
+// process on one that sleeps, and so the thread that is woken at the end. To wake one
+// takes a while, in a virtual machine whose host is busy milliseconds, and this one has
+// nothing else to do.
 static void stay_on_processor(void)
 {
     static uint64_t one[REQUEST_PROCESSORS / 64];
     struct request_page *page = crash_plan->page;
     unsigned here = 0;
-    // A filter might kill for these calls, which a crash can do without. The first
-    // fails where there are processors of higher numbers than the sets have room for.
-    if (!page->dies || sys_prctl(PR_GET_SECCOMP, 0) != 0 ||
+    // The program's callback may start others. A filter might kill for these calls,
+    // which a crash can do without. The first fails where there are processors of
+    // higher numbers than the sets have room for.
+    if (!page->dies || crash_state.after != NULL || sys_prctl(PR_GET_SECCOMP, 0) != 0 ||
         sys_processors(page->processors, sizeof(page->processors)) <= 0)
         return;
     sys_processor(&here);

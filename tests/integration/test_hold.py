@@ -159,10 +159,14 @@ class Processors(unittest.TestCase):
         self.assertRegex(began, r"^\d+$")
         self.assertEqual(finished, ours)
 
-    def test_a_program_whose_own_handler_decides_keeps_its_processors(self):
-        _, _, began, finished, ours = self.logged(
-            [harness.program("own_handlers"), "sigaction", "_exit"], CRASHHOOK_HANDLERS="last")
-        self.assertEqual((began, finished), (ours, ours))
+    def test_a_program_that_still_runs_after_its_report_keeps_its_processors(self):
+        for command, variables in (
+                (["own_handlers", "sigaction", "_exit"], {"CRASHHOOK_HANDLERS": "last"}),
+                (["tells", "after", "segv"], {})):
+            with self.subTest(command):
+                _, _, began, finished, ours = self.logged(
+                    [harness.program(command[0]), *command[1:]], **variables)
+                self.assertEqual((began, finished), (ours, ours))
 
 
 class Attach(unittest.TestCase):
