@@ -6,8 +6,10 @@
 #include <gelf.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -358,12 +360,27 @@ enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
     return status;
 }
 
+// plain_allocate allocates memory in the kernel's large pages as far as they fill it:
+// there is little to do for each byte, so that supplying the others would take a third
+// of the time.
+static void *plain_allocate(size_t size)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    void *bytes = NULL;
+    if (posix_memalign(&bytes, size < HUGE_PAGE ? sizeof(max_align_t) : HUGE_PAGE,
+                       size) != 0)
+        return NULL;
+    if (size >= HUGE_PAGE)
+        (void)madvise(bytes, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return bytes;
+}
+
 // plain_load_all writes the file to memory.
 static enum ch_status plain_load_all(struct plain *plain, const Elf64_Shdr *names,
                                      struct debug_elf *out)
 {
     size_t size = (size_t)plain_whole_size(plain);
-    plain->bytes = malloc(size);
+    plain->bytes = plain_allocate(size);
     if (plain->bytes == NULL)
         return CH_ERR_NO_MEMORY;
     enum ch_status status = plain_write_all(plain, names);
