@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/own_thread.h"
 
+#include <sched.h>
 #include <signal.h>
 
 bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument)
@@ -13,4 +14,14 @@ bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument)
     bool started = pthread_create(out, NULL, run, argument) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
+}
+
+void own_thread_leave(int processor)
+{
+    cpu_set_t others;
+    if (processor < 0 || processor >= CPU_SETSIZE ||
+        sched_getaffinity(0, sizeof(others), &others) != 0)
+        return;
+    CPU_CLR(processor, &others);
+    (void)sched_setaffinity(0, sizeof(others), &others); // an empty set is refused
 }

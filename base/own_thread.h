@@ -11,3 +11,8 @@
 // blocks: one that is sent to the process never comes to it. The caller joins it.
 // False: there is none.
 bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument);
+
+// own_thread_leave has the calling thread go on at another processor than that one,
+// where its creator goes on: some kernels put a new thread behind that, to begin
+// milliseconds later. Negative: it is not known which.
+void own_thread_leave(int processor);

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "agent/live/permitted.h"
+#include "base/own_thread.h"
 
 // From so many threads on, starting one of ours costs less than it saves.
-enum { LEAST_THREADS = 48 };
+enum { LEAST_THREADS = 24 };
 
 static void read_thread_name(const struct stop *stop, pid_t tid,
                              char out[static THREAD_NAME_SIZE])
@@ -35,6 +36,7 @@ static void *read_names_ahead(void *context)
 {
     struct thread_names *names = context;
     const struct stop *stop = names->stop;
+    own_thread_leave(names->callers_processor);
     for (size_t i = stop->count; i > atomic_load(&names->passed); i--) {
         struct thread_name *name = &names->names[i - 1];
         read_thread_name(stop, stop->threads[i - 1].tid, name->text);
@@ -60,6 +62,7 @@ void thread_names_begin(struct thread_names *names, const struct stop *stop)
     if (names->names == NULL)
         return;
     names->stop = stop;
+    names->callers_processor = sched_getcpu();
     names->reading = pthread_create(&names->reader, NULL, read_names_ahead, names) == 0;
 }
 

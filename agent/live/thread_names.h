@@ -30,7 +30,8 @@ struct thread_names {
     size_t next;               // index of the thread that is probably asked for next
     atomic_size_t passed;      // threads that the caller has passed
     pthread_t reader;
-    bool reading; // reader was started and has to be joined
+    int callers_processor; // negative: not known
+    bool reading;          // reader was started and has to be joined
 };
 
 // thread_names_begin starts reading ahead, if that is worth it. stop must stay as it is

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ enum {
     PIECE_BYTES = 64 << 10,    // copied at a time
     WRITTEN_BYTES = 128 << 10, // at a time
     THREADS_MAX = 4,
-    PART_BYTES = 8 << 20, // of a section that several threads decompress
+    THREADS_BYTES = 4 << 20, // of a file that several threads write
+    PART_BYTES = 8 << 20,    // of a section that several threads decompress
     PARTED_BYTES = 4 * PART_BYTES,
 };
 
@@ -56,6 +58,7 @@ struct plain {
     bool compressed;   // one of them is
     struct plain_stream streams[SECTIONS_MAX];
     atomic_int status; // the first failure
+    int processor;     // on which the first thread is; negative: not known
 };
 
 // plain_is_taken says whether finding names, or values too, needs a section of that
@@ -228,16 +231,25 @@ static void *write_plain_sections(void *context)
     return NULL;
 }
 
-// plain_use_threads writes all sections, those of a large file in as many threads as
-// there are processors, up to four.
+// write_beside is what the other threads run.
+static void *write_beside(void *context)
+{
+    const struct plain *plain = context;
+    own_thread_leave(plain->processor);
+    return write_plain_sections(context);
+}
+
+// plain_use_threads writes all sections, those of a file that takes milliseconds in as
+// many threads as there are processors, up to four.
 static enum ch_status plain_use_threads(struct plain *plain)
 {
     pthread_t others[THREADS_MAX - 1];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int count = 0;
-    while (plain->size >= PLAIN_DEBUG_LARGE && count < THREADS_MAX - 1 &&
+    plain->processor = sched_getcpu();
+    while (plain->size >= THREADS_BYTES && count < THREADS_MAX - 1 &&
            count + 1 < processors &&
-           own_thread_start(&others[count], write_plain_sections, plain))
+           own_thread_start(&others[count], write_beside, plain))
         count++;
     (void)write_plain_sections(plain);
     while (count != 0)
