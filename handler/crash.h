@@ -47,7 +47,8 @@ struct crash_helper {
     enum record_reason reason;
     int32_t program_ppid; // the program's parent
     char thread_name[16];
-    uint32_t wrote; // the record is in the spool
+    uint32_t wrote;  // the record is in the spool
+    uint32_t beside; // it is kept to the crashed thread's processor
 };
 
 enum crash_helper_state { CRASH_HELPER_GONE, CRASH_HELPER_STARTS, CRASH_HELPER_WAITS };
@@ -57,8 +58,7 @@ enum crash_helper_order { CRASH_HELPER_WAIT, CRASH_HELPER_END, CRASH_HELPER_RECO
 // page: even if that page is lost, the path still knows that it was entered and for
 // which signal.
 struct crash_state {
-    uint64_t claim;   // pid << 32 | tid of the thread whose crash is being handled; 0:
-                      // none
+    uint64_t claim;   // pid << 32 | tid of the thread that handles its crash; 0: none
     int32_t signal;   // its signal
     int32_t dumpable; // PR_GET_DUMPABLE's value before we changed it
     uint32_t exec_fails;       // set by the agent's process when exec fails

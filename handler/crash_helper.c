@@ -154,6 +154,12 @@ void crash_helper_end(void)
         return;
     if (page->dies) {
         helper_dismiss();
+        // The last to let go of the memory frees it, and that must not be after our
+        // parent is told of our end. On a processor of its own the helper is quick
+        // enough.
+        if (crash_state.helper.beside &&
+            helper_await_end(sys_clock_ns(CLOCK_MONOTONIC) + LOOK_EVERY_NS))
+            sys_wait(pid, 0);
         return;
     }
     sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);

@@ -112,6 +112,7 @@ static void stay_on_processor(void)
     sys_processor(&here);
     one[here / 64] = UINT64_C(1) << here % 64;
     sys_stay_on(one, sizeof(one));
+    crash_state.helper.beside = 1;
 }
 
 // may_clone makes a clone call whose flags the kernel rejects, while SIGSYS is not

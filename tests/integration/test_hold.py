@@ -169,6 +169,21 @@ class Processors(unittest.TestCase):
                 self.assertEqual((began, finished), (ours, ours))
 
 
+class Memory(unittest.TestCase):
+    def test_nothing_of_a_program_is_in_use_when_its_parent_is_told_of_its_end(self):
+        # A program's file cannot be opened for writing while anybody has its memory.
+        with Scene() as scene:
+            path = scene.copy(harness.program("tells"))
+            for _ in range(30):
+                with scene.start([path, "test", "segv"]) as process:
+                    process.wait(60)
+                    with open(path, "r+b"):
+                        pass
+                self.assertEqual(process.returncode, -signal.SIGSEGV)
+            frames = frames_of(crashed_thread(scene.reports()[0]))
+        self.assertIn("end_by", [frame["function"] for frame in frames])
+
+
 class Attach(unittest.TestCase):
     def attach(self, scene, command):
         process = subprocess.Popen(command, stdout=subprocess.PIPE,
