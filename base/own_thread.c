@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // sets of processors
+#endif
 #include "base/own_thread.h"
 
 #include <sched.h>

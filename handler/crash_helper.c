@@ -142,8 +142,8 @@ static void helper_reap(int32_t pid)
         sys_poll(NULL, 0, LOOK_EVERY_NS / 2000);
 }
 
-// crash_helper_end makes the agent an orphan. A program that is a subreaper must not
-// get it; a program that dies needs no such care.
+// crash_helper_end makes the agent an orphan, which a program that is a subreaper must
+// not get.
 void crash_helper_end(void)
 {
     const struct request_page *page = crash_plan->page;
@@ -152,6 +152,9 @@ void crash_helper_end(void)
     crash_state.helper.pid = 0;
     if (pid == 0)
         return;
+    sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
+    if (reaps)
+        sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
     if (page->dies) {
         helper_dismiss();
         // The last to let go of the memory frees it, and that must not be after our
@@ -162,9 +165,6 @@ void crash_helper_end(void)
             sys_wait(pid, 0);
         return;
     }
-    sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
-    if (reaps)
-        sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
     helper_dismiss();
     if (helper_await_end(page->deadline_monotonic_ns + CRASH_RECORD_NS))
         helper_reap(pid);
