@@ -26,7 +26,7 @@
 enum {
     SMALLEST = 64,
     CLASSES = 41, // up to 64 KB
-    SMALL_MOST = 64 << 10,
+    SMALL_MOST = SMALLEST << (CLASSES - 1) / 4,
     CHUNK_BYTES = 256 << 10,
     GROWTH = 4, // the room of a large block is so many times what was asked for
     KEPT = 8,   // freed large blocks

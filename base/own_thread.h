@@ -12,7 +12,7 @@
 // False: there is none.
 bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument);
 
-// own_thread_leave has the calling thread go on at another processor than that one,
-// where its creator goes on: some kernels put a new thread behind that, to begin
-// milliseconds later. Negative: it is not known which.
+// own_thread_leave moves the calling thread off its creator's processor: some kernels
+// put a new thread behind its creator there, so that it begins milliseconds later.
+// Negative: it is not known which that is.
 void own_thread_leave(int processor);

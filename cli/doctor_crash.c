@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +11,7 @@
 #include "base/clock.h"
 #include "cli/doctor.h"
 #include "cli/temporary_folder.h"
-#include "report/spool.h"
+#include "report/spool_places.h"
 
 enum { DIED_BY_SEGV = 128 + SIGSEGV };
 
@@ -56,7 +55,7 @@ static bool find_new_fallback(const char *user, char path[static PATH_MAX])
     gid_t group;
     if (user == NULL || !doctor_find_user(user, &id, &group))
         return false;
-    (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_OWN_FOLDER, id);
+    spool_place_of_user(id, path);
     return access(path, F_OK) != 0;
 }
 

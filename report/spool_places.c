@@ -5,6 +5,11 @@
 
 #include "base/own_user.h"
 
+void spool_place_of_user(uid_t user, char path[static PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_OWN_FOLDER, user);
+}
+
 enum ch_status spool_place_path(enum spool_place place, const struct settings *settings,
                                 settings_get_fn *get, void *context,
                                 char path[static PATH_MAX])
@@ -14,7 +19,7 @@ enum ch_status spool_place_path(enum spool_place place, const struct settings *s
     if (place == SPOOL_PLACE_DROP)
         (void)snprintf(path, PATH_MAX, "%s", SETTINGS_DROP_FOLDER);
     else
-        (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_OWN_FOLDER, own_user());
+        spool_place_of_user(own_user(), path);
     return CH_OK;
 }
 

@@ -8,6 +8,7 @@
 // record takes the same path (handler/crash_spool.c). Users: agent, cli.
 #pragma once
 #include <limits.h>
+#include <sys/types.h>
 
 #include "base/settings.h"
 #include "base/status.h"
@@ -26,6 +27,9 @@ CH_CHECKED enum ch_status spool_place_path(enum spool_place place,
                                            const struct settings *settings,
                                            settings_get_fn *get, void *context,
                                            char path[static PATH_MAX]);
+
+// spool_place_of_user writes the path of a user's SPOOL_PLACE_TEMPORARY.
+void spool_place_of_user(uid_t user, char path[static PATH_MAX]);
 
 // spool_place_open opens a place for writing; it never creates the drop folder.
 CH_CHECKED enum ch_status spool_place_open(enum spool_place place, const char *path,

@@ -240,16 +240,21 @@ static enum ch_status argument_image_look_up(struct argument_image *image,
     return CH_ERR_NOT_FOUND;
 }
 
+enum { IMAGE_PLACES = 256 }; // in a hash table by remainder
+
+static size_t image_place_of(uint64_t hash)
+{
+    return (hash * 0x9e3779b97f4a7c15) >> 32 & (IMAGE_PLACES - 1);
+}
+
 enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
                                        Dwarf_Die *out)
 {
-    enum { PLACES = 256 };
     if (image->found == NULL)
-        image->found = calloc(PLACES, sizeof(image->found[0]));
+        image->found = calloc(IMAGE_PLACES, sizeof(image->found[0]));
     if (image->found == NULL)
         return argument_image_look_up(image, vaddr, out);
-    struct argument_found *found =
-        &image->found[(vaddr * 0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)];
+    struct argument_found *found = &image->found[image_place_of(vaddr)];
     if (!found->known || found->vaddr != vaddr) {
         found->status = argument_image_look_up(image, vaddr, &found->function);
         found->vaddr = vaddr;
@@ -258,13 +263,6 @@ enum ch_status argument_image_function(struct argument_image *image, uint64_t va
     if (found->status == CH_OK)
         *out = found->function;
     return found->status;
-}
-
-enum { IMAGE_PLACES = 256 }; // in a hash table by remainder
-
-static size_t image_place_of(uint64_t hash)
-{
-    return (hash * 0x9e3779b97f4a7c15) >> 32 & (IMAGE_PLACES - 1);
 }
 
 struct argument_passed *argument_image_passed(struct argument_image *image,
