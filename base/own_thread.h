@@ -6,6 +6,7 @@
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 // own_thread_start starts a thread that blocks all signals, whatever its creator
 // blocks: one that is sent to the process never comes to it. The caller joins it.
@@ -16,3 +17,7 @@ bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument);
 // put a new thread behind its creator there, so that it begins milliseconds later.
 // Negative: it is not known which that is.
 void own_thread_leave(int processor);
+
+// own_child_move moves a child that was just made off the calling thread's processor,
+// for the same reason. It may come back.
+void own_child_move(pid_t child);

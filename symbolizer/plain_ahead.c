@@ -89,8 +89,9 @@ bool plain_ahead_begin(struct naming *naming, int64_t deadline_ms,
         return false;
     for (size_t i = 0; i < naming->backtrace_count; i++)
         mark_wanted(&ahead, naming->backtraces[i].frames);
-    bool begun = mark_new(&ahead) && guarded_child_start(write_plain_forms, &ahead,
-                                                         deadline_ms, out) == CH_OK;
+    bool begun =
+        mark_new(&ahead) && guarded_child_start_beside(write_plain_forms, &ahead,
+                                                       deadline_ms, out) == CH_OK;
     free(ahead.wanted);
     return begun;
 }

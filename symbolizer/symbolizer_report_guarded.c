@@ -174,6 +174,7 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
     struct guard guard = { .report = report,
                            .deadline_ms = guarded_child_now_ms() + timeout_ms };
+    diagnosis_begin(report);
     enum ch_status status = naming_init(&guard.naming, report, options);
     if (status == CH_OK && !naming_recall(&guard.naming))
         status = find_names(&guard);

@@ -14,6 +14,10 @@
 // diagnosis_refine completes the crash of report, whose frames are named already.
 void diagnosis_refine(json_t *report);
 
+// diagnosis_begin starts what takes a while and needs no names. diagnosis_refine, which
+// is called for the same report next, waits for it.
+void diagnosis_begin(const json_t *report);
+
 // diagnosis_access does so for the instruction that faulted (diagnosis_access.c). It
 // and diagnosis_words return true if they added anything.
 bool diagnosis_access(json_t *report, json_t *crash);

@@ -333,33 +333,59 @@ static void access_explain(struct access *access)
     }
 }
 
+// access_read_bytes reads the bytes from the instruction on. False: there are none, or
+// they are of another machine.
+static bool access_read_bytes(const json_t *from, uint8_t out[INSTRUCTION_BYTES_MAX],
+                              size_t *out_size)
+{
+    const char *arch = report_string(from, "arch");
+    const char *hex = report_string(from, "bytes");
+    if (arch == NULL || strcmp(arch, "amd64") != 0 || hex == NULL)
+        return false;
+    size_t digits = strlen(hex) & ~(size_t)1;
+    if (digits > 2 * INSTRUCTION_BYTES_MAX)
+        digits = 2 * INSTRUCTION_BYTES_MAX;
+    return hex_decode(hex, digits, out, INSTRUCTION_BYTES_MAX, out_size) == CH_OK;
+}
+
 static enum ch_status access_decode(const json_t *from, struct access *access)
 {
     uint8_t bytes[INSTRUCTION_BYTES_MAX];
-    const char *arch = report_string(from, "arch");
-    const char *hex = report_string(from, "bytes");
-    if (arch == NULL || strcmp(arch, "amd64") != 0 || hex == NULL ||
+    size_t size = 0;
+    if (!access_read_bytes(from, bytes, &size) ||
         !report_address(from, "address", &access->pc))
         return CH_ERR_UNSUPPORTED;
-    size_t digits = strlen(hex) & ~(size_t)1;
-    size_t size = 0;
-    if (digits > 2 * sizeof(bytes))
-        digits = 2 * sizeof(bytes);
-    enum ch_status status = hex_decode(hex, digits, bytes, sizeof(bytes), &size);
-    if (status != CH_OK)
-        return status;
-    status = instruction_decode_guarded(bytes, size, &access->instruction);
+    enum ch_status status =
+        instruction_decode_guarded(bytes, size, &access->instruction);
     size_t length = access->instruction.length;
     access->before_trap = status == CH_OK && length + 2 <= size &&
                           bytes[length] == 0x0f && bytes[length + 1] == 0x0b;
     return status;
 }
 
+// crash_instruction is the instruction that is not decoded yet; NULL: there is none.
+static json_t *crash_instruction(const json_t *crash)
+{
+    json_t *instruction = json_object_get(crash, "instruction");
+    return json_is_object(instruction) && json_object_get(instruction, "text") == NULL
+               ? instruction
+               : NULL;
+}
+
+void diagnosis_begin(const json_t *report)
+{
+    uint8_t bytes[INSTRUCTION_BYTES_MAX];
+    size_t size = 0;
+    if (access_read_bytes(crash_instruction(json_object_get(report, "crash")), bytes,
+                          &size))
+        instruction_decode_ahead(bytes, size);
+}
+
 bool diagnosis_access(json_t *report, json_t *crash)
 {
     struct access access = { .crash = crash };
-    json_t *instruction = json_object_get(crash, "instruction");
-    if (!json_is_object(instruction) || json_object_get(instruction, "text") != NULL)
+    json_t *instruction = crash_instruction(crash);
+    if (instruction == NULL)
         return false;
     access.registers = json_object_get(report_crashed_thread(report), "registers");
     if (json_object_get(instruction, "bytes") == NULL) {

@@ -131,3 +131,7 @@ CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
 // child crashed.
 CH_CHECKED enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
                                                      struct instruction *out);
+
+// instruction_decode_ahead starts the child that instruction_decode_guarded, asked for
+// the same bytes later, takes the answer of. It works on one question at a time.
+void instruction_decode_ahead(const uint8_t *bytes, size_t size);

@@ -7,10 +7,16 @@
 
 enum { WAIT_MS = 5000 };
 
-// question is what the child is to decode.
+// question is what a child is to decode.
 struct question {
-    const uint8_t *bytes;
+    uint8_t bytes[INSTRUCTION_BYTES_MAX];
     size_t size;
+};
+
+// asked is a child that works on a question ahead; of size 0: there is none.
+struct asked {
+    struct question question;
+    struct guarded_child child;
 };
 
 // answer_question is a guarded_child_fn.
@@ -42,17 +48,13 @@ static bool is_terminated(struct instruction *found)
     return true;
 }
 
-static enum ch_status instruction_ask_child(const uint8_t *bytes, size_t size,
-                                            struct instruction *out)
+// take_answer waits for the child's answer.
+static enum ch_status take_answer(struct guarded_child *child, struct instruction *out)
 {
-    struct question question = { bytes, size };
     struct instruction found;
     struct text CH_CLEANUP(text_deinit) answer = { .limit_bytes = sizeof(found) };
-    // Relocating the library takes longer than all the child does, and the child that
-    // makes values needs it again.
-    instruction_prepare();
-    enum ch_status status = guarded_child_run(
-        answer_question, &question, guarded_child_now_ms() + WAIT_MS, &answer);
+    enum ch_status status =
+        guarded_child_finish(child, guarded_child_now_ms() + WAIT_MS, &answer);
     if (status != CH_OK)
         return status;
     if (answer.size != sizeof(found))
@@ -64,32 +66,83 @@ static enum ch_status instruction_ask_child(const uint8_t *bytes, size_t size,
     return CH_OK;
 }
 
-// decoded is an answer of a child; size 0: none.
+// ask_child starts a child for the question.
+static enum ch_status ask_child(struct asked *asked)
+{
+    // Relocating the library takes longer than all the child does, and the child that
+    // makes values needs it again.
+    instruction_prepare();
+    return guarded_child_start_beside(answer_question, &asked->question,
+                                      guarded_child_now_ms() + WAIT_MS, &asked->child);
+}
+
+// decoded is an answer to a question; of size 0: none.
 struct decoded {
-    uint8_t bytes[16];
-    size_t size;
+    struct question question;
     struct instruction found;
 };
+
+// Most reports that one process works on are of few crashes, over and over.
+enum { KEPT = 16 };
+static _Thread_local struct decoded kept[KEPT];
+static _Thread_local size_t next;
+static _Thread_local struct asked ahead;
+
+static bool is_question(const struct question *question, const uint8_t *bytes,
+                        size_t size)
+{
+    return size != 0 && question->size == size &&
+           memcmp(question->bytes, bytes, size) == 0;
+}
+
+static const struct decoded *find_decoded(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < KEPT; i++)
+        if (is_question(&kept[i].question, bytes, size))
+            return &kept[i];
+    return NULL;
+}
+
+// drop_ahead waits for a child whose answer nobody has asked for.
+static void drop_ahead(void)
+{
+    struct instruction unwanted;
+    if (ahead.question.size != 0)
+        (void)!take_answer(&ahead.child, &unwanted);
+    ahead.question.size = 0;
+}
+
+void instruction_decode_ahead(const uint8_t *bytes, size_t size)
+{
+    drop_ahead();
+    if (size == 0 || size > INSTRUCTION_BYTES_MAX || find_decoded(bytes, size) != NULL)
+        return;
+    memcpy(ahead.question.bytes, bytes, size);
+    ahead.question.size = size;
+    if (ask_child(&ahead) != CH_OK)
+        ahead.question.size = 0;
+}
 
 enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
                                           struct instruction *out)
 {
-    // Most reports that one process works on are of few crashes, over and over.
-    enum { KEPT = 16 };
-    static _Thread_local struct decoded kept[KEPT];
-    static _Thread_local size_t next;
-    for (size_t i = 0; i < KEPT; i++) {
-        if (kept[i].size != size || size == 0 ||
-            memcmp(kept[i].bytes, bytes, size) != 0)
-            continue;
-        *out = kept[i].found;
+    const struct decoded *before = find_decoded(bytes, size);
+    if (before != NULL) {
+        *out = before->found;
         return CH_OK;
     }
-    enum ch_status status = instruction_ask_child(bytes, size, out);
-    if (status != CH_OK || size > sizeof(kept[0].bytes))
-        return status;
+    if (size == 0 || size > INSTRUCTION_BYTES_MAX)
+        return CH_ERR_MALFORMED;
+    if (!is_question(&ahead.question, bytes, size))
+        instruction_decode_ahead(bytes, size);
+    if (ahead.question.size == 0)
+        return CH_ERR_IO;
     struct decoded *to = &kept[next++ % KEPT];
-    *to = (struct decoded){ .size = size, .found = *out };
-    memcpy(to->bytes, bytes, size);
-    return CH_OK;
+    *to = (struct decoded){ .question = ahead.question };
+    ahead.question.size = 0;
+    enum ch_status status = take_answer(&ahead.child, &to->found);
+    *out = to->found;
+    if (status != CH_OK)
+        to->question.size = 0;
+    return status;
 }

@@ -24,14 +24,8 @@ static enum ch_status accept_elf(struct debug_elf *file)
     return CH_ERR_MALFORMED;
 }
 
-enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
-{
-    // Opening a pipe or a device must neither block nor have side effects.
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return fd >= 0 ? debug_elf_adopt(out, fd) : CH_ERR_NOT_FOUND;
-}
-
-enum ch_status debug_elf_adopt(struct debug_elf *out, int fd)
+// open_regular opens the file fd, which it closes on failure.
+static enum ch_status open_regular(struct debug_elf *out, int fd)
 {
     struct stat info;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -42,6 +36,23 @@ enum ch_status debug_elf_adopt(struct debug_elf *out, int fd)
     *out = (struct debug_elf){ .fd = fd };
     out->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     return accept_elf(out);
+}
+
+enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
+{
+    // Opening a pipe or a device must neither block nor have side effects.
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd >= 0 ? open_regular(out, fd) : CH_ERR_NOT_FOUND;
+}
+
+enum ch_status debug_elf_adopt(struct debug_elf *out, int fd)
+{
+    enum ch_status status = open_regular(out, fd);
+    // For each reader of a file's DWARF, of which each unit may have one, libdw would
+    // find out where the file is.
+    if (status == CH_OK)
+        (void)elf_cntl(out->elf, ELF_C_FDREAD);
+    return status;
 }
 
 enum ch_status debug_elf_over(struct debug_elf *out, void *bytes, size_t size)

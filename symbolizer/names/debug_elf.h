@@ -23,8 +23,8 @@ struct debug_elf {
 // file. CH_ERR_MALFORMED: not an ELF file of this machine's class and byte order.
 CH_CHECKED enum ch_status debug_elf_open(struct debug_elf *out, const char *path);
 
-// debug_elf_adopt opens the ELF file that fd is open on. It takes over fd, also on
-// failure.
+// debug_elf_adopt opens the ELF file that fd is open on, which refers to no other
+// files. It takes over fd, also on failure.
 CH_CHECKED enum ch_status debug_elf_adopt(struct debug_elf *out, int fd);
 
 // debug_elf_over opens the size bytes at bytes. It takes them over and frees them, also

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/own_thread.h"
 #include "base/signals.h"
 #include "report/tree_bytes.h"
 
@@ -75,8 +77,10 @@ static enum ch_status read_result(int64_t deadline_ms, int from, struct text *ou
     }
 }
 
-// leaving is a child of this thread that has nothing left to do but to end; 0: none.
-static _Thread_local pid_t leaving;
+// leaving are children of this thread that have nothing left to do but to end.
+enum { LEAVING_MAX = 4 };
+static _Thread_local pid_t leaving[LEAVING_MAX];
+static _Thread_local size_t leaving_count;
 
 static bool reap(pid_t child, int *how)
 {
@@ -89,11 +93,10 @@ static bool reap(pid_t child, int *how)
 void guarded_child_reap(void)
 {
     int how;
-    if (leaving > 0) {
-        kill(leaving, SIGKILL);
-        (void)reap(leaving, &how);
+    for (; leaving_count != 0; leaving_count--) {
+        kill(leaving[leaving_count - 1], SIGKILL);
+        (void)reap(leaving[leaving_count - 1], &how);
     }
-    leaving = 0;
 }
 
 // guarded_end_child waits for the child and returns how it ended. One whose work has
@@ -104,8 +107,9 @@ static enum ch_status guarded_end_child(const struct guarded_child *child,
     int how;
     uint32_t ended = __atomic_load_n(child->ended, __ATOMIC_ACQUIRE);
     if (status == CH_OK && ended != 0) {
-        guarded_child_reap();
-        leaving = child->pid;
+        if (leaving_count == LEAVING_MAX)
+            guarded_child_reap();
+        leaving[leaving_count++] = child->pid;
         return (enum ch_status)((ended - 1) & 0xff); // as an exit status is
     }
     if (status != CH_OK)
@@ -141,13 +145,17 @@ json_t *guarded_child_read(const struct text *answer)
 
 static _Noreturn void guarded_run_child(guarded_child_fn *work, void *context,
                                         int64_t deadline_ms, int to_parent,
-                                        uint32_t *ended)
+                                        uint32_t *ended, int home)
 {
+    leaving_count = 0;                      // they are the parent's
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read its result
     guarded_child_enter((deadline_ms - guarded_child_now_ms()) / 1000 + 1);
     enum ch_status status = work(context, to_parent);
     __atomic_store_n(ended, 1 + (uint32_t)status, __ATOMIC_RELEASE);
     close(to_parent); // before the end, which takes longer
+    // Where the parent slept it was woken, and would wait for that end.
+    if (sched_getcpu() == home)
+        own_thread_leave(home);
     _exit((int)status);
 }
 
@@ -155,7 +163,7 @@ enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
                                    int64_t deadline_ms, struct guarded_child *out)
 {
     int ends[2];
-    guarded_child_reap();
+    const int home = sched_getcpu();
     uint32_t *ended = mmap(NULL, sizeof(*ended), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (ended == MAP_FAILED)
@@ -165,7 +173,7 @@ enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
         child = fork();
         if (child == 0) {
             close(ends[0]);
-            guarded_run_child(work, context, deadline_ms, ends[1], ended);
+            guarded_run_child(work, context, deadline_ms, ends[1], ended, home);
         }
         close(ends[1]);
         if (child < 0)
@@ -177,6 +185,16 @@ enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
     }
     *out = (struct guarded_child){ .pid = child, .from = ends[0], .ended = ended };
     return CH_OK;
+}
+
+enum ch_status guarded_child_start_beside(guarded_child_fn *work, void *context,
+                                          int64_t deadline_ms,
+                                          struct guarded_child *out)
+{
+    enum ch_status status = guarded_child_start(work, context, deadline_ms, out);
+    if (status == CH_OK)
+        own_child_move(out->pid);
+    return status;
 }
 
 enum ch_status guarded_child_finish(struct guarded_child *child, int64_t deadline_ms,

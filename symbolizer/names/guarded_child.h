@@ -35,15 +35,21 @@ CH_CHECKED enum ch_status guarded_child_finish(struct guarded_child *child,
                                                int64_t deadline_ms,
                                                struct text *result);
 
+// guarded_child_start_beside starts it on another processor, if there is one: the
+// caller has something to do meanwhile.
+CH_CHECKED enum ch_status guarded_child_start_beside(guarded_child_fn *work,
+                                                     void *context, int64_t deadline_ms,
+                                                     struct guarded_child *out);
+
 // guarded_child_run runs work until deadline_ms and appends its result to result,
 // within result's limit. CH_ERR_FAULT: the child crashed. CH_ERR_LIMIT: it did not
 // finish in time. Otherwise work's own status.
 CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
                                             int64_t deadline_ms, struct text *result);
 
-// guarded_child_reap waits for the end of a child of the calling thread whose result
-// was taken: its memory is given back meanwhile. The thread's next child does so as
-// well.
+// guarded_child_reap waits for the ends of children of the calling thread whose results
+// were taken: their memory is given back meanwhile. Without it, a few are not waited
+// for.
 void guarded_child_reap(void);
 
 // guarded_child_answer writes value to_parent (tree_bytes.h), in large pieces.
