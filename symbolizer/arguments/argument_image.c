@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "symbolizer/arguments/argument_plan.h"
 #include "symbolizer/names/address_table.h"
+#include "symbolizer/names/symbol_cache_folder.h"
 
 // argument_image_load opens what may take long to open, when it is first needed.
 static void argument_image_load(struct argument_image *image)
@@ -36,6 +37,8 @@ void argument_image_open(struct argument_image *image, const struct report_image
     if (image->opened)
         return;
     image->opened = true;
+    image->cache_folder = options->cache_folder;
+    image->id = from->id;
     if (type_image_find_files(&image->types, path, &from->id, &search) != CH_OK)
         return;
     image->bias = from->base - image->types.linked_base;
@@ -110,6 +113,7 @@ void argument_image_close(struct argument_image *image)
     symbol_table_deinit(&image->symbols);
     symbol_places_deinit(&image->places);
     address_table_deinit(&image->table);
+    symbol_cache_deinit(&image->cache);
     unit_index_deinit(&image->units);
     type_image_close(&image->types);
     *image = (struct argument_image){ 0 };
@@ -120,11 +124,16 @@ static bool has_function(const struct argument_unit *unit, uint64_t vaddr)
     return address_map_find(&unit->scopes.map, vaddr) != UNIT_SCOPE_NONE;
 }
 
-static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
+static struct address_table *argument_image_table(struct argument_image *image)
 {
     image->table.dwarf = image->types.dwarf;
     image->table.file = debug_files_dwarf(&image->types.files);
-    return address_table_unit(&image->table, vaddr, out);
+    return &image->table;
+}
+
+static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
+{
+    return address_table_unit(argument_image_table(image), vaddr, out);
 }
 
 // read_outer reads the outer functions of the unit with vaddr: of all of the file, if
@@ -228,13 +237,39 @@ static bool argument_image_find_function(const struct unit_scopes *scopes,
            dwarf_tag(out) == DW_TAG_subprogram;
 }
 
+// cached_die asks the symbol cache where the function at vaddr is, without reading the
+// unit up to it.
+static bool cached_die(struct argument_image *image, uint64_t vaddr,
+                       struct symbol_cache_die *out)
+{
+    const char *folder = image->cache_folder;
+    image->cache_folder = NULL;
+    if (folder != NULL && image->id.size != 0 &&
+        symbol_cache_folder_find(&image->cache, folder, &image->id) != CH_OK)
+        image->cache = (struct symbol_cache){ 0 };
+    return image->cache.size != 0 && symbol_cache_find_die(&image->cache, vaddr, out);
+}
+
+// find_cached_function does so, and makes sure that this function has the address.
+static bool find_cached_function(struct argument_image *image, uint64_t vaddr,
+                                 Dwarf_Die *out)
+{
+    struct symbol_cache_die at;
+    Dwarf_Die unit;
+    return cached_die(image, vaddr, &at) &&
+           address_table_view(argument_image_table(image), at.unit, &unit) &&
+           dwarf_offdie(dwarf_cu_getdwarf(unit.cu), at.die, out) != NULL &&
+           dwarf_tag(out) == DW_TAG_subprogram && dwarf_haspc(out, vaddr) > 0;
+}
+
 static enum ch_status argument_image_look_up(struct argument_image *image,
                                              uint64_t vaddr, Dwarf_Die *out)
 {
     argument_image_load(image);
     if (image->types.dwarf == NULL || image->text[1] == 0)
         return CH_ERR_NOT_FOUND;
-    if (argument_image_find_function(listed_scopes(image, vaddr), vaddr, out) ||
+    if (find_cached_function(image, vaddr, out) ||
+        argument_image_find_function(listed_scopes(image, vaddr), vaddr, out) ||
         argument_image_find_function(indexed_scopes(image, vaddr), vaddr, out))
         return CH_OK;
     return CH_ERR_NOT_FOUND;

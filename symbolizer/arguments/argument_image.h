@@ -8,6 +8,7 @@
 #include "symbolizer/arguments/argument_scan.h"
 #include "symbolizer/names/address_table.h"
 #include "symbolizer/names/report_images.h"
+#include "symbolizer/names/symbol_cache.h"
 #include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/symbolizer_options.h"
 #include "symbolizer/names/unit_index.h"
@@ -68,7 +69,10 @@ struct argument_image {
     size_t listed_count;
     size_t listed_capacity;
     struct address_table table;
-    bool indexed; // units was read, for what the address table lacks
+    const char *cache_folder; // NULL: none, or it was asked for cache
+    struct build_id id;
+    struct symbol_cache cache; // of no bytes: there is none
+    bool indexed;              // units was read, for what the address table lacks
     bool unindexable;
     struct unit_index units;
     bool places_read;

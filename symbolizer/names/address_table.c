@@ -148,10 +148,11 @@ static bool find_unit(struct address_table *table, struct cursor section,
     return found != ADDRESS_MAP_NONE;
 }
 
-// viewed_unit gives the entry of a unit in a view.
-static bool viewed_unit(struct address_table *table, uint64_t offset, Dwarf_Die *out)
+bool address_table_view(struct address_table *table, uint64_t offset, Dwarf_Die *out)
 {
     struct address_unit unit = { .offset = offset };
+    if (table->whole)
+        return false;
     for (size_t i = 0; i < table->viewed_count; i++)
         if (table->viewed[i].offset == offset) {
             *out = table->viewed[i].die;
@@ -174,7 +175,7 @@ bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *
     struct cursor section = dwarf_section(table->dwarf, "debug_aranges");
     if (!find_unit(table, section, vaddr, &unit))
         return false;
-    if (!table->whole && viewed_unit(table, unit, out))
+    if (address_table_view(table, unit, out))
         return true;
     pass_units(table, section, unit);
     return unit_entry(table->dwarf, unit, out);

@@ -56,5 +56,9 @@ bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_uni
 // whole, the entry is of a view, which the table owns.
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out);
 
+// address_table_view gives the entry of the unit whose header is at that offset of
+// .debug_info, in a view, which the table owns. False: it cannot be had so.
+bool address_table_view(struct address_table *table, uint64_t offset, Dwarf_Die *out);
+
 // address_table_deinit frees what table holds.
 void address_table_deinit(struct address_table *table);

@@ -536,3 +536,31 @@ enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
         *out_count = answer.count;
     return status;
 }
+
+bool symbol_cache_find_die(struct symbol_cache *cache, uint64_t vaddr,
+                           struct symbol_cache_die *out)
+{
+    enum { SIZE = SYMBOL_CACHE_DIE_SIZE };
+    size_t low = 0;
+    size_t high = cache->sections[SYMBOL_CACHE_DIES].size / SIZE;
+    bool found = false;
+    if (vaddr < cache->text[0] || vaddr >= cache->text[1])
+        return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct cursor c =
+            checked_bytes(cache, SYMBOL_CACHE_DIES, middle * SIZE, SIZE, false);
+        bool before = cursor_u32(&c) <= vaddr - cache->text[0];
+        const struct symbol_cache_die die = { cursor_u32(&c), cursor_u32(&c) };
+        if (!cursor_ok(&c))
+            return false;
+        if (before) {
+            *out = die;
+            found = true;
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return found;
+}

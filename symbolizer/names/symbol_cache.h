@@ -19,13 +19,14 @@
 #include "symbolizer/names/symbol_frame.h"
 
 enum {
-    SYMBOL_CACHE_VERSION = 5,
-    SYMBOL_CACHE_HEADER_SIZE = 176,
+    SYMBOL_CACHE_VERSION = 6,
+    SYMBOL_CACHE_HEADER_SIZE = 184,
     SYMBOL_CACHE_PAGE = 4096,
     SYMBOL_CACHE_ALIGNMENT = 64, // of each section
     SYMBOL_CACHE_BLOCK_SIZE = 4,
     SYMBOL_CACHE_NODE_SIZE = 16,
     SYMBOL_CACHE_FUNCTION_SIZE = 8,
+    SYMBOL_CACHE_DIE_SIZE = 12,
     SYMBOL_CACHE_MAGIC_SIZE = 8,
     SYMBOL_CACHE_CHECKED_FROM = 16, // start of what the header's own checksum covers
 };
@@ -43,6 +44,7 @@ enum symbol_cache_section {
     SYMBOL_CACHE_FILES,        // source files, as offsets of their names, and MD5
     SYMBOL_CACHE_NAMES,        // strings with their sizes, long ones packed
     SYMBOL_CACHE_LINKER_NAMES, // NUL-terminated, separate: only JSON needs them
+    SYMBOL_CACHE_DIES,         // by address: functions in .debug_info
     SYMBOL_CACHE_SECTIONS,
 };
 
@@ -116,3 +118,14 @@ void symbol_cache_expect(struct symbol_cache *cache, const uint64_t *vaddrs,
 CH_CHECKED enum ch_status
 symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
                   struct symbol_frame frames[SYMBOL_FRAMES_MAX], size_t *out_count);
+
+// A symbol_cache_die is where .debug_info has a function.
+struct symbol_cache_die {
+    uint64_t unit; // offset of its unit's header
+    uint64_t die;  // offset of its entry
+};
+
+// symbol_cache_find_die gives the function that begins last up to vaddr, whose code may
+// end before it. False: none does, or what follows cannot be trusted.
+bool symbol_cache_find_die(struct symbol_cache *cache, uint64_t vaddr,
+                           struct symbol_cache_die *out);

@@ -377,6 +377,27 @@ static enum ch_status write_answers(struct writer *writer, struct symbol_image *
                            : status;
 }
 
+// write_dies writes where .debug_info has each function. One that is beyond 4 GB there
+// is looked for without.
+static enum ch_status write_dies(struct writer *writer,
+                                 const struct symbol_image *image)
+{
+    struct text *to = &writer->sections[SYMBOL_CACHE_DIES].bytes;
+    uint64_t text[2];
+    struct unit_dies CH_CLEANUP(unit_dies_deinit) dies = { 0 };
+    symbol_image_text(image, text);
+    enum ch_status status = symbol_image_dies(image, &dies);
+    for (size_t i = 0; status == CH_OK && i < dies.count; i++) {
+        const struct unit_die *die = &dies.items[i];
+        if (die->start < text[0] || die->start >= text[1] || die->die > UINT32_MAX)
+            continue;
+        append_u32(to, (uint32_t)(die->start - text[0]));
+        append_u32(to, (uint32_t)die->unit);
+        append_u32(to, (uint32_t)die->die);
+    }
+    return status == CH_OK && !text_ok(to) ? CH_ERR_NO_MEMORY : status;
+}
+
 enum ch_status symbol_cache_write(struct symbol_image *image, const struct build_id *id,
                                   struct text *out)
 {
@@ -386,6 +407,8 @@ enum ch_status symbol_cache_write(struct symbol_image *image, const struct build
         return CH_ERR_UNSUPPORTED;
     struct writer writer = { .text_low = text[0], .row_count = 1 };
     enum ch_status status = write_answers(&writer, image);
+    if (status == CH_OK)
+        status = write_dies(&writer, image);
     if (status == CH_OK)
         status = move_all_names(&writer);
     if (status == CH_OK)

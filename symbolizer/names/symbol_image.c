@@ -412,3 +412,9 @@ enum ch_status symbol_image_edges(struct symbol_image *image, struct address_lis
     address_list_sort(out);
     return status;
 }
+
+enum ch_status symbol_image_dies(const struct symbol_image *image,
+                                 struct unit_dies *out)
+{
+    return unit_dies_read(out, &image->units);
+}

@@ -14,6 +14,7 @@
 #include "symbolizer/names/address_list.h"
 #include "symbolizer/names/debug_search.h"
 #include "symbolizer/names/symbol_frame.h"
+#include "symbolizer/names/unit_dies.h"
 
 struct symbol_image;
 
@@ -56,6 +57,11 @@ void symbol_image_text(const struct symbol_image *image, uint64_t out[2]);
 // cache.
 CH_CHECKED enum ch_status symbol_image_edges(struct symbol_image *image,
                                              struct address_list *out);
+
+// symbol_image_dies lists the entries of functions, after symbol_image_edges has read
+// all of them; the caller frees them.
+CH_CHECKED enum ch_status symbol_image_dies(const struct symbol_image *image,
+                                            struct unit_dies *out);
 
 // symbol_image_expect says that these addresses, at most SYMBOL_CACHE_EXPECTED_MAX, are
 // looked up next, which makes them faster where image uses a cache.

@@ -44,6 +44,13 @@ def values(found):
     return [a.get("value", a.get("entry_value")) for a in found]
 
 
+def plain(found):
+    """Arguments without what differs between two runs: addresses."""
+    return {name: [{k: v for k, v in a.items() if not isinstance(v, (str, dict)) or
+                    k in ("name", "type", "confidence", "source", "reason")}
+                   for a in listed or []] for name, listed in found.items()}
+
+
 @unittest.skipUnless(platform.machine() == "x86_64", "arguments are those of x86-64")
 class Arguments(unittest.TestCase):
     def check_leaf(self, found):
@@ -185,6 +192,17 @@ class Arguments(unittest.TestCase):
             self.assertEqual(third["leaf"], None)
             self.assertEqual(report["problems"], [])
             self.assertFalse(os.path.exists(kept))
+
+    def test_a_symbol_cache_leads_to_the_same_arguments(self):
+        for name, level in ("called", "-O0"), ("called", "-O2"), ("removed", "-O2"):
+            with Scene() as scene, Scene() as again:
+                path = compile_program(scene, "-g", level, name=name)
+                first, _ = arguments(scene, path, XDG_CACHE_HOME=scene.folder)
+                subprocess.run([harness.CRASHHOOK, "symbols", "index", path], check=True,
+                               env={**os.environ, "XDG_CACHE_HOME": again.folder})
+                second, report = arguments(again, path, XDG_CACHE_HOME=again.folder)
+                self.assertEqual(report["problems"], [])
+                self.assertEqual(plain(first), plain(second))
 
     def test_what_another_function_was_passed_is_not_shown_behind_a_tail_call(self):
         with Scene() as scene:
