@@ -66,8 +66,8 @@ static enum ch_status take_answer(struct guarded_child *child, struct instructio
     return CH_OK;
 }
 
-// ask_child starts a child for the question.
-static enum ch_status ask_child(struct asked *asked)
+// ask_ahead starts a child for the question.
+static enum ch_status ask_ahead(struct asked *asked)
 {
     // Relocating the library takes longer than all the child does, and the child that
     // makes values needs it again.
@@ -119,7 +119,7 @@ void instruction_decode_ahead(const uint8_t *bytes, size_t size)
         return;
     memcpy(ahead.question.bytes, bytes, size);
     ahead.question.size = size;
-    if (ask_child(&ahead) != CH_OK)
+    if (ask_ahead(&ahead) != CH_OK)
         ahead.question.size = 0;
 }
 

@@ -153,6 +153,8 @@ bool address_table_view(struct address_table *table, uint64_t offset, Dwarf_Die 
     struct address_unit unit = { .offset = offset };
     if (table->whole)
         return false;
+    if (offset == 0) // no unit is before it
+        return unit_entry(table->dwarf, offset, out);
     for (size_t i = 0; i < table->viewed_count; i++)
         if (table->viewed[i].offset == offset) {
             *out = table->viewed[i].die;

@@ -57,7 +57,8 @@ bool address_table_find(struct cursor section, uint64_t vaddr, uint64_t *out_uni
 bool address_table_unit(struct address_table *table, uint64_t vaddr, Dwarf_Die *out);
 
 // address_table_view gives the entry of the unit whose header is at that offset of
-// .debug_info, in a view, which the table owns. False: it cannot be had so.
+// .debug_info, in a view, which the table owns, unless it is the first one. False: it
+// cannot be had so.
 bool address_table_view(struct address_table *table, uint64_t offset, Dwarf_Die *out);
 
 // address_table_deinit frees what table holds.

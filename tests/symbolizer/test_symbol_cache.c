@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/names/symbol_cache.h"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -279,60 +276,6 @@ static void symbol_cache_with_any_bit_of_its_header_flipped_is_refused(void **st
         accepted += opens_copy(fixture.bytes.size, bit / 8, (uint8_t)(1u << bit % 8),
                                &fixture.id) == CH_OK;
     assert_int_equal(accepted, 0);
-}
-
-// located counts functions that the cache was asked for.
-struct located {
-    struct symbol_cache cache;
-    size_t asked;
-    size_t right;
-};
-
-static bool is_located(struct symbol_cache *cache, Dwarf_Die *function, uint64_t vaddr)
-{
-    struct symbol_cache_die found;
-    uint64_t die = dwarf_dieoffset(function);
-    return symbol_cache_find_die(cache, vaddr, &found) && found.die == die &&
-           found.unit == die - dwarf_cuoffset(function);
-}
-
-// locate asks for the first and the last address of each part of a function.
-static int locate(Dwarf_Die *function, void *context)
-{
-    struct located *located = context;
-    Dwarf_Addr base;
-    Dwarf_Addr low;
-    Dwarf_Addr high;
-    ptrdiff_t at = 0;
-    while ((at = dwarf_ranges(function, at, &base, &low, &high)) > 0) {
-        if (low < fixture.text[0] || high > fixture.text[1] || low == high)
-            continue;
-        located->asked += 2;
-        located->right += is_located(&located->cache, function, low);
-        located->right += is_located(&located->cache, function, high - 1);
-    }
-    return DWARF_CB_OK;
-}
-
-static void symbol_cache_knows_where_debug_information_has_each_function(void **state)
-{
-    (void)state;
-    struct located located = { .asked = 0 };
-    Dwarf_CU *cu = NULL;
-    Dwarf_Die unit;
-    int fd = open(fixture.path, O_RDONLY | O_CLOEXEC);
-    Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
-    assert_non_null(dwarf);
-    assert_int_equal(symbol_cache_over(&located.cache, fixture.bytes.bytes,
-                                       fixture.bytes.size, &fixture.id),
-                     CH_OK);
-    while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0)
-        (void)dwarf_getfuncs(&unit, locate, &located, 0);
-    dwarf_end(dwarf);
-    close(fd);
-    symbol_cache_deinit(&located.cache);
-    assert_true(located.asked > 200);
-    assert_int_equal(located.right, located.asked);
 }
 
 // Answers of a damaged cache: right ones, refused ones, and lies.
@@ -622,7 +565,6 @@ int main(void)
         cmocka_unit_test(symbol_cache_keeps_a_name_that_repeats_itself_without_that),
         cmocka_unit_test(symbol_cache_answers_alike_whatever_was_expected),
         cmocka_unit_test(symbol_cache_without_linker_names_has_the_others),
-        cmocka_unit_test(symbol_cache_knows_where_debug_information_has_each_function),
         cmocka_unit_test(symbol_cache_cut_anywhere_is_refused),
         cmocka_unit_test(symbol_cache_with_any_bit_of_its_header_flipped_is_refused),
         cmocka_unit_test(symbol_cache_never_lies_when_a_bit_of_its_data_is_flipped),
