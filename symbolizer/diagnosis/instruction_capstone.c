@@ -14,10 +14,10 @@
 struct library {
     __typeof__(cs_open) *open;
     __typeof__(cs_option) *option;
-    __typeof__(cs_disasm) *disasm;
+    __typeof__(cs_malloc) *malloc;
+    __typeof__(cs_disasm_iter) *disasm_iter;
     __typeof__(cs_reg_name) *reg_name;
     __typeof__(cs_regs_access) *regs_access;
-    __typeof__(cs_free) *free;
 };
 
 static bool capstone_find_function(void *library, const char *name, void *out)
@@ -38,10 +38,10 @@ static bool capstone_load(struct library *out)
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     return library != NULL && capstone_find_function(library, "cs_open", &out->open) &&
            capstone_find_function(library, "cs_option", &out->option) &&
-           capstone_find_function(library, "cs_disasm", &out->disasm) &&
+           capstone_find_function(library, "cs_malloc", &out->malloc) &&
+           capstone_find_function(library, "cs_disasm_iter", &out->disasm_iter) &&
            capstone_find_function(library, "cs_reg_name", &out->reg_name) &&
-           capstone_find_function(library, "cs_regs_access", &out->regs_access) &&
-           capstone_find_function(library, "cs_free", &out->free);
+           capstone_find_function(library, "cs_regs_access", &out->regs_access);
 }
 
 static bool capstone_in_group(const cs_detail *detail, uint8_t group)
@@ -281,47 +281,52 @@ static void copy_instruction(const struct library *library, csh handle,
     copy_implied(from, out);
 }
 
-// The library and a disassembler, which stay open until the process ends.
+// The library, a disassembler, and the instruction that it has decoded last, which stay
+// open until the process ends.
 static struct library opened_library;
 static csh opened_handle;
-static bool library_is_open;
+static cs_insn *opened_instruction; // NULL: there is no library
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void open_library_once(void)
 {
     struct library *library = &opened_library;
-    library_is_open =
-        capstone_load(library) &&
+    if (capstone_load(library) &&
         library->open(CS_ARCH_X86, CS_MODE_64, &opened_handle) == CS_ERR_OK &&
-        library->option(opened_handle, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK;
+        library->option(opened_handle, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK)
+        opened_instruction = library->malloc(opened_handle);
 }
 
-static const struct library *open_library(csh *out_handle)
+// disassemble decodes the instruction at the start of bytes, which is at address. The
+// result is valid until the next call. CH_ERR_UNSUPPORTED: there is no library.
+static enum ch_status disassemble(const uint8_t *bytes, size_t size, uint64_t address,
+                                  const cs_insn **out)
 {
-    (void)pthread_once(&library_once, open_library_once);
-    *out_handle = opened_handle;
-    return library_is_open ? &opened_library : NULL;
+    instruction_prepare();
+    if (opened_instruction == NULL)
+        return CH_ERR_UNSUPPORTED;
+    *out = opened_instruction;
+    return opened_library.disasm_iter(opened_handle, &bytes, &size, &address,
+                                      opened_instruction)
+               ? CH_OK
+               : CH_ERR_MALFORMED;
 }
 
 void instruction_prepare(void)
 {
-    csh handle;
-    (void)open_library(&handle);
+    (void)pthread_once(&library_once, open_library_once);
 }
 
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
                                   struct instruction *out)
 {
-    csh handle;
-    cs_insn *found;
-    const struct library *library = open_library(&handle);
-    if (library == NULL)
-        return CH_ERR_UNSUPPORTED;
-    if (library->disasm(handle, bytes, size, 0, 1, &found) != 1)
+    const cs_insn *found;
+    enum ch_status status = disassemble(bytes, size, 0, &found);
+    if (status == CH_ERR_MALFORMED)
         return instruction_compare_decode(bytes, size, out);
-    copy_instruction(library, handle, found, out);
-    library->free(found, 1);
-    return CH_OK;
+    if (status == CH_OK)
+        copy_instruction(&opened_library, opened_handle, found, out);
+    return status;
 }
 
 // register_number gives the DWARF number of the general register that reg is, or is a
@@ -545,27 +550,22 @@ enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
                                         uint64_t address,
                                         struct instruction_effects *out)
 {
-    csh handle;
-    cs_insn *found;
+    const cs_insn *found;
     cs_regs read;
     cs_regs written;
     uint8_t read_count;
     uint8_t written_count = 0;
-    const struct library *library = open_library(&handle);
-    if (library == NULL)
-        return CH_ERR_UNSUPPORTED;
-    if (library->disasm(handle, bytes, size, address, 1, &found) != 1)
-        return CH_ERR_MALFORMED;
+    enum ch_status status = disassemble(bytes, size, address, &found);
+    if (status != CH_OK)
+        return status;
     *out = (struct instruction_effects){ .length = (uint8_t)found->size,
                                          .repeats = found->detail->x86.prefix[0] != 0 };
-    enum ch_status status = CH_OK;
-    if (library->regs_access(handle, found, read, &read_count, written,
-                             &written_count) != CS_ERR_OK)
+    if (opened_library.regs_access(opened_handle, found, read, &read_count, written,
+                                   &written_count) != CS_ERR_OK)
         status = CH_ERR_UNSUPPORTED;
     for (uint8_t i = 0; i < written_count; i++)
         note_written(written[i], out);
     read_flow(found, out);
     read_operands(found, out);
-    library->free(found, 1);
     return status;
 }
