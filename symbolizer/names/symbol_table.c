@@ -312,27 +312,45 @@ static size_t places_slice(const struct symbol_places *places, uint64_t vaddr)
     return (size_t)((vaddr - places->text[0]) >> places->shift);
 }
 
+// places_note notes in which slice each symbol is, SYMBOL_SLICES for none, and counts
+// those of each slice in the end of the next one.
+static void places_note(const struct symbol_places *places, size_t count,
+                        uint16_t *slices)
+{
+    const struct symbol_places p = *places; // which no write below changes
+    uint64_t vaddr;
+    for (size_t i = 0; i < count; i++) {
+        size_t slice = SYMBOL_SLICES;
+        if (places_takes(&p, places_symbol(&p, i), &vaddr)) {
+            slice = places_slice(&p, vaddr);
+            p.ends[slice + 1]++;
+        }
+        slices[i] = (uint16_t)slice;
+    }
+}
+
 // places_sort puts the numbers of symbols into their slices.
 static enum ch_status places_sort(struct symbol_places *places, size_t count)
 {
-    uint64_t vaddr;
+    uint16_t *slices = malloc((count + 1) * sizeof(slices[0]));
+    if (slices == NULL)
+        return CH_ERR_NO_MEMORY;
     while (places_slice(places, places->text[1] - 1) >= SYMBOL_SLICES)
         places->shift++;
-    const struct symbol_places p = *places; // which no write below changes
-    for (size_t i = 0; i < count; i++)
-        if (places_takes(&p, places_symbol(&p, i), &vaddr))
-            p.ends[places_slice(&p, vaddr) + 1]++;
+    uint32_t *ends = places->ends;
+    places_note(places, count, slices);
     for (size_t i = 0; i < SYMBOL_SLICES; i++)
-        p.ends[i + 1] += p.ends[i];
-    const size_t used = p.ends[SYMBOL_SLICES];
+        ends[i + 1] += ends[i];
+    const size_t used = ends[SYMBOL_SLICES];
     uint32_t *numbers = used != 0 ? malloc(used * sizeof(numbers[0])) : NULL;
     places->numbers = numbers;
+    // The end of the slice before moves to that of its own.
+    for (size_t i = 0; numbers != NULL && i < count; i++)
+        if (slices[i] != SYMBOL_SLICES)
+            numbers[ends[slices[i]]++] = (uint32_t)i;
+    free(slices);
     if (numbers == NULL)
         return used != 0 ? CH_ERR_NO_MEMORY : CH_ERR_NOT_FOUND;
-    // The end of the slice before moves to that of its own.
-    for (size_t i = 0; i < count; i++)
-        if (places_takes(&p, places_symbol(&p, i), &vaddr))
-            numbers[p.ends[places_slice(&p, vaddr)]++] = (uint32_t)i;
     return CH_OK;
 }
 
