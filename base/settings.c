@@ -115,8 +115,8 @@ static bool read_frame_limit(const char *value, uint32_t least, uint32_t *out)
 static bool read_duration(const char *value, uint64_t *out_ms)
 {
     static const struct {
-        const char *unit;
-        uint64_t ms;
+        char unit[4]; // no pointer, which would be relocated in every program
+        uint32_t ms;
     } units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
     uint64_t number;
 

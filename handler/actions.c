@@ -77,7 +77,7 @@ static void map_process(void)
     if (sys_madvise((uintptr_t)page, bytes, WIPE_ON_FORK) == 0)
         crash_process = page;
     else
-        munmap(page, bytes);
+        sys_munmap(page, bytes);
 }
 
 static void note_exit(void)

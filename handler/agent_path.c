@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-// The library is one level up in lib/, two in lib/x86_64-linux-gnu/.
-static const char *const places[] = {
-    "crashhook-agent",
-    "../libexec/crashhook/crashhook-agent",
-    "../../libexec/crashhook/crashhook-agent",
-};
+// The agent is beside the library; or the library is one level up in lib/, or two in
+// lib/x86_64-linux-gnu/. The paths are the ends of one, from these places on, which
+// need no relocation.
+static const char farthest[] = "../../libexec/crashhook/crashhook-agent";
+static const unsigned char places[] = { sizeof("../../libexec/crashhook"), sizeof(".."),
+                                        0 };
 
 static const char installed[] = CRASHHOOK_LIBEXECDIR "/crashhook/crashhook-agent";
 
@@ -35,11 +35,11 @@ void agent_path_find(char *path, size_t size)
 {
     bool known = agent_path_origin(path, size);
     char *slash = known ? strrchr(path, '/') : NULL;
-    for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-        size_t length = strlen(places[i]) + 1;
+    for (size_t i = 0; slash != NULL && i < sizeof(places); i++) {
+        size_t length = sizeof(farthest) - places[i];
         if (length > size - (size_t)(slash + 1 - path))
             continue;
-        memcpy(slash + 1, places[i], length);
+        memcpy(slash + 1, farthest + places[i], length);
         if (sys_executes(path))
             return;
     }

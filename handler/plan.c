@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "base/settings_table.h"
 #include "handler/file_syscalls.h"
+#include "handler/syscalls.h"
 #include "handler/watch.h"
 
 // A layout is the offsets of the parts within the mapping, from its guard page on: the
@@ -169,9 +170,9 @@ void *plan_map(size_t bytes)
         mmap(NULL, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (mprotect(base + guard, bytes, PROT_READ | PROT_WRITE) == 0)
+    if (sys_mprotect(base + guard, bytes, PROT_READ | PROT_WRITE) == 0)
         return base + guard;
-    munmap(base, bytes + 2 * guard);
+    sys_munmap(base, bytes + 2 * guard);
     return NULL;
 }
 
@@ -195,11 +196,11 @@ bool plan_is_in_force(void)
 void plan_destroy(struct crash_plan *plan)
 {
     if (plan != NULL)
-        munmap(plan->mapping, plan->mapping_bytes);
+        sys_munmap(plan->mapping, plan->mapping_bytes);
 }
 
 void plan_seal(struct crash_plan *plan)
 {
     // If this fails the plan stays writable, which matters only for an overrun.
-    (void)mprotect(plan, plan->bytes, PROT_READ);
+    (void)sys_mprotect(plan, plan->bytes, PROT_READ);
 }

@@ -179,6 +179,16 @@ static inline void sys_unshare(int flags)
 __attribute__((visibility("hidden"))) long
 sys_limit(int resource, const struct rlimit *limit, struct rlimit *out_old);
 
+static inline long sys_mprotect(void *address, size_t length, int protection)
+{
+    return machine_call3(SYS_mprotect, (long)address, (long)length, protection);
+}
+
+static inline void sys_munmap(void *address, size_t length)
+{
+    machine_call3(SYS_munmap, (long)address, (long)length, 0);
+}
+
 static inline long sys_madvise(uintptr_t address, size_t length, int advice)
 {
     return machine_call3(SYS_madvise, (long)address, (long)length, advice);

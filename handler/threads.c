@@ -19,6 +19,9 @@ enum {
     // AT_MINSIGSTKSZ, for headers older than the kernel.
     AUX_SIGNAL_FRAME = 51,
     SPARE_STACKS = 16,
+    MAPPED_STACKS = 16, // at once
+    // MADV_GUARD_INSTALL of Linux 6.13, for older headers.
+    ADVICE_GUARD = 102,
 };
 
 // A key_state is the progress of making the key. pthread's once-functions are not used:
@@ -30,6 +33,8 @@ enum key_state { KEY_NONE, KEY_WANTED, KEY_MADE, KEY_REFUSED };
 // and ends threads all the time does not map and unmap memory each time. They are taken
 // and put by single atomic operations: a thread that ends must not wait.
 static void *spare_stacks[SPARE_STACKS];
+
+static bool maps_single; // the kernel has no guards that are not mappings
 
 static pthread_key_t stack_key;
 static uint32_t stack_key_state;
@@ -94,20 +99,40 @@ static bool put_spare_stack(void *stack)
     return false;
 }
 
-void *threads_stack_create(void)
+// map_stacks maps stacks, keeps all but the lowest, and gives that. Its guard is a
+// mapping, so that the kernel joins ours with no thread's stack below. Where it has no
+// others, there is one stack alone: guards that are mappings would cut each off from
+// the next.
+static void *map_stacks(size_t count)
 {
-    void *spare = take_spare_stack();
-    if (spare != NULL)
-        return spare;
     size_t guard = page_bytes();
-    char *base = mmap(NULL, guard + stack_bytes(), PROT_READ | PROT_WRITE,
+    size_t step = guard + stack_bytes();
+    char *base = mmap(NULL, count * step, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (mprotect(base, guard, PROT_NONE) == 0)
-        return base + guard;
-    munmap(base, guard + stack_bytes());
-    return NULL;
+    char *end = base + count * step;
+    char *at = sys_mprotect(base, guard, PROT_NONE) == 0 ? base + step : base;
+    for (; at != base && at != end; at += step) {
+        if (sys_madvise((uintptr_t)at, guard, ADVICE_GUARD) != 0) {
+            __atomic_store_n(&maps_single, true, __ATOMIC_RELAXED);
+            break;
+        }
+        if (!put_spare_stack(at + guard))
+            break;
+    }
+    if (at != end)
+        sys_munmap(at, (size_t)(end - at));
+    return at != base ? base + guard : NULL;
+}
+
+void *threads_stack_create(void)
+{
+    void *stack = take_spare_stack();
+    size_t count = __atomic_load_n(&maps_single, __ATOMIC_RELAXED) ? 1 : MAPPED_STACKS;
+    for (; stack == NULL && count != 0; count /= MAPPED_STACKS)
+        stack = map_stacks(count);
+    return stack;
 }
 
 void *threads_stack_end(void *stack)
@@ -119,7 +144,7 @@ void threads_stack_destroy(void *stack)
 {
     size_t guard = page_bytes();
     if (stack != NULL && !put_spare_stack(stack))
-        munmap((char *)stack - guard, guard + stack_bytes());
+        sys_munmap((char *)stack - guard, guard + stack_bytes());
 }
 
 // at_thread_end frees the stack; the thread may have replaced it by one of its own. A

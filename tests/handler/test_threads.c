@@ -114,6 +114,12 @@ static void alternate_stacks_go_with_their_threads(void **state)
     dies("threads-come-and-go");
 }
 
+static void alternate_stacks_share_mappings_and_have_a_guard_each(void **state)
+{
+    (void)state;
+    dies("stacks-side-by-side");
+}
+
 static void a_forked_child_is_reported_as_itself(void **state)
 {
     (void)state;
@@ -159,6 +165,7 @@ int main(void)
         CRASH_TEST(threads_that_crash_together_are_one_report),
         CRASH_TEST(parked_threads_do_not_outlive_a_hanging_agent),
         CRASH_TEST(alternate_stacks_go_with_their_threads),
+        CRASH_TEST(alternate_stacks_share_mappings_and_have_a_guard_each),
         CRASH_TEST(a_forked_child_is_reported_as_itself),
         CRASH_TEST(children_that_crash_together_are_all_reported),
         CRASH_TEST(a_vfork_child_that_crashes_leaves_its_parent_covered),

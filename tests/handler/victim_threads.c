@@ -3,6 +3,7 @@
 // Crashes of threads and of their stacks.
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,85 @@ static void threads_come_and_go(void)
     victim_null_write();
 }
 
+enum { STACKS = 40, ADVICE_GUARD = 102 }; // MADV_GUARD_INSTALL of Linux 6.13
+
+static stack_t stacks[STACKS];
+
+static void *note_stack(void *number)
+{
+    sigaltstack(NULL, &stacks[(uintptr_t)number]);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    return NULL;
+}
+
+// can_be_read is whether the kernel can read the byte.
+static bool can_be_read(const void *byte, int ends[2])
+{
+    char taken;
+    return write(ends[1], byte, 1) == 1 && read(ends[0], &taken, 1) == 1;
+}
+
+static bool has_guards_without_mappings(void)
+{
+    size_t page = (size_t)getpagesize();
+    void *probe = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return probe != MAP_FAILED && madvise(probe, page, ADVICE_GUARD) == 0;
+}
+
+static int count_mappings(void)
+{
+    char line[512];
+    int count = 0;
+    FILE *file = fopen("/proc/self/maps", "r");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        count++;
+    if (file == NULL)
+        _exit(96);
+    fclose(file);
+    return count;
+}
+
+// check_stacks checks that the stacks overlap nowhere, and that each ends at a guard.
+static void check_stacks(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        _exit(96);
+    for (int i = 0; i < STACKS; i++) {
+        const char *low = stacks[i].ss_sp;
+        if ((stacks[i].ss_flags & SS_DISABLE) != 0 || !can_be_read(low, ends) ||
+            !can_be_read(low + stacks[i].ss_size - 1, ends) ||
+            can_be_read(low - 1, ends))
+            _exit(95);
+        for (int k = 0; k < STACKS; k++) {
+            const char *other = stacks[k].ss_sp;
+            if (k != i && other >= low && other <= low + stacks[i].ss_size)
+                _exit(94);
+        }
+    }
+}
+
+// Forty threads map a stack and its guard each, and what there is of the handler.
+static void stacks_side_by_side(void)
+{
+    pthread_t threads[STACKS];
+    int before = count_mappings();
+    pthread_barrier_init(&barrier, NULL, STACKS + 1);
+    for (uintptr_t i = 0; i < STACKS; i++)
+        if (pthread_create(&threads[i], NULL, note_stack, (void *)i) != 0)
+            _exit(97);
+    pthread_barrier_wait(&barrier);
+    check_stacks();
+    int more = count_mappings() - before;
+    if (has_guards_without_mappings() && more > 2 * STACKS + STACKS / 2)
+        _exit(93);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < STACKS; i++)
+        pthread_join(threads[i], NULL);
+    victim_null_write();
+}
+
 static void own_small_stack(void)
 {
     stack_t own = { .ss_sp = malloc(8192), .ss_size = 8192 };
@@ -172,6 +252,7 @@ const struct victim_way victim_threads[] = {
     { "crowd", crowd },
     { "same-instant", same_instant },
     { "threads-come-and-go", threads_come_and_go },
+    { "stacks-side-by-side", stacks_side_by_side },
     { "own-small-stack", own_small_stack },
     { "keeps-own-stack", keeps_own_stack },
     { "replaces-small-stack", replaces_small_stack },
