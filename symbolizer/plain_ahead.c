@@ -46,15 +46,33 @@ static void mark_wanted(const struct ahead *ahead, const json_t *frames)
     }
 }
 
-// mark_new keeps only images that have no cache yet, and says whether there are any.
-static bool mark_new(const struct ahead *ahead)
+// find_lacking marks the images of frames that have no cache yet, and says whether
+// there are any: mostly there are none, and no stack has to be looked at.
+static bool find_lacking(const struct naming *naming, bool *lacking)
 {
-    const char *folder = ahead->naming->options->cache_folder;
     bool any = false;
-    for (size_t i = 0; i < ahead->naming->images.count; i++) {
-        const struct build_id *id = &ahead->naming->images.items[i].id;
-        ahead->wanted[i] =
-            ahead->wanted[i] && id->size != 0 && symbol_cache_folder_lacks(folder, id);
+    for (size_t i = 0; i < naming->lookup_count; i++) {
+        uint32_t image = naming->lookups[i].place.image;
+        bool again = i != 0 && naming->lookups[i - 1].place.image == image;
+        if (again || image >= naming->images.count)
+            continue;
+        const struct build_id *id = &naming->images.items[image].id;
+        lacking[image] = id->size != 0 &&
+                         symbol_cache_folder_lacks(naming->options->cache_folder, id);
+        any = any || lacking[image];
+    }
+    return any;
+}
+
+// mark_all marks what all stacks want and is lacking, and says whether there is any.
+static bool mark_all(const struct ahead *ahead, const bool *lacking)
+{
+    const struct naming *naming = ahead->naming;
+    bool any = false;
+    for (size_t i = 0; i < naming->backtrace_count; i++)
+        mark_wanted(ahead, naming->backtraces[i].frames);
+    for (size_t i = 0; i < naming->images.count; i++) {
+        ahead->wanted[i] = ahead->wanted[i] && lacking[i];
         any = any || ahead->wanted[i];
     }
     return any;
@@ -82,17 +100,17 @@ bool plain_ahead_begin(struct naming *naming, int64_t deadline_ms,
                        struct guarded_child *out)
 {
     struct ahead ahead = { .naming = naming };
+    const size_t count = naming->images.count;
     if (!naming->options->arguments || naming->options->cache_folder == NULL)
         return false;
-    ahead.wanted = calloc(naming->images.count + 1, sizeof(ahead.wanted[0]));
-    if (ahead.wanted == NULL)
+    bool *marks = calloc(2 * count + 1, sizeof(marks[0]));
+    if (marks == NULL)
         return false;
-    for (size_t i = 0; i < naming->backtrace_count; i++)
-        mark_wanted(&ahead, naming->backtraces[i].frames);
-    bool begun =
-        mark_new(&ahead) && guarded_child_start_beside(write_plain_forms, &ahead,
-                                                       deadline_ms, out) == CH_OK;
-    free(ahead.wanted);
+    ahead.wanted = marks + count;
+    bool begun = find_lacking(naming, marks) && mark_all(&ahead, marks) &&
+                 guarded_child_start_beside(write_plain_forms, &ahead, deadline_ms,
+                                            out) == CH_OK;
+    free(marks);
     return begun;
 }
 
