@@ -19,7 +19,7 @@ enum {
     // AT_MINSIGSTKSZ, for headers older than the kernel.
     AUX_SIGNAL_FRAME = 51,
     SPARE_STACKS = 16,
-    MAPPED_STACKS = 16, // at once
+    DOUBLINGS_MAX = 4,
     // MADV_GUARD_INSTALL of Linux 6.13, for older headers.
     ADVICE_GUARD = 102,
 };
@@ -34,7 +34,10 @@ enum key_state { KEY_NONE, KEY_WANTED, KEY_MADE, KEY_REFUSED };
 // and put by single atomic operations: a thread that ends must not wait.
 static void *spare_stacks[SPARE_STACKS];
 
-static bool maps_single; // the kernel has no guards that are not mappings
+// Stacks are mapped one, two, four, eight and then sixteen at a time, so that a program
+// with few threads has few of them; alone where the kernel has no guards but mappings.
+static uint8_t doublings;
+static bool alone;
 
 static pthread_key_t stack_key;
 static uint32_t stack_key_state;
@@ -100,9 +103,8 @@ static bool put_spare_stack(void *stack)
 }
 
 // map_stacks maps stacks, keeps all but the lowest, and gives that. Its guard is a
-// mapping, so that the kernel joins ours with no thread's stack below. Where it has no
-// others, there is one stack alone: guards that are mappings would cut each off from
-// the next.
+// mapping, so that the kernel joins ours with no thread's stack below; more such guards
+// would cut each stack off from the next.
 static void *map_stacks(size_t count)
 {
     size_t guard = page_bytes();
@@ -115,7 +117,7 @@ static void *map_stacks(size_t count)
     char *at = sys_mprotect(base, guard, PROT_NONE) == 0 ? base + step : base;
     for (; at != base && at != end; at += step) {
         if (sys_madvise((uintptr_t)at, guard, ADVICE_GUARD) != 0) {
-            __atomic_store_n(&maps_single, true, __ATOMIC_RELAXED);
+            __atomic_store_n(&alone, true, __ATOMIC_RELAXED);
             break;
         }
         if (!put_spare_stack(at + guard))
@@ -129,10 +131,12 @@ static void *map_stacks(size_t count)
 void *threads_stack_create(void)
 {
     void *stack = take_spare_stack();
-    size_t count = __atomic_load_n(&maps_single, __ATOMIC_RELAXED) ? 1 : MAPPED_STACKS;
-    for (; stack == NULL && count != 0; count /= MAPPED_STACKS)
-        stack = map_stacks(count);
-    return stack;
+    uint8_t now = __atomic_load_n(&doublings, __ATOMIC_RELAXED);
+    if (stack == NULL && !__atomic_load_n(&alone, __ATOMIC_RELAXED)) {
+        stack = map_stacks((size_t)1 << now);
+        __atomic_store_n(&doublings, now + (now != DOUBLINGS_MAX), __ATOMIC_RELAXED);
+    }
+    return stack != NULL ? stack : map_stacks(1);
 }
 
 void *threads_stack_end(void *stack)

@@ -6,7 +6,7 @@
 // Threads made by pthread_create or thrd_create get one before they start
 // (thread_start.c, in the shared library alone); others, the installing one among them,
 // by crashhook_thread_init. Each has a guard page below. Where the kernel has guards
-// that take no mapping of their own (Linux 6.13), sixteen stacks share two mappings: to
+// that take no mapping of their own (Linux 6.13), up to sixteen stacks share two: to
 // list those of a crashed program, and to end it, takes less time. When its thread
 // ends, a stack is kept for another thread, or unmapped where enough are kept.
 #pragma once
