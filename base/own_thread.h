@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads of our own in a program that receives its signals in others, such as the
-// collector, whose first thread waits for SIGTERM, or one that links the symbolizer. A
-// fault in such a thread ends the process, whatever handlers it has.
+// collector, whose first thread waits for SIGTERM, or one that links the symbolizer,
+// and the processors that they and children run on. A fault in such a thread ends the
+// process, whatever handlers it has.
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>

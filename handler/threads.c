@@ -37,6 +37,7 @@ static void *spare_stacks[SPARE_STACKS];
 // Stacks are mapped one, two, four, eight and then sixteen at a time, so that a program
 // with few threads has few of them; alone where the kernel has no guards but mappings.
 static uint8_t doublings;
+_Static_assert((1 << DOUBLINGS_MAX) - 1 <= SPARE_STACKS, "all but one are kept");
 static bool alone;
 
 static pthread_key_t stack_key;

@@ -229,9 +229,8 @@ static bool argument_image_find_function(const struct unit_scopes *scopes,
 {
     if (scopes == NULL)
         return false;
-    uint32_t scope = address_map_find(&scopes->map, vaddr);
-    while (scope != UNIT_SCOPE_NONE && scopes->scopes[scope].inlined)
-        scope = scopes->scopes[scope].parent;
+    uint32_t scope =
+        unit_scopes_function(scopes, address_map_find(&scopes->map, vaddr));
     return scope != UNIT_SCOPE_NONE &&
            dwarf_offdie(scopes->dwarf, scopes->scopes[scope].die_offset, out) != NULL &&
            dwarf_tag(out) == DW_TAG_subprogram;

@@ -44,6 +44,12 @@ static bool capstone_load(struct library *out)
            capstone_find_function(library, "cs_regs_access", &out->regs_access);
 }
 
+// The library, a disassembler, and the instruction that it has decoded last, which stay
+// open until the process ends.
+static struct library opened_library;
+static csh opened_handle;
+static cs_insn *opened_instruction; // NULL: there is no library
+
 static bool capstone_in_group(const cs_detail *detail, uint8_t group)
 {
     for (size_t i = 0; i < detail->groups_count; i++) {
@@ -67,10 +73,10 @@ static enum instruction_form form_of(const cs_insn *from)
                : INSTRUCTION_ORDINARY;
 }
 
-static void copy_name(const struct library *library, csh handle, unsigned number,
-                      char out[static INSTRUCTION_NAME_MAX])
+static void copy_name(unsigned number, char out[static INSTRUCTION_NAME_MAX])
 {
-    const char *name = number != 0 ? library->reg_name(handle, number) : NULL;
+    const char *name =
+        number != 0 ? opened_library.reg_name(opened_handle, number) : NULL;
     (void)snprintf(out, INSTRUCTION_NAME_MAX, "%s", name != NULL ? name : "");
 }
 
@@ -205,20 +211,19 @@ static uint16_t size_of_operand(const cs_insn *from, const cs_x86_op *operand)
     return size != 0 ? size : operand->size;
 }
 
-static void copy_operand(const struct library *library, csh handle,
-                         const cs_x86_op *from, struct instruction_operand *out)
+static void copy_operand(const cs_x86_op *from, struct instruction_operand *out)
 {
     *out = (struct instruction_operand){ .size = from->size };
     if (from->type == X86_OP_REG)
-        copy_name(library, handle, from->reg, out->name);
+        copy_name(from->reg, out->name);
     if (from->type != X86_OP_MEM)
         return;
     out->memory = true;
     out->scale = (uint8_t)from->mem.scale;
     out->displacement = from->mem.disp;
-    copy_name(library, handle, from->mem.segment, out->segment);
-    copy_name(library, handle, from->mem.base, out->base);
-    copy_name(library, handle, from->mem.index, out->index);
+    copy_name(from->mem.segment, out->segment);
+    copy_name(from->mem.base, out->base);
+    copy_name(from->mem.index, out->index);
 }
 
 // copy_implied adds the memory operand that an instruction has without naming it: the
@@ -261,8 +266,7 @@ static void copy_implied(const cs_insn *from, struct instruction *out)
         out->operands[out->operand_count++] = implied;
 }
 
-static void copy_instruction(const struct library *library, csh handle,
-                             const cs_insn *from, struct instruction *out)
+static void copy_instruction(const cs_insn *from, struct instruction *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
     struct operand_accesses accesses = operand_access_find(from->bytes, from->size);
@@ -272,7 +276,7 @@ static void copy_instruction(const struct library *library, csh handle,
                    from->op_str[0] != 0 ? " " : "", from->op_str);
     for (size_t i = 0; i < x86->op_count && i < INSTRUCTION_OPERANDS_MAX; i++) {
         struct instruction_operand *operand = &out->operands[out->operand_count++];
-        copy_operand(library, handle, &x86->operands[i], operand);
+        copy_operand(&x86->operands[i], operand);
         if (!operand->memory)
             continue;
         operand->access = access_of_operand(&accesses, &x86->operands[i]);
@@ -281,11 +285,6 @@ static void copy_instruction(const struct library *library, csh handle,
     copy_implied(from, out);
 }
 
-// The library, a disassembler, and the instruction that it has decoded last, which stay
-// open until the process ends.
-static struct library opened_library;
-static csh opened_handle;
-static cs_insn *opened_instruction; // NULL: there is no library
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void open_library_once(void)
@@ -325,7 +324,7 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     if (status == CH_ERR_MALFORMED)
         return instruction_compare_decode(bytes, size, out);
     if (status == CH_OK)
-        copy_instruction(&opened_library, opened_handle, found, out);
+        copy_instruction(found, out);
     return status;
 }
 

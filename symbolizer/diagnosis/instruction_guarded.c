@@ -66,16 +66,6 @@ static enum ch_status take_answer(struct guarded_child *child, struct instructio
     return CH_OK;
 }
 
-// ask_ahead starts a child for the question.
-static enum ch_status ask_ahead(struct asked *asked)
-{
-    // Relocating the library takes longer than all the child does, and the child that
-    // makes values needs it again.
-    instruction_prepare();
-    return guarded_child_start_beside(answer_question, &asked->question,
-                                      guarded_child_now_ms() + WAIT_MS, &asked->child);
-}
-
 // decoded is an answer to a question; of size 0: none.
 struct decoded {
     struct question question;
@@ -85,7 +75,7 @@ struct decoded {
 // Most reports that one process works on are of few crashes, over and over.
 enum { KEPT = 16 };
 static _Thread_local struct decoded kept[KEPT];
-static _Thread_local size_t next;
+static _Thread_local size_t kept_next;
 static _Thread_local struct asked ahead;
 
 static bool is_question(const struct question *question, const uint8_t *bytes,
@@ -119,7 +109,12 @@ void instruction_decode_ahead(const uint8_t *bytes, size_t size)
         return;
     memcpy(ahead.question.bytes, bytes, size);
     ahead.question.size = size;
-    if (ask_ahead(&ahead) != CH_OK)
+    // Relocating the library takes longer than all the child does, and the child that
+    // makes values needs it again.
+    instruction_prepare();
+    if (guarded_child_start_beside(answer_question, &ahead.question,
+                                   guarded_child_now_ms() + WAIT_MS,
+                                   &ahead.child) != CH_OK)
         ahead.question.size = 0;
 }
 
@@ -137,7 +132,7 @@ enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
         instruction_decode_ahead(bytes, size);
     if (ahead.question.size == 0)
         return CH_ERR_IO;
-    struct decoded *to = &kept[next++ % KEPT];
+    struct decoded *to = &kept[kept_next++ % KEPT];
     *to = (struct decoded){ .question = ahead.question };
     ahead.question.size = 0;
     enum ch_status status = take_answer(&ahead.child, &to->found);

@@ -551,7 +551,9 @@ bool symbol_cache_find_die(struct symbol_cache *cache, uint64_t vaddr,
         struct cursor c =
             checked_bytes(cache, SYMBOL_CACHE_DIES, middle * SIZE, SIZE, false);
         bool before = cursor_u32(&c) <= vaddr - cache->text[0];
-        const struct symbol_cache_die die = { cursor_u32(&c), cursor_u32(&c) };
+        struct symbol_cache_die die;
+        die.unit = cursor_u32(&c);
+        die.die = cursor_u32(&c);
         if (!cursor_ok(&c))
             return false;
         if (before) {

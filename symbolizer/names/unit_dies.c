@@ -20,14 +20,6 @@ static enum ch_status add_die(struct unit_dies *dies, const struct unit_die *die
     return CH_OK;
 }
 
-// function_of gives the function that a scope is, or is inlined into.
-static uint32_t function_of(const struct unit_scopes *scopes, uint32_t scope)
-{
-    while (scope != UNIT_SCOPE_NONE && scopes->scopes[scope].inlined)
-        scope = scopes->scopes[scope].parent;
-    return scope;
-}
-
 // add_unit_dies adds the functions of a unit, each where its code begins, and where it
 // goes on after another one's.
 static enum ch_status add_unit_dies(struct unit_dies *dies, const struct unit *unit)
@@ -36,7 +28,7 @@ static enum ch_status add_unit_dies(struct unit_dies *dies, const struct unit *u
     uint32_t before = UNIT_SCOPE_NONE;
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < scopes->map.segment_count; i++) {
-        uint32_t function = function_of(scopes, scopes->map.owners[i]);
+        uint32_t function = unit_scopes_function(scopes, scopes->map.owners[i]);
         if (function != before && function != UNIT_SCOPE_NONE)
             status = add_die(
                 dies, &(struct unit_die){ .start = scopes->map.starts[i],

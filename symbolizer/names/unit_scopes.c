@@ -30,6 +30,13 @@ void unit_scopes_deinit(struct unit_scopes *scopes)
     *scopes = (struct unit_scopes){ 0 };
 }
 
+uint32_t unit_scopes_function(const struct unit_scopes *scopes, uint32_t scope)
+{
+    while (scope != UNIT_SCOPE_NONE && scopes->scopes[scope].inlined)
+        scope = scopes->scopes[scope].parent;
+    return scope;
+}
+
 static enum ch_status add_range(struct reading *reading, uint64_t low, uint64_t high)
 {
     if (low < reading->text_low || high > reading->text_high)

@@ -49,5 +49,9 @@ CH_CHECKED enum ch_status unit_scopes_read(struct unit_scopes *out, Dwarf_Die *u
                                            const uint64_t text[2],
                                            enum unit_scopes_part part);
 
+// unit_scopes_function gives the function that a scope is, or is inlined into;
+// UNIT_SCOPE_NONE: none.
+uint32_t unit_scopes_function(const struct unit_scopes *scopes, uint32_t scope);
+
 // unit_scopes_deinit frees what scopes hold; zeroed ones are empty.
 void unit_scopes_deinit(struct unit_scopes *scopes);
