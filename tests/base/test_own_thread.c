@@ -41,21 +41,28 @@ a_thread_of_ours_blocks_signals_and_its_creator_goes_on_as_before(void **state)
 static int processor_of_child(cpu_set_t *out_allowed)
 {
     int to_child[2];
+    int to_us[2];
     int status;
+    int processor = -1;
     assert_int_equal(pipe(to_child), 0);
+    assert_int_equal(pipe(to_us), 0);
     pid_t child = fork();
     if (child == 0) {
         char byte;
-        _exit(read(to_child[0], &byte, 1) == 1 ? sched_getcpu() : 255);
+        if (read(to_child[0], &byte, 1) == 1)
+            processor = sched_getcpu();
+        _exit(write(to_us[1], &processor, sizeof(processor)) != sizeof(processor));
     }
     own_child_move(child);
     assert_int_equal(sched_getaffinity(child, sizeof(*out_allowed), out_allowed), 0);
     assert_int_equal(write(to_child[1], "", 1), 1);
+    assert_int_equal(read(to_us[0], &processor, sizeof(processor)), sizeof(processor));
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    close(to_child[0]);
-    close(to_child[1]);
-    return WEXITSTATUS(status);
+    for (int i = 0; i < 2; i++) {
+        close(to_child[i]);
+        close(to_us[i]);
+    }
+    return processor;
 }
 
 static void a_child_that_is_moved_may_run_where_it_could_before(void **state)
