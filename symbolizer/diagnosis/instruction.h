@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decodes one machine instruction: what it reads or writes, and through which
-// registers. x86-64 only, by capstone, which is loaded when it is needed. Where
-// capstone is missing, at build time or at run time, nothing is decoded.
+// registers. x86-64 only. The effects of common instructions are decoded here, and all
+// else by capstone, which is loaded when it is needed. Where capstone is missing, at
+// build time or at run time, only those effects are known.
 //
 // The bytes are those of a crashed program and untrusted, so they are decoded in a
 // child process that may crash as well.
@@ -118,9 +119,10 @@ CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t 
                                                    uint64_t address,
                                                    struct instruction_effects *out);
 
-// instruction_prepare loads the disassembler, so that children that are made from here
-// on share it.
-void instruction_prepare(void);
+// instruction_library_effects does so by the disassembler alone.
+CH_CHECKED enum ch_status instruction_library_effects(const uint8_t *bytes, size_t size,
+                                                      uint64_t address,
+                                                      struct instruction_effects *out);
 
 // instruction_decode decodes the instruction at the start of bytes. CH_ERR_MALFORMED:
 // they are none. CH_ERR_UNSUPPORTED: there is no disassembler.

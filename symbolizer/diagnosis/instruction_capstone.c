@@ -9,6 +9,7 @@
 
 #include "symbolizer/diagnosis/instruction.h"
 #include "symbolizer/diagnosis/instruction_compare.h"
+#include "symbolizer/diagnosis/instruction_parts.h"
 
 // library has the functions of capstone that are used.
 struct library {
@@ -301,7 +302,7 @@ static void open_library_once(void)
 static enum ch_status disassemble(const uint8_t *bytes, size_t size, uint64_t address,
                                   const cs_insn **out)
 {
-    instruction_prepare();
+    (void)pthread_once(&library_once, open_library_once);
     if (opened_instruction == NULL)
         return CH_ERR_UNSUPPORTED;
     *out = opened_instruction;
@@ -309,11 +310,6 @@ static enum ch_status disassemble(const uint8_t *bytes, size_t size, uint64_t ad
                                       opened_instruction)
                ? CH_OK
                : CH_ERR_MALFORMED;
-}
-
-void instruction_prepare(void)
-{
-    (void)pthread_once(&library_once, open_library_once);
 }
 
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
@@ -357,29 +353,31 @@ static uint8_t register_number(unsigned reg)
     return INSTRUCTION_NO_REGISTER;
 }
 
-// writes_first says whether an instruction writes its first operand. The library's
-// tables of writes are incomplete, so an instruction counts as writing unless it is
-// known not to.
-static bool writes_first(const cs_insn *from)
-{
-    switch (from->id) {
-    case X86_INS_CMP:
-    case X86_INS_TEST:
-    case X86_INS_PUSH:
-    case X86_INS_BT:
-    case X86_INS_NOP:
-        return false;
-    default:
-        return !capstone_in_group(from->detail, CS_GRP_CALL) &&
-               !capstone_in_group(from->detail, CS_GRP_JUMP);
-    }
-}
-
 static void note_written(unsigned reg, struct instruction_effects *out)
 {
     uint8_t number = register_number(reg);
     if (number != INSTRUCTION_NO_REGISTER)
         out->written |= (uint16_t)(1u << number);
+}
+
+// note_unlisted adds the registers that the library does not list as written.
+static void note_unlisted(const cs_insn *from, struct instruction_effects *out)
+{
+    switch (from->id) {
+    case X86_INS_CMPXCHG:
+    case X86_INS_XLATB:
+        note_written(X86_REG_RAX, out);
+        return;
+    case X86_INS_MULX:
+        note_written(from->detail->x86.operands[1].reg, out);
+        return;
+    case X86_INS_ENTER:
+        note_written(X86_REG_RSP, out);
+        note_written(X86_REG_RBP, out);
+        return;
+    default:
+        return;
+    }
 }
 
 static void read_flow(const cs_insn *from, struct instruction_effects *out)
@@ -428,126 +426,78 @@ static void capstone_read_memory(const cs_insn *from, struct instruction_effects
     };
 }
 
-// read_move_effects stores the effects of a move between general registers, memory and
-// constants.
-static void read_move_effects(const cs_insn *from, struct instruction_effects *out)
+// operation_of tells apart the instructions that the rules for effects differ for. The
+// library's tables of writes are incomplete, so an instruction counts as writing its
+// first operand unless it is known not to.
+static enum instruction_operation operation_of(const cs_insn *from)
 {
-    const cs_x86_op *to = &from->detail->x86.operands[0];
-    const cs_x86_op *of = &from->detail->x86.operands[1];
-    bool plain = from->id == X86_INS_MOV || from->id == X86_INS_MOVABS;
-    out->bytes = of->size;
-    if (to->type == X86_OP_MEM && out->from != INSTRUCTION_NO_REGISTER && plain)
-        out->action = INSTRUCTION_STORES;
-    // A write of less than four bytes leaves the rest of the register unchanged.
-    if (to->type != X86_OP_REG || out->to == INSTRUCTION_NO_REGISTER || to->size < 4)
-        return;
-    if (of->type == X86_OP_REG && out->from != INSTRUCTION_NO_REGISTER)
-        out->action = INSTRUCTION_MOVES;
-    if (of->type == X86_OP_MEM && of->mem.segment == X86_REG_INVALID)
-        out->action = INSTRUCTION_LOADS;
-    if (of->type == X86_OP_IMM) {
-        out->action = INSTRUCTION_SETS;
-        out->constant = to->size == 4 ? (int64_t)(uint32_t)of->imm : of->imm;
-    }
-}
-
-// read_sum stores that a constant or a register is added to a whole register.
-static void read_sum(const cs_insn *from, struct instruction_effects *out)
-{
-    const cs_x86 *x86 = &from->detail->x86;
-    if (x86->operands[0].type != X86_OP_REG || x86->operands[0].size != 8)
-        return;
-    if (x86->operands[1].type == X86_OP_REG && from->id == X86_INS_ADD)
-        out->action = INSTRUCTION_SUMS;
-    if (x86->operands[1].type != X86_OP_IMM)
-        return;
-    uint64_t constant = (uint64_t)x86->operands[1].imm;
-    out->action = INSTRUCTION_ADDS;
-    out->constant = (int64_t)(from->id == X86_INS_SUB ? 0 - constant : constant);
-}
-
-// is_zeroing recognizes the two instructions that clear a register (xor and sub).
-static bool is_zeroing(const cs_insn *from)
-{
-    const cs_x86_op *operands = from->detail->x86.operands;
-    return operands[0].type == X86_OP_REG && operands[1].type == X86_OP_REG &&
-           operands[0].reg == operands[1].reg && operands[0].size >= 4;
-}
-
-static void read_action(const cs_insn *from, struct instruction_effects *out)
-{
-    const cs_x86 *x86 = &from->detail->x86;
     switch (from->id) {
+    case X86_INS_CMP:
+    case X86_INS_TEST:
+    case X86_INS_BT:
+    case X86_INS_NOP:
+    case X86_INS_MUL:
+    case X86_INS_DIV:
+    case X86_INS_IDIV:
+        return INSTRUCTION_READS;
+    case X86_INS_IMUL: // with one operand it writes rax and rdx
+        return from->detail->x86.op_count == 1 ? INSTRUCTION_READS
+                                               : INSTRUCTION_COMPUTES;
     case X86_INS_MOV:
     case X86_INS_MOVABS:
+        return INSTRUCTION_COPIES;
     case X86_INS_MOVZX:
     case X86_INS_MOVSX:
     case X86_INS_MOVSXD:
-        read_move_effects(from, out);
-        return;
-    case X86_INS_CDQE: // eax to rax
-        out->from = out->to = register_number(X86_REG_RAX);
-        out->bytes = 4;
-        out->action = INSTRUCTION_MOVES;
-        return;
+        return INSTRUCTION_EXTENDS;
+    case X86_INS_CDQE:
+        return INSTRUCTION_EXTENDS_EAX;
     case X86_INS_ADD:
+        return INSTRUCTION_ADDITION;
     case X86_INS_SUB:
-        read_sum(from, out);
-        if (from->id == X86_INS_ADD || !is_zeroing(from))
-            return;
-        out->action = INSTRUCTION_SETS;
-        return;
+        return INSTRUCTION_SUBTRACTION;
     case X86_INS_XOR:
-        if (is_zeroing(from))
-            out->action = INSTRUCTION_SETS;
-        return;
+        return INSTRUCTION_XOR;
     case X86_INS_LEA:
-        if (x86->operands[0].size == 8)
-            out->action = INSTRUCTION_ADDRESSES;
-        return;
+        return INSTRUCTION_ADDRESS;
+    case X86_INS_XCHG:
+    case X86_INS_XADD:
+        return INSTRUCTION_EXCHANGES;
     case X86_INS_PUSH:
+        return INSTRUCTION_PUSH;
     case X86_INS_POP:
-        // The first operand is the one pushed or popped.
-        out->from = out->to;
-        if (x86->operands[0].size == 8)
-            out->action =
-                from->id == X86_INS_PUSH ? INSTRUCTION_PUSHES : INSTRUCTION_POPS;
-        return;
+        return INSTRUCTION_POP;
     case X86_INS_LEAVE:
-        out->action = INSTRUCTION_LEAVES;
-        return;
+        return INSTRUCTION_LEAVE;
     default:
-        return;
+        return INSTRUCTION_COMPUTES;
     }
 }
 
-// read_operands stores the operands and what is done with them.
-static void read_operands(const cs_insn *from, struct instruction_effects *out)
+static struct instruction_part part_of_operand(const cs_x86_op *operand)
 {
-    const cs_x86 *x86 = &from->detail->x86;
-    uint8_t numbers[2] = { INSTRUCTION_NO_REGISTER, INSTRUCTION_NO_REGISTER };
-    bool exchanges = from->id == X86_INS_XCHG || from->id == X86_INS_XADD;
-    for (uint8_t i = 0; i < x86->op_count; i++) {
-        uint8_t number = x86->operands[i].type == X86_OP_REG
-                             ? register_number(x86->operands[i].reg)
-                             : INSTRUCTION_NO_REGISTER;
-        if (i < 2)
-            numbers[i] = number;
-        if (number == INSTRUCTION_NO_REGISTER)
-            continue;
-        out->named |= (uint16_t)(1u << number);
-        if (exchanges || (i == 0 && writes_first(from)))
-            out->written |= (uint16_t)(1u << number);
+    struct instruction_part part = { .bytes = operand->size };
+    if (operand->type == X86_OP_REG) {
+        part.reg = register_number(operand->reg);
+        if (part.reg != INSTRUCTION_NO_REGISTER)
+            part.kind = INSTRUCTION_PART_REGISTER;
+        part.high = operand->reg == X86_REG_AH || operand->reg == X86_REG_BH ||
+                    operand->reg == X86_REG_CH || operand->reg == X86_REG_DH;
     }
-    out->to = numbers[0];
-    out->from = numbers[1];
-    capstone_read_memory(from, out);
-    read_action(from, out);
+    if (operand->type == X86_OP_MEM) {
+        part.kind = INSTRUCTION_PART_MEMORY;
+        part.segmented = operand->mem.segment != X86_REG_INVALID;
+    }
+    if (operand->type == X86_OP_IMM) {
+        part.kind = INSTRUCTION_PART_CONSTANT;
+        part.constant = operand->imm;
+    }
+    return part;
 }
 
-enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
-                                        uint64_t address,
-                                        struct instruction_effects *out)
+enum ch_status instruction_library_effects(const uint8_t *bytes, size_t size,
+                                           uint64_t address,
+                                           struct instruction_effects *out)
 {
     const cs_insn *found;
     cs_regs read;
@@ -564,7 +514,15 @@ enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
         status = CH_ERR_UNSUPPORTED;
     for (uint8_t i = 0; i < written_count; i++)
         note_written(written[i], out);
+    note_unlisted(found, out);
     read_flow(found, out);
-    read_operands(found, out);
+    capstone_read_memory(found, out);
+    const cs_x86 *x86 = &found->detail->x86;
+    struct instruction_parts parts = { .operation = operation_of(found) };
+    while (parts.count < x86->op_count && parts.count < INSTRUCTION_OPERANDS_MAX) {
+        parts.part[parts.count] = part_of_operand(&x86->operands[parts.count]);
+        parts.count++;
+    }
+    instruction_parts_effects(&parts, out);
     return status;
 }

@@ -109,9 +109,6 @@ void instruction_decode_ahead(const uint8_t *bytes, size_t size)
         return;
     memcpy(ahead.question.bytes, bytes, size);
     ahead.question.size = size;
-    // Relocating the library takes longer than all the child does, and the child that
-    // makes values needs it again.
-    instruction_prepare();
     if (guarded_child_start_beside(answer_question, &ahead.question,
                                    guarded_child_now_ms() + WAIT_MS,
                                    &ahead.child) != CH_OK)

@@ -3,10 +3,6 @@
 // Built in place of instruction_capstone.c if capstone support is switched off.
 #include "symbolizer/diagnosis/instruction.h"
 
-void instruction_prepare(void)
-{
-}
-
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
                                   struct instruction *out)
 {
@@ -16,9 +12,9 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     return CH_ERR_UNSUPPORTED;
 }
 
-enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
-                                        uint64_t address,
-                                        struct instruction_effects *out)
+enum ch_status instruction_library_effects(const uint8_t *bytes, size_t size,
+                                           uint64_t address,
+                                           struct instruction_effects *out)
 {
     (void)bytes;
     (void)size;
