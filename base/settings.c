@@ -57,17 +57,26 @@ const char *settings_name_at(size_t position)
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
 
+// length_to_comma gives how many bytes precede a comma or the end.
+static size_t length_to_comma(const char *value)
+{
+    size_t length = 0;
+    while (value[length] != 0 && value[length] != ',')
+        length++;
+    return length;
+}
+
 // word_index gives the position of value among the words of list, or -1.
 static int word_index(const char *list, const char *value)
 {
-    size_t length = strlen(value);
-    int index = 0;
-    while (*list != 0) {
-        size_t word = strcspn(list, " ");
-        if (word == length && memcmp(list, value, length) == 0)
+    for (int index = 0; *list != 0; index++) {
+        size_t same = 0;
+        while (value[same] != 0 && value[same] != ' ' && value[same] == list[same])
+            same++;
+        if (value[same] == 0 && (list[same] == 0 || list[same] == ' '))
             return index;
-        list += word + (list[word] == ' ');
-        index++;
+        while (*list != 0 && *list++ != ' ')
+            continue;
     }
     return -1;
 }
@@ -166,7 +175,7 @@ static bool read_signals(const char *value, uint64_t *out)
     for (;;) {
         if (strncmp(value, "SIG", 3) == 0)
             value += 3;
-        size_t length = strcspn(value, ",");
+        size_t length = length_to_comma(value);
         int number = signal_of_word(value, length);
         if (number == 0)
             return false;
@@ -202,7 +211,7 @@ static bool read_caps(const char *value, struct settings *out)
     if (!read_setting_number(&value, &reports) || *value != ',')
         return false;
     value++;
-    size_t length = strcspn(value, ",");
+    size_t length = length_to_comma(value);
     if (length >= sizeof(size))
         return false;
     memcpy(size, value, length);
@@ -233,7 +242,7 @@ static bool read_rate(const char *value, uint64_t *out_count, uint64_t *out_ms)
 static bool pairs_ok(const char *value)
 {
     for (;;) {
-        size_t length = strcspn(value, ",");
+        size_t length = length_to_comma(value);
         const char *equals = memchr(value, '=', length);
         if (equals == NULL || equals == value)
             return false;

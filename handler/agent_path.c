@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handler/agent_path.h"
-#include "handler/file_syscalls.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -31,17 +30,23 @@ bool agent_path_absolute(const char *given, char *path, size_t size)
     return true;
 }
 
-void agent_path_find(char *path, size_t size)
+size_t agent_path_folder(char *path, size_t size)
 {
-    bool known = agent_path_origin(path, size);
-    char *slash = known ? strrchr(path, '/') : NULL;
-    for (size_t i = 0; slash != NULL && i < sizeof(places); i++) {
-        size_t length = sizeof(farthest) - places[i];
-        if (length > size - (size_t)(slash + 1 - path))
-            continue;
-        memcpy(slash + 1, farthest + places[i], length);
-        if (sys_executes(path))
-            return;
+    const char *slash = agent_path_origin(path, size) ? strrchr(path, '/') : NULL;
+    return slash != NULL ? (size_t)(slash + 1 - path) : 0;
+}
+
+void agent_paths_write(char *to, const char *folder, size_t length)
+{
+    for (size_t i = 0; length != 0 && i < sizeof(places); i++) {
+        memcpy(to, folder, length);
+        memcpy(to + length, farthest + places[i], sizeof(farthest) - places[i]);
+        to += length + sizeof(farthest) - places[i];
     }
-    memcpy(path, installed, sizeof(installed));
+    memcpy(to, installed, sizeof(installed));
+}
+
+size_t agent_paths_bytes(size_t length)
+{
+    return sizeof(places) * (length + sizeof(farthest)) + sizeof(installed);
 }

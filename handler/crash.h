@@ -87,7 +87,7 @@ struct crash_state {
 
 struct crash_plan {
     struct request_page *page;
-    const char *agent; // path
+    const char *agents; // paths at which the agent may be; an empty one ends them
     char *const *argv;
     char *const *daemon_argv; // of a waiting agent
     char *const *envp;

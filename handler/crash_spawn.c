@@ -66,7 +66,11 @@ static int become_agent(void *argument)
 {
     (void)argument;
     lift_limits();
-    sys_exec(crash_plan->agent, crash_state.helper.argv, crash_plan->envp);
+    for (const char *agent = crash_plan->agents; *agent != 0; agent++) {
+        sys_exec(agent, crash_state.helper.argv, crash_plan->envp);
+        while (*agent != 0)
+            agent++;
+    }
     crash_state.exec_fails = 1;
     return 127;
 }

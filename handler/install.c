@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -81,18 +82,26 @@ static void complain_of_unknown(const struct variables *variables)
     }
 }
 
+// stderr_is_terminal makes isatty's system call. A start runs nothing else that is near
+// isatty in libc, so calling that would be a page fault.
+static bool stderr_is_terminal(void)
+{
+    char settings[64]; // more than the kernel's struct termios
+    return machine_call3(SYS_ioctl, STDERR_FILENO, TCGETS, (long)settings) == 0;
+}
+
 static bool stderr_is_wanted(const struct settings *settings)
 {
     if (settings->log != NULL && strcmp(settings->log, "stderr") == 0)
         return true;
     return settings->print == SETTING_YES ||
-           (settings->print == SETTING_TTY && isatty(STDERR_FILENO));
+           (settings->print == SETTING_TTY && stderr_is_terminal());
 }
 
 static bool is_enabled(const struct settings *settings)
 {
     return settings->enable == SETTING_YES ||
-           (settings->enable == SETTING_TTY && isatty(STDERR_FILENO));
+           (settings->enable == SETTING_TTY && stderr_is_terminal());
 }
 
 // put_in_force makes plan the one for the next crash. A signal is taken when a plan
@@ -130,16 +139,21 @@ static bool find_spool(struct variables *variables, const struct settings *setti
     return true;
 }
 
-// find_agent writes the path of the agent that is to be started: the given one, else
-// that of the installation. A given one that cannot be is said at the first install.
+// find_agent writes to path where the agent is, if that is given, else from where it is
+// looked for. A given one that cannot be started is said at the first install.
 static void find_agent(const struct settings *settings, bool first,
-                       char out[static PATH_MAX])
+                       char path[static PATH_MAX], struct plan_wishes *out)
 {
-    if (settings->agent == NULL || !agent_path_absolute(settings->agent, out, PATH_MAX))
-        agent_path_find(out, PATH_MAX);
-    else if (first && !sys_executes(out))
-        complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", out,
-                         strlen(out), "'\n");
+    if (settings->agent == NULL ||
+        !agent_path_absolute(settings->agent, path, PATH_MAX)) {
+        out->folder = path;
+        out->folder_length = agent_path_folder(path, PATH_MAX);
+        return;
+    }
+    out->agent = path;
+    if (first && !sys_executes(path))
+        complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", path,
+                         strlen(path), "'\n");
 }
 
 // begin_life begins a life of the program if one is wanted. The program that `crashhook
@@ -208,13 +222,11 @@ static int install_handler(char *const *environment,
         return ECANCELED;
     if (first)
         complain_of_unknown(&variables);
-    find_agent(&settings, first, agent);
     // The agent itself needs no handler.
     variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
     bool has_spool = find_spool(&variables, &settings, spool);
     struct rooms rooms = rooms_wanted();
-    struct plan_wishes wishes = { .agent = agent,
-                                  .spool = has_spool ? spool : NULL,
+    struct plan_wishes wishes = { .spool = has_spool ? spool : NULL,
                                   .variables = variables.list,
                                   .variable_count = variables.count,
                                   .signals = settings.signals,
@@ -222,14 +234,13 @@ static int install_handler(char *const *environment,
                                   .reports_first = settings.handlers == HANDLERS_LAST,
                                   .keep_stderr = stderr_is_wanted(&settings),
                                   .rooms = rooms.stack + rooms.context };
+    find_agent(&settings, first, agent, &wishes);
     message_places_find(&wishes.places);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;
     rooms_use(&rooms, plan_rooms(plan));
     plan->page->context_page = (uintptr_t)context_current;
-    crash_state.reads_thread_word =
-        (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     sanitizer_end_note();
     put_in_force(plan);
     begin_life(&settings);
@@ -266,6 +277,10 @@ static int install_once(char *const *environment,
     if (getauxval(AT_SECURE) != 0)
         return EPERM;
     lock_install();
+    // This is written before anything in its page is read: what is read first is mapped
+    // twice.
+    crash_state.reads_thread_word =
+        (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     int error = plan_is_in_force() && options == NULL
                     ? 0
                     : install_handler(environment, options);
@@ -301,6 +316,6 @@ static char *const *environment_at_start(void)
 __attribute__((constructor(101))) static void install_at_start(void)
 {
     sanitizer_start();
-    life_ready_for_forks();
     (void)install_once(environment_at_start(), NULL);
+    life_ready_for_forks();
 }

@@ -9,6 +9,7 @@
 
 #include "base/settings.h"
 #include "base/settings_table.h"
+#include "handler/agent_path.h"
 #include "handler/file_syscalls.h"
 #include "handler/syscalls.h"
 #include "handler/watch.h"
@@ -34,7 +35,9 @@ static size_t round_up(size_t bytes, size_t page)
 
 static size_t plan_bytes(const struct plan_wishes *wishes)
 {
-    size_t bytes = sizeof(struct crash_plan) + strlen(wishes->agent) + 1;
+    size_t bytes = sizeof(struct crash_plan) + 1; // an empty path
+    bytes += wishes->agent != NULL ? strlen(wishes->agent) + 1
+                                   : agent_paths_bytes(wishes->folder_length);
     bytes += sizeof("crashhook-agent") + sizeof("--daemon") + 5 * sizeof(char *);
     bytes += wishes->spool != NULL ? strlen(wishes->spool) + 1 : 0;
     bytes += (wishes->variable_count + 1) * sizeof(char *);
@@ -81,8 +84,10 @@ static char *write_variable(struct writer *to, const struct plan_variable *varia
 
 bool plan_variable_is(const struct plan_variable *variable, const char *name)
 {
-    return strncmp(variable->name, name, variable->name_length) == 0 &&
-           name[variable->name_length] == 0;
+    size_t same = 0;
+    while (same < variable->name_length && variable->name[same] == name[same])
+        same++;
+    return same == variable->name_length && name[same] == 0;
 }
 
 // keep_variables notes which variables a record repeats, because its reader needs them;
@@ -121,7 +126,11 @@ static struct crash_plan *fill_plan(void *to, const struct plan_wishes *wishes)
         envp[i] = write_variable(&strings, &wishes->variables[i]);
     if (wishes->spool != NULL)
         plan->spool = write_plan_string(&strings, wishes->spool, strlen(wishes->spool));
-    plan->agent = write_plan_string(&strings, wishes->agent, strlen(wishes->agent));
+    plan->agents = strings.at; // what follows is zero, an empty path
+    if (wishes->agent != NULL)
+        write_plan_string(&strings, wishes->agent, strlen(wishes->agent));
+    else
+        agent_paths_write(strings.at, wishes->folder, wishes->folder_length);
     plan->argv = argv;
     plan->daemon_argv = daemon_argv;
     plan->envp = envp;

@@ -24,8 +24,10 @@ struct plan_variable {
 bool plan_variable_is(const struct plan_variable *variable, const char *name);
 
 struct plan_wishes {
-    const char *agent; // path
-    const char *spool; // path; NULL: none
+    const char *agent;    // path; NULL: it is looked for
+    const char *folder;   // from here
+    size_t folder_length; // 0: it is not known
+    const char *spool;    // path; NULL: none
     const struct plan_variable *variables;
     size_t variable_count;
     uint64_t signals;

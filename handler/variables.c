@@ -8,35 +8,48 @@
 
 // What the agent is given beside CRASHHOOK_*: where its files are, how it prints, and
 // how it reaches a server. LD_PRELOAD is never passed on: what the program was forced
-// to load is not for the agent. The list is one string, which needs no relocation; an
-// empty name ends it.
-static const char passed_on[] = "HOME\0"
-                                "XDG_STATE_HOME\0"
-                                "XDG_CACHE_HOME\0"
-                                "PATH\0"
-                                "LANG\0"
-                                "LC_ALL\0"
-                                "TERM\0"
-                                "NO_COLOR\0"
-                                "TZ\0"
-                                "http_proxy\0"
-                                "https_proxy\0"
-                                "HTTPS_PROXY\0"
-                                "all_proxy\0"
-                                "ALL_PROXY\0"
-                                "no_proxy\0"
-                                "NO_PROXY\0"
-                                "SSL_CERT_FILE\0"
-                                "SSL_CERT_DIR\0"
-                                "CURL_CA_BUNDLE\0"
-                                "OTEL_EXPORTER_OTLP_HEADERS\0"
-                                "OTEL_EXPORTER_OTLP_LOGS_HEADERS\0"
-                                "OTEL_SERVICE_NAME\0"
-                                "OTEL_RESOURCE_ATTRIBUTES\0"
-                                "TRACEPARENT\0"
-                                "DEBUGINFOD_URLS\0"
-                                "DEBUGINFOD_TIMEOUT\0"
-                                "DEBUGINFOD_CACHE_PATH\0";
+// to load is not for the agent.
+// clang-format off
+#define PASSED_ON(ROW) \
+    ROW(HOME) \
+    ROW(XDG_STATE_HOME) \
+    ROW(XDG_CACHE_HOME) \
+    ROW(PATH) \
+    ROW(LANG) \
+    ROW(LC_ALL) \
+    ROW(TERM) \
+    ROW(NO_COLOR) \
+    ROW(TZ) \
+    ROW(http_proxy) \
+    ROW(https_proxy) \
+    ROW(HTTPS_PROXY) \
+    ROW(all_proxy) \
+    ROW(ALL_PROXY) \
+    ROW(no_proxy) \
+    ROW(NO_PROXY) \
+    ROW(SSL_CERT_FILE) \
+    ROW(SSL_CERT_DIR) \
+    ROW(CURL_CA_BUNDLE) \
+    ROW(OTEL_EXPORTER_OTLP_HEADERS) \
+    ROW(OTEL_EXPORTER_OTLP_LOGS_HEADERS) \
+    ROW(OTEL_SERVICE_NAME) \
+    ROW(OTEL_RESOURCE_ATTRIBUTES) \
+    ROW(TRACEPARENT) \
+    ROW(DEBUGINFOD_URLS) \
+    ROW(DEBUGINFOD_TIMEOUT) \
+    ROW(DEBUGINFOD_CACHE_PATH)
+// clang-format on
+
+// passed_on has each name after its length: no pointer has to be relocated, and most
+// names are passed over by their length alone.
+#define NAME_MEMBER(name)                                                              \
+    char length_##name;                                                                \
+    char text_##name[sizeof(#name)];
+#define NAME_BYTES(name) sizeof(#name) - 1, #name,
+
+static const struct {
+    PASSED_ON(NAME_MEMBER)
+} passed_on = { PASSED_ON(NAME_BYTES) };
 
 // options_variables has the variable of each member of crashhook_options after size, in
 // their order. Positions of the settings' table need no relocations.
@@ -86,17 +99,30 @@ bool variables_options_ok(const struct crashhook_options *options)
            options->size <= sizeof(*options) && options->size % sizeof(void *) == 0;
 }
 
+static const char ours[] = "CRASHHOOK_";
+
+static bool variable_is_ours(const struct plan_variable *variable)
+{
+    return variable->name_length >= sizeof(ours) &&
+           memcmp(variable->name, ours, sizeof(ours) - 1) == 0;
+}
+
 static bool variable_is_wanted(const struct plan_variable *variable)
 {
-    static const char ours[] = "CRASHHOOK_";
-    if (variable->name_length >= sizeof(ours) &&
-        memcmp(variable->name, ours, sizeof(ours) - 1) == 0)
+    if (variable_is_ours(variable))
         return true;
-    for (const char *name = passed_on; *name != 0; name += strlen(name) + 1) {
-        if (*name == variable->name[0] && plan_variable_is(variable, name))
+    const char *at = (const char *)&passed_on;
+    for (const char *end = at + sizeof(passed_on); at != end; at += 2 + *at) {
+        if ((size_t)*at == variable->name_length && plan_variable_is(variable, at + 1))
             return true;
     }
     return false;
+}
+
+// variable_initial is the bit in initials of a name that begins with ours.
+static uint32_t variable_initial(const char *name)
+{
+    return UINT32_C(1) << (unsigned char)name[sizeof(ours) - 1] % 32;
 }
 
 static struct plan_variable *find_named_variable(struct variables *variables,
@@ -112,17 +138,23 @@ static struct plan_variable *find_named_variable(struct variables *variables,
 static void variables_add(struct variables *variables,
                           const struct plan_variable *variable)
 {
-    if (variables->count < VARIABLES_MAX)
-        variables->list[variables->count++] = *variable;
+    if (variables->count == VARIABLES_MAX)
+        return;
+    variables->list[variables->count++] = *variable;
+    if (variable_is_ours(variable))
+        variables->initials |= variable_initial(variable->name);
 }
 
 void variables_collect(struct variables *out, char *const *environment,
                        const struct crashhook_options *options)
 {
     out->count = 0;
+    out->initials = 0;
     for (; environment != NULL && *environment != NULL; environment++) {
-        const char *equals = strchr(*environment, '=');
-        if (equals == NULL)
+        const char *equals = *environment;
+        while (*equals != 0 && *equals != '=')
+            equals++;
+        if (*equals == 0)
             continue;
         struct plan_variable variable = { .name = *environment,
                                           .name_length =
@@ -142,6 +174,10 @@ void variables_collect(struct variables *out, char *const *environment,
 
 const char *variables_get(void *variables, const char *name)
 {
+    const struct variables *all = variables;
+    // Of the settings' variables few are set.
+    if (*name == *ours && (all->initials & variable_initial(name)) == 0)
+        return NULL;
     struct plan_variable *found = find_named_variable(variables, name);
     if (found == NULL)
         return NULL;

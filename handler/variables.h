@@ -6,6 +6,7 @@
 // The environment is walked once. Nothing is copied; used by install.c alone.
 #pragma once
 #include <stddef.h>
+#include <stdint.h>
 
 #include "crashhook/crashhook.h"
 #include "handler/plan.h"
@@ -16,6 +17,7 @@ enum { VARIABLES_MAX = 64 };
 struct variables {
     struct plan_variable list[VARIABLES_MAX];
     size_t count;
+    uint32_t initials; // a bit for each letter that follows CRASHHOOK_ in a name
 };
 
 // variables_options_ok says whether options have a size that a header of this version
