@@ -7,6 +7,7 @@
 import json
 import os
 import shutil
+import statistics
 
 
 # Lower bounds, and peers that do not do the same: no ratio to them is computed.
@@ -24,6 +25,24 @@ def record(section, what, value, unit, target=None, others=None):
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps({"section": section, "what": what, "value": value, "unit": unit,
                                "target": target, "others": others or {}}) + "\n")
+
+
+def in_turn(measures, turns, warm):
+    """What each of the functions measures, a list for each: each turn calls all of them, in an
+    order that turns too. The first turns, as many as warm says, do not count."""
+    found = [[] for _ in measures]
+    for turn in range(warm + turns):
+        first = turn % len(measures)
+        for at in [*range(first, len(measures)), *range(first)]:
+            value = measures[at]()
+            if turn >= warm:
+                found[at].append(value)
+    return found
+
+
+def more_than(base, values):
+    """The lower quartile, the median and the upper quartile of the differences."""
+    return statistics.quantiles([value - its for value, its in zip(values, base)], n=4)
 
 
 def installed(program, for_what):

@@ -8,6 +8,7 @@
 # earlier build's, take part.
 
 import contextlib
+import functools
 import os
 import statistics
 import struct
@@ -36,16 +37,11 @@ def fork_us(program):
 
 def measure(build, pairs, libraries):
     """Microseconds of a fork, by library, a value for each turn."""
-    found = [[] for _ in libraries]
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as spool, \
             contextlib.ExitStack() as stack:
         programs = [start(stack, build, library, spool) for library in libraries]
-        for turn in range(WARM + pairs):
-            first = turn % len(programs)
-            for at in [*range(first, len(programs)), *range(first)]:
-                took = fork_us(programs[at])
-                if turn >= WARM:
-                    found[at].append(took)
+        found = figures.in_turn([functools.partial(fork_us, program) for program in programs],
+                                pairs, WARM)
         for program in programs:
             program.stdin.close()
     return found
@@ -59,8 +55,7 @@ def main(build, pairs, others):
     figures.record("handler", "a fork, with the library", ours, "µs", ("<=", 1.1 * empty),
                    {"no reporter": none, "an empty library": empty})
     for times, library in zip(found, libraries):
-        low, median, high = statistics.quantiles(
-            [its - base for its, base in zip(times, found[0])], n=4)
+        low, median, high = figures.more_than(found[0], times)
         print(f"{library or 'no library'}: {statistics.median(times):.1f} µs a fork; more than"
               f" without: {median:+.1f} ({low:+.1f} to {high:+.1f})")
 
