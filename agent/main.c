@@ -24,6 +24,7 @@
 #include "agent/daemon.h"
 #include "agent/default_signals.h"
 #include "agent/finish.h"
+#include "agent/live/permitted.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
 #include "agent/store.h"
@@ -31,6 +32,7 @@
 #include "agent/warm.h"
 #include "base/bounded_write.h"
 #include "base/clock.h"
+#include "base/own_thread.h"
 #include "base/populate.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
@@ -196,6 +198,15 @@ static bool take_capture(struct agent *agent)
     return status == CH_OK;
 }
 
+// dies_beside_us is whether we go on while the process dies: one processor is busy for
+// long with freeing much memory, and no filter may kill us for choosing another.
+static bool dies_beside_us(const struct agent *agent)
+{
+    enum { MUCH_MB = 64 };
+    return agent->request.crash.dies && permitted_all() &&
+           agent->capture.process.rss_bytes >> 20 >= MUCH_MB;
+}
+
 // make_way sleeps until the process is dead, or about as long as a small one takes to
 // die. The process may need this very CPU, which the free phase would keep busy.
 static void make_way(pid_t pid)
@@ -216,15 +227,19 @@ static void make_way(pid_t pid)
 static void let_die(struct agent *agent, struct finish *finish, bool tell_written)
 {
     struct capture *capture = &agent->capture;
+    bool beside = dies_beside_us(agent);
     if (agent->traced)
         trace_reported();
     else if (!agent->request.crash.dies)
         capture_release(capture);
+    // On the processor of the thread that dies we would wait until it is dead.
+    if (beside)
+        own_child_move(0);
     if (!agent->traced)
         request_release(REQUEST_CHANNEL_FD, tell_written);
     if (!agent->traced)
         stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
-    if (agent->request.crash.dies)
+    if (agent->request.crash.dies && !beside)
         make_way(agent->request.pid);
     finish_keep(finish, &agent->held);
 }

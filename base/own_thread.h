@@ -19,6 +19,6 @@ bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument);
 // Negative: it is not known which that is.
 void own_thread_leave(int processor);
 
-// own_child_move moves a child that was just made off the calling thread's processor,
-// for the same reason. It may come back.
+// own_child_move moves a child that was just made, or with 0 the calling thread, off
+// the processor that this thread runs on, for the same reason. It may come back.
 void own_child_move(pid_t child);

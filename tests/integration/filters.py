@@ -50,6 +50,7 @@ class Row:
     answer: str
     mode: str
     threads: int
+    memory_mb: int = 0
 
 
 @dataclasses.dataclass
@@ -114,7 +115,7 @@ def traced(mode, threads, agent_alone):
     strace does otherwise: so it is seen both ways."""
     with Scene() as scene:
         log = os.path.join(scene.folder, "strace.log")
-        command = [PROGRAM, "0", "NONE", str(threads)]
+        command = [PROGRAM, "0", "NONE", str(threads), "0"]
         variables = dict(MODES[mode])
         if agent_alone:
             path = os.path.join(scene.folder, "agent")
@@ -193,7 +194,8 @@ class Runner:
 
     def crash(self, scene, belt, row):
         process = subprocess.Popen(
-            [self.program, str(call_numbers()[row.call]), row.answer, str(row.threads)],
+            [self.program, str(call_numbers()[row.call]), row.answer, str(row.threads),
+             str(row.memory_mb)],
             cwd=scene.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, preexec_fn=belt.enter,
             env=scene.environment({"CRASHHOOK_TIMEOUT": f"{TIMEOUT:.0f}s",

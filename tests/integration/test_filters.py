@@ -50,6 +50,12 @@ class Filters(unittest.TestCase):
                 self.assertEqual(filters.problems(row, seen), [], seen)
 
 
+    def test_a_large_program_whose_filter_kills_for_a_move_to_a_processor_is_reported(self):
+        row = Row("sched_setaffinity", "KILL_PROCESS", "spawn", 1, memory_mb=96)
+        seen = filters.Runner().run_all([row])[row]
+        self.assertEqual((seen.signal, seen.spool), ("SIGSEGV", "report"))
+        self.assertEqual(filters.problems(row, seen), [], seen)
+
     def test_a_refused_question_for_the_user_changes_no_place(self):
         runner = filters.Runner()
         rows = [Row("geteuid", answer, mode, 1) for answer in ("EPERM", "ENOSYS")

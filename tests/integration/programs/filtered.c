@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// filtered CALL ANSWER THREADS: a program of so many threads that says when it is, in
-// nanoseconds of CLOCK_MONOTONIC, has a seccomp filter answer the system call of that
-// number, in all its threads, and crashes in crash_here without having made another
-// call. ANSWER is EPERM, ENOSYS, TRAP, KILL_THREAD, KILL_PROCESS, or NONE: there is no
-// filter.
+// filtered CALL ANSWER THREADS MB: a program of so many threads and MB of memory that
+// says when it is, in nanoseconds of CLOCK_MONOTONIC, has a seccomp filter answer the
+// system call of that number, in all its threads, and crashes in crash_here without
+// having made another call. ANSWER is EPERM, ENOSYS, TRAP, KILL_THREAD, KILL_PROCESS,
+// or NONE: there is no filter.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -68,8 +68,13 @@ __attribute__((noinline)) static void crash_here(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 5)
         return 2;
+    size_t bytes = strtoul(argv[4], NULL, 10) << 20;
+    char *filled = malloc(bytes + 1);
+    if (filled == NULL)
+        return 3;
+    memset(filled, 1, bytes + 1);
     unsigned threads = (unsigned)strtoul(argv[3], NULL, 10);
     pthread_barrier_init(&all_there, NULL, threads);
     for (unsigned i = 1; i < threads; i++) {
