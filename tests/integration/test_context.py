@@ -48,7 +48,7 @@ class Context(unittest.TestCase):
         self.assertIn("No such file", missing["problem"])
         self.assertEqual(report["user_data"]["password"], "***")
         self.assertEqual(report["user_data"]["body"], '{"user":"bob", "password" : "***"}')
-        for secret in ("7731secret", "hunter2", "7731sesame", "7731"):
+        for secret in ("7731secret", "hunter2", "7731sesame", "marigold", "tulip"):
             self.assertNotIn(secret, json.dumps(report))
 
     def test_tags_breadcrumbs_data_and_files_are_in_the_report(self):

@@ -56,7 +56,9 @@ def first_sample(life, keeper):
     """The resident bytes of the first sample that the keeper wrote; 0: none yet."""
     with open(life, "rb") as file:
         page = file.read()
-    at = page.find(keeper.to_bytes(4, "little"), 4096)
+    wanted = keeper.to_bytes(4, "little")
+    # Bytes that are not aligned may belong to two numbers.
+    at = next((at for at in range(4096, len(page), 4) if page[at:at + 4] == wanted), -1)
     rss = at + FIRST_SAMPLE
     return int.from_bytes(page[rss:rss + 8], "little") if at >= 0 else 0
 
