@@ -8,6 +8,7 @@
 # A difference counts as known only if gdb_differences.txt lists it, exactly. Prints how
 # many cases, threads and frames were compared, and fails below what is stated here.
 
+import contextlib
 import ctypes
 import itertools
 import json
@@ -87,15 +88,19 @@ def wait_until_at_work(process, threads):
         with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
             ticks = int(file.read().rsplit(")", 1)[1].split()[11])
         if len(tids) >= threads and ticks >= 2:
-            return sorted(map(int, tids))
+            return
         time.sleep(0.002)
     raise AssertionError(f"{process.args[0]} did not get to work")
 
 
 def heeds(pid, tid, number):
-    """Whether the thread does not block the signal; xz's workers block all of them."""
-    with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as file:
-        blocked = next(line for line in file if line.startswith("SigBlk:"))
+    """Whether the thread is there and does not block the signal; xz's workers block all of
+    them, and the one that reads zstd's input ends with it."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as file:
+            blocked = next(line for line in file if line.startswith("SigBlk:"))
+    except (FileNotFoundError, ProcessLookupError):
+        return False
     return not int(blocked.split()[1], 16) >> (number - 1) & 1
 
 
@@ -104,6 +109,16 @@ def send(pid, tid, number):
     tgkill = 234
     if ctypes.CDLL(None, use_errno=True).syscall(tgkill, pid, tid, number) != 0:
         raise OSError(ctypes.get_errno(), "tgkill")
+
+
+def send_to_any(process, number, chance):
+    """A signal to one of the threads that heed it; one may end before it is sent."""
+    while process.poll() is None:
+        tids = sorted(map(int, os.listdir(f"/proc/{process.pid}/task")))
+        heeding = [tid for tid in tids if heeds(process.pid, tid, number)]
+        with contextlib.suppress(ProcessLookupError):
+            send(process.pid, chance.choice(heeding), number)
+            return
 
 
 def crash(scene, entry, noise, chance):
@@ -117,11 +132,10 @@ def crash(scene, entry, noise, chance):
     process.stdout.close()
     number = signal.SIGSEGV
     if not by_itself:
-        tids = wait_until_at_work(process, threads)
+        wait_until_at_work(process, threads)
         time.sleep(chance.random() * 0.3)
         number = chance.choice(OWN_SIGNALS.get(name, SIGNALS))
-        heeding = [tid for tid in tids if heeds(process.pid, tid, number)]
-        send(process.pid, chance.choice(heeding), number)
+        send_to_any(process, number, chance)
     try:
         process.wait(timeout=60)
     finally:
