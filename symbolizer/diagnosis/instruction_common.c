@@ -195,10 +195,11 @@ static bool mean_two_bytes(struct instruction_reader *d,
     case 0x0b: // ud2
         out->flow = INSTRUCTION_ENDS;
         return true;
-    case 0x1e: // endbr64
+    case 0x1e: // endbr64, which no compiler gives a segment
         d->parts.count = 0;
         d->parts.operation = INSTRUCTION_READS;
-        return d->repeat == PREFIX_F3 && d->mode == 3 && d->reg == 7 && d->rm == 2;
+        return d->repeat == PREFIX_F3 && !d->segmented && d->mode == 3 && d->reg == 7 &&
+               d->rm == 2;
     case 0x18: // prefetches
         return as_operation(d, INSTRUCTION_READS) && out->memory.used && d->reg < 4;
     case 0x1f: // nop

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The effects of instructions as decoded here, beside those by the disassembler: of the
-// code that this process has loaded, and of that code with bytes changed at random.
+// code that this process has loaded, and of that code with bytes changed at random or
+// with a prefix in front.
 #define _GNU_SOURCE
 #include "symbolizer/diagnosis/instruction_common.h"
 
@@ -134,6 +135,19 @@ static void compare_changed(struct comparison *c, const uint8_t *bytes, size_t s
     compare_one(c, changed, sizeof(changed), address);
 }
 
+// compare_prefixed puts a prefix in front.
+static void compare_prefixed(struct comparison *c, const uint8_t *bytes, size_t size,
+                             uint64_t address)
+{
+    static const uint8_t prefixes[] = { 0x2e, 0x3e, 0x48, 0x64, 0x65,
+                                        0x66, 0x67, 0xf0, 0xf2, 0xf3 };
+    uint8_t changed[INSTRUCTION_BYTES_MAX] = { 0 };
+    size_t copied = size < sizeof(changed) - 1 ? size : sizeof(changed) - 1;
+    changed[0] = prefixes[next_random(c) % sizeof(prefixes)];
+    memcpy(changed + 1, bytes, copied);
+    compare_one(c, changed, sizeof(changed), address);
+}
+
 static void compare_code(struct comparison *c, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0; at + ROOM < size;) {
@@ -142,6 +156,7 @@ static void compare_code(struct comparison *c, const uint8_t *bytes, size_t size
         compare_one(c, bytes + at, size - at, address);
         for (unsigned i = 0; i < c->changes; i++)
             compare_changed(c, bytes + at, size - at, address);
+        compare_prefixed(c, bytes + at, size - at, address);
         bool known = instruction_library_effects(bytes + at, size - at, address,
                                                  &there) == CH_OK;
         at += known ? there.length : 1;
