@@ -23,6 +23,7 @@ enum {
     FAST_INPUT = 2 * WORD,
     FAST_ROOM = LITERALS_AT_ONCE + MATCH_MAX + 2 * WORD,
     PIPE_INPUT = 128 << 10,
+    PIPE_FIRST = 4 << 10, // of which less is read when a place is often left at once
     PIPE_OUTPUT = 128 << 10,
 };
 
@@ -64,8 +65,8 @@ static void inflate_read(struct inflate_stream *z)
     size_t kept = (size_t)(z->bits.end - z->bits.at);
     memmove(z->input, z->bits.at, kept);
     while (!z->input_ended && kept < FAST_INPUT) {
-        size_t got =
-            z->pipe->read(z->pipe->context, z->input + kept, PIPE_INPUT - kept);
+        size_t room = (z->taken == 0 ? PIPE_FIRST : PIPE_INPUT) - kept;
+        size_t got = z->pipe->read(z->pipe->context, z->input + kept, room);
         z->input_ended = got == 0;
         z->taken += got;
         kept += got;
