@@ -291,23 +291,49 @@ static size_t copy_from(const struct memory_window *piece, uint64_t address, voi
     return count;
 }
 
-// cached_block gives the cache's block at address, which is to be read where out_found
-// is false. Two addresses that have the same place take turns in one block.
-static size_t cached_block(struct target_memory *memory, uint64_t address,
-                           bool *out_found)
-{
-    size_t place = (size_t)(address / TARGET_BLOCK_BYTES) % TARGET_CACHE_BLOCKS;
-    *out_found = memory->block_at[place] != 0;
-    if (!*out_found)
-        memory->block_at[place] = (uint16_t)++memory->block_count;
-    size_t block = memory->block_at[place] - (size_t)1;
-    *out_found = *out_found && memory->blocks[block].address == address;
-    memory->blocks[block].address = address;
-    return block;
-}
-
 // NO_BLOCK is no block's address.
 #define NO_BLOCK UINT64_C(1)
+
+// block_set gives the places that the block at address may have. Numbers that are
+// multiples of a large power of two are common among those of blocks, so that a part of
+// the number alone would give many of them one set.
+static uint16_t *block_set(const struct target_memory *memory, uint64_t address)
+{
+    enum { SETS = TARGET_CACHE_BLOCKS / TARGET_CACHE_WAYS, SET_BITS = 9 };
+    _Static_assert(SETS == 1 << SET_BITS, "the hash gives the number of a set");
+    const uint32_t golden = 2654435769; // 2^32 by the golden ratio, as Knuth has it
+    uint32_t hash = (uint32_t)(address / TARGET_BLOCK_BYTES) * golden;
+    return &memory->block_at[(hash >> (32 - SET_BITS)) * TARGET_CACHE_WAYS];
+}
+
+// find_block gives the number of the cache's block at address. False: there is none.
+static bool find_block(const struct target_memory *memory, uint64_t address,
+                       size_t *out)
+{
+    const uint16_t *set = block_set(memory, address);
+    for (size_t i = 0; i < TARGET_CACHE_WAYS && set[i] != 0; i++) {
+        *out = set[i] - (size_t)1;
+        if (memory->blocks[*out].address == address)
+            return true;
+    }
+    return false;
+}
+
+// claim_block gives the number of a block for address, which is not in the cache: a new
+// one, or the oldest of its set. The newest of a set is its first.
+static size_t claim_block(struct target_memory *memory, uint64_t address)
+{
+    uint16_t *set = block_set(memory, address);
+    size_t way = 0;
+    while (way < TARGET_CACHE_WAYS - 1 && set[way] != 0 &&
+           memory->blocks[set[way] - 1].address != NO_BLOCK)
+        way++;
+    uint16_t block = set[way] != 0 ? set[way] : (uint16_t)++memory->block_count;
+    memmove(set + 1, set, way * sizeof(set[0]));
+    set[0] = block;
+    memory->blocks[block - 1].address = address;
+    return block - (size_t)1;
+}
 
 // fetch_blocks reads the blocks at the addresses, with one call.
 static void fetch_blocks(struct target_memory *memory, const uint64_t *addresses,
@@ -318,10 +344,10 @@ static void fetch_blocks(struct target_memory *memory, const uint64_t *addresses
     size_t block[TARGET_FETCH_BLOCKS];
     size_t wanted = 0;
     for (size_t i = 0; i < count; i++) {
-        bool found;
-        size_t number = cached_block(memory, addresses[i], &found);
-        if (found)
+        size_t number;
+        if (find_block(memory, addresses[i], &number))
             continue;
+        number = claim_block(memory, addresses[i]);
         block[wanted] = number;
         local[wanted] =
             (struct iovec){ memory->block_bytes + number * TARGET_BLOCK_BYTES,
@@ -412,13 +438,14 @@ static size_t read_block(struct target_memory *memory, uint64_t address, void *t
                          size_t length)
 {
     uint64_t start = address & ~(uint64_t)(TARGET_BLOCK_BYTES - 1);
-    bool found;
-    size_t block = cached_block(memory, start, &found);
+    size_t block;
+    bool found = find_block(memory, start, &block);
     if (!found) {
-        memory->blocks[block].address = NO_BLOCK;
         read_ahead(memory, start);
-        block = cached_block(memory, start, &found);
+        found = find_block(memory, start, &block);
     }
+    if (!found)
+        block = claim_block(memory, start);
     uint8_t *bytes = memory->block_bytes + block * TARGET_BLOCK_BYTES;
     if (!found)
         memory->blocks[block].size =

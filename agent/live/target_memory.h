@@ -5,7 +5,7 @@
 //
 // Stacks are read through a window that moves outward with the walk; where the caller
 // announced the next stacks, the inner ends of several are read at once. Everything
-// else goes through a direct-mapped cache of blocks. A block is smaller than a page,
+// else goes through a set-associative cache of blocks. A block is smaller than a page,
 // and blocks are stored in the order in which they are read: touching a page of our own
 // for the first time takes longer than the call that reads a block.
 //
@@ -26,6 +26,7 @@ enum {
     TARGET_PAGE_BYTES = 4096,
     TARGET_BLOCK_BYTES = 1024, // divides a page
     TARGET_CACHE_BLOCKS = 2048,
+    TARGET_CACHE_WAYS = 4,    // places that a block may have
     TARGET_FETCH_BLOCKS = 32, // read by one call at most
     TARGET_WINDOW_BYTES = 256 * 1024,
     TARGET_ENDS = 8, // inner ends of stacks read at once
@@ -65,7 +66,7 @@ struct target_memory {
     struct libunwind_peek *peek; // for that thread, created when needed
     int server;                  // the channel to the handler; 0: none
     enum target_way way;
-    uint16_t *block_at; // where each place of the cache has its block, from 1; 0: none
+    uint16_t *block_at; // which block each place of the cache has, from 1; 0: none
     struct target_block *blocks;
     uint8_t *block_bytes; // of each of blocks
     size_t block_count;
