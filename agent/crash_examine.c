@@ -254,7 +254,7 @@ static void read_stack_words(const struct capture *capture,
                            : runtime_find_abort_message(capture);
     if (abort_message_read(&capture->reader, message, out->message) != CH_OK)
         out->message[0] = 0;
-    if (out->message[0] == 0)
+    if (message == 0)
         read_assertion(capture, out);
     struct exception_place place = {
         .globals = in_thread(crash, crash->places.exception_globals),
@@ -269,6 +269,12 @@ static void read_stack_words(const struct capture *capture,
             (struct thrown_code){ .arch = capture->arch->id,
                                   .is_code = images_is_code,
                                   .context = (void *)(uintptr_t)&capture->images };
+    const struct panic_search search = {
+        .sp = place.sp,
+        .thread = rust_thread_name(capture, out),
+        .is_constant = images_is_data,
+        .context = (void *)(uintptr_t)&capture->images,
+    };
     uint64_t slot = in_thread(crash, crash->places.exception_slot);
     if (slot != 0 && memory_read_word(&capture->reader, slot, &place.globals) != CH_OK)
         place.globals = 0;
@@ -278,8 +284,7 @@ static void read_stack_words(const struct capture *capture,
         out->exception.type[0] = 0;
     if (out->message[0] == 0 && out->exception.type[0] == 0 &&
         go_panic_read(&capture->reader, crash->thread_pointer, out->message) != CH_OK &&
-        panic_hook_read(&capture->reader, place.sp, rust_thread_name(capture, out),
-                        out->message) != CH_OK &&
+        panic_hook_read(&capture->reader, &search, out->message) != CH_OK &&
         panic_words_read(&capture->reader, place.sp, out->message) != CH_OK)
         out->message[0] = 0;
 }

@@ -28,12 +28,14 @@ struct panic_place {
 };
 
 // may_be_constant is whether a word may be the address of what the compiler has made:
-// aligned, and not on the stack. It spares reading what most words point to.
-static bool may_be_constant(uint64_t word, uint64_t sp)
+// aligned, not on the stack, and in an image. It spares reading what most words point
+// to.
+static bool may_be_constant(const struct panic_search *search, uint64_t word)
 {
+    uint64_t sp = search->sp;
     uint64_t distance = word > sp ? word - sp : sp - word;
     return word % sizeof(word) == 0 && word > UINT16_MAX && word >> 47 == 0 &&
-           distance > STACK_REACH;
+           distance > STACK_REACH && search->is_constant(search->context, word);
 }
 
 // read_panic_text reads text of that length, or its beginning. False: it is none.
@@ -108,15 +110,17 @@ static bool is_payload(const struct memory_reader *reader, uint64_t data,
 
 // find_hook_info finds the payload with its vtable before a Location; older versions
 // have the message's parts between them.
-static bool find_hook_info(const struct memory_reader *reader, uint64_t sp,
-                           const uint64_t *words, size_t count,
-                           struct panic_place *out_place,
+static bool find_hook_info(const struct memory_reader *reader,
+                           const struct panic_search *search, const uint64_t *words,
+                           size_t count, struct panic_place *out_place,
                            char out_text[static TEXT_BYTES])
 {
     for (size_t i = 0; i + 3 < count; i++) {
         uint64_t size;
-        size_t place = may_be_constant(words[i + 2], sp) ? i + 2 : i + 3;
-        if (!may_be_constant(words[i + 1], sp) || !may_be_constant(words[place], sp) ||
+        if (!may_be_constant(search, words[i + 1]))
+            continue;
+        size_t place = may_be_constant(search, words[i + 2]) ? i + 2 : i + 3;
+        if (!may_be_constant(search, words[place]) ||
             !is_payload(reader, words[i], words[i + 1], &size) ||
             !read_panic_place(reader, words[place], out_place))
             continue;
@@ -126,8 +130,9 @@ static bool find_hook_info(const struct memory_reader *reader, uint64_t sp,
     return false;
 }
 
-enum ch_status panic_hook_read(const struct memory_reader *reader, uint64_t sp,
-                               const char *thread, char out[static ABORT_MESSAGE_MAX])
+enum ch_status panic_hook_read(const struct memory_reader *reader,
+                               const struct panic_search *search,
+                               char out[static ABORT_MESSAGE_MAX])
 {
     uint64_t words[STACK_WORDS];
     struct panic_place place;
@@ -136,15 +141,15 @@ enum ch_status panic_hook_read(const struct memory_reader *reader, uint64_t sp,
     size_t got = 1;
     // A reader may stop at the end of a page.
     while (size < sizeof(words) && got != 0) {
-        got = reader->read(reader->source, sp + size, (uint8_t *)words + size,
+        got = reader->read(reader->source, search->sp + size, (uint8_t *)words + size,
                            sizeof(words) - size);
         size += got;
     }
-    if (!find_hook_info(reader, sp, words, size / sizeof(words[0]), &place, text))
+    if (!find_hook_info(reader, search, words, size / sizeof(words[0]), &place, text))
         return CH_ERR_NOT_FOUND;
     (void)snprintf(out, ABORT_MESSAGE_MAX,
-                   "thread '%s' panicked at %s:%" PRIu32 ":%" PRIu32 ": %s", thread,
-                   place.file, place.line, place.column, text);
+                   "thread '%s' panicked at %s:%" PRIu32 ":%" PRIu32 ": %s",
+                   search->thread, place.file, place.line, place.column, text);
     abort_message_clean(out);
     return CH_OK;
 }

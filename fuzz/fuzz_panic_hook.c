@@ -8,6 +8,12 @@
 
 enum { CONSTANTS = 0x20000000, STACK = 0x70000000 };
 
+static bool is_constant(void *context, uint64_t address)
+{
+    (void)context;
+    return address < STACK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const struct fake_region regions[] = { { CONSTANTS, bytes, size },
@@ -15,6 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fake_memory memory = { .regions = regions, .region_count = 2 };
     const struct memory_reader reader = fake_memory_reader(&memory);
     char text[ABORT_MESSAGE_MAX] = "";
-    (void)!panic_hook_read(&reader, STACK, "main", text);
+    const struct panic_search search = { .sp = STACK,
+                                         .thread = "main",
+                                         .is_constant = is_constant };
+    (void)!panic_hook_read(&reader, &search, text);
     return 0;
 }

@@ -405,3 +405,8 @@ bool images_is_code(void *images, uint64_t address)
     const struct target_mapping *mapping = images_mapping(images, address);
     return mapping != NULL && mapping->permissions & MAPS_EXECUTE;
 }
+
+bool images_is_data(void *images, uint64_t address)
+{
+    return images_find(images, address) != NULL && !images_is_code(images, address);
+}

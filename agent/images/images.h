@@ -106,3 +106,6 @@ bool images_may_start(const struct target_images *images, size_t index);
 
 // images_is_code is an unwind_code_fn over struct target_images.
 bool images_is_code(void *images, uint64_t address);
+
+// images_is_data is whether address is in an image and not in code.
+bool images_is_data(void *images, uint64_t address);

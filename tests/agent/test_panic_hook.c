@@ -31,6 +31,12 @@ static int fill(void **state)
     return 0;
 }
 
+static bool is_in_data(void *context, uint64_t address)
+{
+    (void)context;
+    return address - DATA < sizeof(data);
+}
+
 static enum ch_status read_above_sp(char out[static ABORT_MESSAGE_MAX])
 {
     const struct fake_region regions[] = {
@@ -40,7 +46,10 @@ static enum ch_status read_above_sp(char out[static ABORT_MESSAGE_MAX])
     };
     struct fake_memory memory = { .regions = regions, .region_count = 3 };
     struct memory_reader reader = fake_memory_reader(&memory);
-    return panic_hook_read(&reader, SP, "main", out);
+    const struct panic_search search = { .sp = SP,
+                                         .thread = "main",
+                                         .is_constant = is_in_data };
+    return panic_hook_read(&reader, &search, out);
 }
 
 // put_hook_info puts a payload at word 40, and what the hook was given at word 20; gap
@@ -120,6 +129,17 @@ static void what_is_no_text_is_not_quoted(void **state)
     assert_nothing_said();
 }
 
+// Vtables are in images: what a heap has in the form of one is none.
+static void a_vtable_outside_of_images_is_none(void **state)
+{
+    enum { COPY = 64 };
+    (void)state;
+    put_hook_info(0);
+    memcpy(heap + COPY, data, 3 * sizeof(data[0]));
+    stack[21] = HEAP + COPY;
+    assert_nothing_said();
+}
+
 static void a_stack_without_a_panic_says_nothing(void **state)
 {
     (void)state;
@@ -135,6 +155,7 @@ int main(void)
         cmocka_unit_test_setup(a_literal_message_is_read_where_it_is, fill),
         cmocka_unit_test_setup(a_place_that_is_no_rust_source_is_none, fill),
         cmocka_unit_test_setup(what_is_no_text_is_not_quoted, fill),
+        cmocka_unit_test_setup(a_vtable_outside_of_images_is_none, fill),
         cmocka_unit_test_setup(a_stack_without_a_panic_says_nothing, fill),
     };
     return cmocka_run_group_tests_name("agent/panic_hook", tests, NULL, NULL);
