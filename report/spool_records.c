@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,15 +74,28 @@ void spool_words_name(uint64_t start_ticks, int32_t pid,
                    (uint32_t)pid);
 }
 
-// life_is_deserted is whether the process of a life is gone, though the kernel has not
-// yet closed what it had mapped: that comes a moment after its parent has reaped it.
+// process_has_ended is true of one that nobody has waited for, too.
+static bool process_has_ended(pid_t pid)
+{
+    struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                          .events = POLLIN };
+    if (end.fd < 0)
+        return kill(pid, 0) != 0 && errno == ESRCH;
+    bool ended = poll(&end, 1, 0) == 1;
+    (void)close(end.fd);
+    return ended;
+}
+
+// life_is_deserted is whether the process of a life has ended, though the kernel has
+// not yet closed what it had mapped: that comes a moment later, and as long as another
+// process reads its memory, as its command line.
 static bool life_is_deserted(const char *name)
 {
     enum { BEFORE_PID = sizeof("life-0123456789abcdef-") - 1 };
     if (!spool_is_life(name) || strlen(name) <= BEFORE_PID)
         return false;
     long pid = strtol(name + BEFORE_PID, NULL, 16);
-    return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return pid > 0 && pid <= INT32_MAX && process_has_ended((pid_t)pid);
 }
 
 static bool lock_record(const char *name, int fd)
