@@ -274,6 +274,17 @@ static enum daemon_kept look_at_traced(struct daemon_keep *keep,
     return DAEMON_KEEPS;
 }
 
+// is_ending is whether the process is on its way out: it has closed its files and has
+// no memory any more, but its end is yet to be told.
+static bool is_ending(const struct daemon_keep *keep)
+{
+    struct process_facts facts;
+    facts_read_process(&facts, keep->pid, keep->pid);
+    bool dead = facts.dead;
+    facts_deinit_process(&facts);
+    return dead;
+}
+
 // has_become_other is whether the process has executed a program that has its own
 // keeper, or none: its life is deleted, or no longer locked.
 static bool has_become_other(const struct daemon_keep *keep)
@@ -314,7 +325,11 @@ enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
     }
     if (now < keep->next_ms)
         return DAEMON_KEEPS;
-    if (alone && has_become_other(keep) && !kept_has_ended(keep)) {
+    if (alone && has_become_other(keep)) {
+        if (is_ending(keep)) {
+            keep->next_ms = now + keep->pause_ms; // its end comes before
+            return DAEMON_KEEPS;
+        }
         daemon_keep_let_go(keep);
         daemon_keep_deinit(keep);
         return DAEMON_ENDED;

@@ -25,6 +25,7 @@ enum {
     STAT_FIRST = 3,
     STAT_PPID = 4,
     STAT_START_TIME = 22,
+    STAT_MEMORY = 23, // addresses in use, in bytes
     STAT_RSS = 24,
     STAT_FIELDS
 };
@@ -102,7 +103,9 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t 
     read_stat_fields(&stat, fields);
     out->ppid = (pid_t)fields[STAT_PPID];
     const char *bracket = stat.bytes != NULL ? strrchr(stat.bytes, ')') : NULL;
-    out->dead = bracket == NULL || bracket[1] == 0 || strchr("ZXx", bracket[2]) != NULL;
+    // On its way out a process has no memory before its state says so.
+    out->dead = bracket == NULL || bracket[1] == 0 ||
+                strchr("ZXx", bracket[2]) != NULL || fields[STAT_MEMORY] == 0;
     out->start_ticks = fields[STAT_START_TIME];
     read_times(out, out->start_ticks);
     if (tid != pid) {
