@@ -37,7 +37,7 @@ enum ch_status inflate_stream_flush(struct inflate_stream *z)
     z->left -= made;
     z->sum = adler32_add(z->sum, z->done, made);
     z->done = z->out;
-    if (z->pipe == NULL || made == 0)
+    if (!z->passes || made == 0)
         return CH_OK;
     if (!z->pipe->write(z->pipe->context, z->out - made, made))
         return CH_ERR_IO;
@@ -53,7 +53,7 @@ static enum ch_status inflate_need_room(struct inflate_stream *z, size_t size)
 {
     if ((size_t)(z->out_end - z->out) >= size)
         return CH_OK;
-    return z->pipe != NULL ? inflate_stream_flush(z) : CH_ERR_MALFORMED;
+    return z->passes ? inflate_stream_flush(z) : CH_ERR_MALFORMED;
 }
 
 // inflate_read reads more of a pipe's stream: at least what the fast loop takes at
@@ -245,9 +245,9 @@ static inline uint8_t *copy_match(uint8_t *out, unsigned length, unsigned distan
 // or reaches too far back.
 static inline enum ch_status match_distance(const struct inflate_stream *z,
                                             struct inflate_bits *b, const uint8_t *out,
-                                            unsigned *out_distance)
+                                            uint32_t entry, unsigned *out_distance)
 {
-    uint32_t entry = bits_entry(b, z->distances, INFLATE_DISTANCE_BITS);
+    entry = bits_further(b, z->distances, INFLATE_DISTANCE_BITS, entry);
     unsigned distance = bits_value(b, entry);
     if ((entry & INFLATE_SPECIAL) != 0 || distance > (size_t)(out - z->begin))
         return CH_ERR_MALFORMED;
@@ -294,9 +294,9 @@ static enum ch_status inflate_fast(struct inflate_stream *z)
             entry = bits_further(&b, z->literals, INFLATE_LITERAL_BITS, entry);
         if ((entry & INFLATE_LITERAL) != 0) {
             bits_drop(&b, entry & 63);
-            bits_refill(&b);
             *out++ = (uint8_t)(entry >> 16);
             entry = bits_peek(&b, z->literals, INFLATE_LITERAL_BITS);
+            bits_refill(&b);
             continue;
         }
         unsigned length = bits_value(&b, entry);
@@ -305,12 +305,13 @@ static enum ch_status inflate_fast(struct inflate_stream *z)
             status = (entry & INFLATE_END) != 0 ? CH_END : CH_ERR_MALFORMED;
             break;
         }
+        entry = bits_peek(&b, z->distances, INFLATE_DISTANCE_BITS);
         bits_refill(&b);
-        status = match_distance(z, &b, out, &distance);
+        status = match_distance(z, &b, out, entry, &distance);
         if (__builtin_expect(status != CH_OK, 0))
             break;
-        bits_refill(&b);
         entry = bits_peek(&b, z->literals, INFLATE_LITERAL_BITS);
+        bits_refill(&b);
         out = copy_match(out, length, distance);
     }
     z->bits = b;
@@ -323,7 +324,7 @@ static enum ch_status inflate_symbol(struct inflate_stream *z)
 {
     inflate_fill(z);
     enum ch_status status = inflate_need_room(z, MATCH_MAX);
-    if (status == CH_ERR_MALFORMED && z->pipe == NULL)
+    if (status == CH_ERR_MALFORMED && !z->passes)
         status = CH_OK; // less than for any symbol, but perhaps enough for this one
     if (status != CH_OK)
         return status;
@@ -331,7 +332,9 @@ static enum ch_status inflate_symbol(struct inflate_stream *z)
     unsigned value = bits_value(&z->bits, entry);
     unsigned distance = 0;
     if ((entry & INFLATE_LITERAL) == 0 && (entry & INFLATE_SPECIAL) == 0)
-        status = match_distance(z, &z->bits, z->out, &distance);
+        status = match_distance(
+            z, &z->bits, z->out,
+            bits_peek(&z->bits, z->distances, INFLATE_DISTANCE_BITS), &distance);
     if (z->bits.count < 0)
         return CH_ERR_TRUNCATED;
     if ((entry & INFLATE_SPECIAL) != 0)
@@ -505,6 +508,7 @@ void inflate_stream_over(struct inflate_stream *z, struct cursor stream, uint8_t
     z->left = size;
     z->sum = 1;
     z->pipe = NULL;
+    z->passes = false;
     z->input = NULL;
 }
 
@@ -535,8 +539,21 @@ void inflate_stream_place(struct inflate_stream *z, unsigned bit,
     z->done = z->out = z->begin + before.size;
     z->left = left;
     z->sum = 1;
+    z->passes = true;
     inflate_fill(z);
     bits_drop(&z->bits, bit);
+}
+
+size_t inflate_stream_keep(struct inflate_stream *z, uint8_t *memory, size_t size)
+{
+    struct inflate_window before = inflate_stream_window(z);
+    memcpy(memory, before.bytes, before.size);
+    z->begin = memory;
+    z->out_end = memory + size;
+    z->done = z->out = memory + before.size;
+    z->sum = 1;
+    z->passes = false;
+    return before.size;
 }
 
 uint64_t inflate_stream_bit(const struct inflate_stream *z)

@@ -48,7 +48,8 @@ struct inflate_stream {
     uint8_t *out_end;
     uint64_t left; // bytes that may be done
     uint32_t sum;
-    const struct inflate_pipe *pipe; // NULL: all of the stream and of out is in memory
+    const struct inflate_pipe *pipe; // NULL: all of the stream is in memory
+    bool passes;                     // what was decoded goes to pipe
     uint8_t *input;                  // of pipe
     uint64_t taken;                  // bytes of pipe
     bool input_ended;
@@ -69,6 +70,12 @@ void inflate_stream_close(struct inflate_stream *z);
 // contents may follow what is before it.
 void inflate_stream_place(struct inflate_stream *z, unsigned bit,
                           struct inflate_window before, uint64_t left);
+
+// inflate_stream_keep has a stream whose contents were flushed keep what follows in
+// memory, of which size bytes are free: at least INFLATE_WINDOW. It begins after the
+// contents that repetitions may reach, whose bytes it gives. What has no room is
+// CH_ERR_MALFORMED. The checksum begins anew.
+size_t inflate_stream_keep(struct inflate_stream *z, uint8_t *memory, size_t size);
 
 // inflate_stream_head reads the header of a zlib stream (RFC 1950). CH_ERR_MALFORMED:
 // it is none. CH_ERR_UNSUPPORTED: it needs a dictionary.

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { CODE_BITS_MAX = 15, END_OF_BLOCK = 256 };
 
@@ -135,7 +136,7 @@ static enum ch_status fill_symbol(struct filling *f, const struct code_order *or
 {
     unsigned prefix = code & ((1u << f->root) - 1);
     if (bits <= f->root) {
-        spread_entry(f->table, code, bits, f->root, meaning + (bits << 8 | bits));
+        f->table[code] = meaning + (bits << 8 | bits);
         return CH_OK;
     }
     enum ch_status status = CH_OK;
@@ -149,13 +150,24 @@ static enum ch_status fill_symbol(struct filling *f, const struct code_order *or
     return status;
 }
 
-// fill_tables writes the entries of all symbols.
+// fill_double gives the first table one more index bit: what has been filled repeats,
+// as codes of fewer bits do not depend on it.
+static void fill_double(struct filling *f, unsigned bits)
+{
+    size_t half = (size_t)1 << (bits - 1);
+    memcpy(f->table + half, f->table, half * sizeof(f->table[0]));
+}
+
+// fill_tables writes the entries of all symbols. What has no code is special.
 static enum ch_status fill_tables(struct filling *f, enum inflate_alphabet alphabet,
                                   const struct code_order *order)
 {
     const uint16_t *symbol = order->symbols;
     unsigned code = 0;
-    for (unsigned bits = 1; bits <= order->longest; bits++)
+    f->table[0] = INFLATE_SPECIAL;
+    for (unsigned bits = 1; bits <= order->longest || bits <= f->root; bits++) {
+        if (bits <= f->root)
+            fill_double(f, bits);
         for (unsigned i = 0; i < order->count[bits]; i++) {
             enum ch_status status = fill_symbol(
                 f, order, inflate_meaning(alphabet, *symbol++), code, bits, i);
@@ -163,6 +175,7 @@ static enum ch_status fill_tables(struct filling *f, enum inflate_alphabet alpha
                 return status;
             code = code_after(code, bits);
         }
+    }
     return CH_OK;
 }
 
@@ -189,7 +202,5 @@ enum ch_status inflate_table_build(uint32_t *table, enum inflate_alphabet alphab
                                .entries = sizes[alphabet].entries,
                                .prefix = UINT32_MAX,
                                .end = 1u << sizes[alphabet].root };
-    for (unsigned i = 0; unused && i < filling.end; i++)
-        table[i] = INFLATE_SPECIAL;
     return fill_tables(&filling, alphabet, &order);
 }

@@ -43,8 +43,6 @@ struct part_end {
     uint64_t from;    // byte of the stream that is read next
     uint64_t to;      // byte of the contents that is written next
     uint64_t written; // bytes
-    uint8_t *bytes;   // contents are kept here
-    size_t room;      // of bytes
     bool dropped;     // contents are not kept
 };
 
@@ -71,7 +69,7 @@ struct part_thread {
     uint64_t start;  // bit at which its part seems to begin
     uint64_t head;   // bytes of contents from there that have to be decoded again
     uint8_t *kept;   // contents after those, and the window before them
-    size_t kept_max; // but for the window
+    size_t kept_max; // bytes of both
     struct part_ahead ahead;
     uint8_t before[INFLATE_WINDOW]; // the window at start
     size_t before_size;
@@ -92,14 +90,9 @@ static bool part_write(void *context, const void *from, size_t size)
 {
     struct part_end *end = context;
     const struct inflate_source *source = end->parts->source;
-    if (end->bytes != NULL) {
-        if (size > end->room - end->written)
-            return false;
-        memcpy(end->bytes + end->written, from, size);
-    } else if (!end->dropped) {
-        if (!source->write_at(source->context, from, size, end->to + end->written))
-            return false;
-    }
+    if (!end->dropped &&
+        !source->write_at(source->context, from, size, end->to + end->written))
+        return false;
     end->written += size;
     return true;
 }
@@ -217,9 +210,10 @@ static bool part_find_start(struct part_thread *t, uint64_t from)
 // part_make_room makes room for what is kept.
 static bool part_make_room(struct part_thread *t)
 {
-    uint64_t room = t->parts->part_bytes * KEPT_PARTS + SEARCHED + LOOKED_AT;
-    if (t->kept == NULL && room <= SIZE_MAX - INFLATE_WINDOW)
-        t->kept = malloc((size_t)room + INFLATE_WINDOW);
+    uint64_t room =
+        t->parts->part_bytes * KEPT_PARTS + SEARCHED + LOOKED_AT + INFLATE_WINDOW;
+    if (t->kept == NULL && room <= SIZE_MAX)
+        t->kept = malloc((size_t)room);
     t->kept_max = (size_t)room;
     return t->kept != NULL;
 }
@@ -232,15 +226,12 @@ static bool part_go_ahead(struct part_thread *t, uint64_t from, uint64_t until)
     struct part_ahead ahead = { .sum = 1 };
     if (!part_make_room(t) || !part_find_start(t, from / 8))
         return false;
-    memcpy(t->kept, inflate_stream_window(&d->stream).bytes, INFLATE_WINDOW);
-    d->end.dropped = false;
-    d->end.bytes = t->kept + INFLATE_WINDOW;
-    d->end.room = t->kept_max;
-    d->end.written = 0;
-    d->stream.sum = 1;
+    const uint8_t *begin =
+        t->kept + inflate_stream_keep(&d->stream, t->kept, t->kept_max);
     do {
+        struct inflate_window window = inflate_stream_window(&d->stream);
         ahead.bit = part_bit(d);
-        ahead.size = (size_t)d->end.written;
+        ahead.size = (size_t)(window.bytes + window.size - begin);
         ahead.sum = d->stream.sum;
         t->ahead = ahead;
     } while (!ahead.ended && ahead.bit < until && part_block(d, &ahead.ended) == CH_OK);
