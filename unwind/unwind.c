@@ -24,6 +24,7 @@ struct walk {
     struct unwind_frame frame;
     bool first;
     bool lost;         // some registers were lost since full
+    bool guessed;      // the stack was searched for a frame of it
     bool in_libunwind; // libunwind's own walk is at this frame
     bool had_rule;     // a method had rules for this frame, and they failed
     unsigned signals;
@@ -262,6 +263,7 @@ static enum ch_status unwind_try_step(struct walk *w, step_fn *step)
     w->frame.kind = frame.kind;
     w->frame.trust = frame.trust;
     w->lost = w->lost || frame.trust != UNWIND_TRUST_CFI;
+    w->guessed = w->guessed || step == step_by_scan;
     if (frame.kind == UNWIND_KIND_PC) {
         w->full = w->state.registers;
         w->lost = false;
@@ -320,7 +322,8 @@ static bool was_called(struct walk *w, uint64_t pc)
 // that nothing calls, or nothing was called: who made the stack put the return address
 // there, as Go does with runtime.goexit. On x86 a frame pointer of 0 alone does not
 // prove that: code that keeps no frame pointer has its caller's, and the program's
-// start set that to 0.
+// start set that to 0. Nor does an address that was not called after a guess, which may
+// have led to another one that is left on the stack, as that of main is.
 static bool is_outermost(struct walk *w)
 {
     uint64_t pc = pc_of(w);
@@ -330,7 +333,7 @@ static bool is_outermost(struct walk *w)
     if (space->arch->id != UNWIND_ARCH_AMD64 && space->arch->id != UNWIND_ARCH_I386)
         return !w->first;
     return outermost_code(space->memory, image, pc) ||
-           (w->frame.kind == UNWIND_KIND_RA && !was_called(w, pc));
+           (w->frame.kind == UNWIND_KIND_RA && !w->guessed && !was_called(w, pc));
 }
 
 // skips_sframe is whether SFrame need not be tried, because no image has any: DWARF is
