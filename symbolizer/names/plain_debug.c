@@ -347,20 +347,22 @@ static int largest_first(const void *left, const void *right)
                : a->header.sh_size < b->header.sh_size;
 }
 
-// plain_write_all writes everything to where plain says.
-static enum ch_status plain_write_all(struct plain *plain, const Elf64_Shdr *names)
-{
-    qsort(plain->sections, plain->count, sizeof(plain->sections[0]), largest_first);
-    enum ch_status status = plain_write_sections(plain);
-    return status == CH_OK ? plain_finish(plain, names) : status;
-}
-
 // plain_reserve takes the room on the disk at once, which is quicker than with each
 // write, and tells early where there is none. Not every file system can.
 static enum ch_status plain_reserve(const struct plain *plain)
 {
     off_t size = (off_t)plain_whole_size(plain);
     return fallocate(plain->fd, 0, 0, size) != 0 && errno == ENOSPC ? CH_ERR_IO : CH_OK;
+}
+
+// plain_write_all writes everything to where plain says.
+static enum ch_status plain_write_all(struct plain *plain, const Elf64_Shdr *names)
+{
+    qsort(plain->sections, plain->count, sizeof(plain->sections[0]), largest_first);
+    enum ch_status status = plain->fd >= 0 ? plain_reserve(plain) : CH_OK;
+    if (status == CH_OK)
+        status = plain_write_sections(plain);
+    return status == CH_OK ? plain_finish(plain, names) : status;
 }
 
 enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
@@ -374,8 +376,6 @@ enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
         status = CH_ERR_LIMIT;
     if (status == CH_OK)
         status = plain_name_names(&plain, &names);
-    if (status == CH_OK)
-        status = plain_reserve(&plain);
     if (status == CH_OK)
         status = plain_write_all(&plain, &names);
     text_deinit(&plain.names);
