@@ -241,8 +241,8 @@ static inline uint8_t *copy_match(uint8_t *out, unsigned length, unsigned distan
     return end;
 }
 
-// match_distance reads the distance of a repetition. CH_ERR_MALFORMED: it is not one,
-// or reaches too far back.
+// match_distance reads the distance of a repetition, of which entry is what the first
+// table has. CH_ERR_MALFORMED: it is not one, or reaches too far back.
 static inline enum ch_status match_distance(const struct inflate_stream *z,
                                             struct inflate_bits *b, const uint8_t *out,
                                             uint32_t entry, unsigned *out_distance)

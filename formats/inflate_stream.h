@@ -72,9 +72,10 @@ void inflate_stream_place(struct inflate_stream *z, unsigned bit,
                           struct inflate_window before, uint64_t left);
 
 // inflate_stream_keep has a stream whose contents were flushed keep what follows in
-// memory, of which size bytes are free: at least INFLATE_WINDOW. It begins after the
-// contents that repetitions may reach, whose bytes it gives. What has no room is
-// CH_ERR_MALFORMED. The checksum begins anew.
+// memory of the caller's, size bytes and no less than INFLATE_WINDOW, instead of
+// passing it to pipe. In front of that it copies the contents that repetitions may
+// reach, and gives their size. A block that has no room is CH_ERR_MALFORMED. The
+// checksum begins anew.
 size_t inflate_stream_keep(struct inflate_stream *z, uint8_t *memory, size_t size);
 
 // inflate_stream_head reads the header of a zlib stream (RFC 1950). CH_ERR_MALFORMED:

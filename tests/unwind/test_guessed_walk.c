@@ -12,7 +12,7 @@
 static const uint8_t framed[] = { 0x0e, 24, 0x86, 2 };
 static const uint8_t outermost[] = { 0x07, 16 };
 
-static struct target *make_guessed(void)
+static struct target *make_framed(void)
 {
     struct target *t = calloc(1, sizeof(*t));
     if (t == NULL)
@@ -26,7 +26,7 @@ static struct target *make_guessed(void)
 static void an_address_that_nothing_called_is_the_outermost(void **state)
 {
     (void)state;
-    struct target *t = make_guessed();
+    struct target *t = make_framed();
     t->stack[1] = 0; // the frame pointer
     t->stack[2] = target_function(5) - 8;
     t->stack[7] = target_function(1);
@@ -40,7 +40,7 @@ static void an_address_that_nothing_called_is_the_outermost(void **state)
 static void after_a_guess_an_address_that_nothing_called_ends_no_stack(void **state)
 {
     (void)state;
-    struct target *t = make_guessed();
+    struct target *t = make_framed();
     t->registers.value[16] = target_function(9); // which has no rules
     t->stack[7] = target_function(0);
     t->stack[9] = 0; // the frame pointer
@@ -61,5 +61,5 @@ int main(void)
         cmocka_unit_test(an_address_that_nothing_called_is_the_outermost),
         cmocka_unit_test(after_a_guess_an_address_that_nothing_called_ends_no_stack),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("unwind/guessed_walk", tests, NULL, NULL);
 }
