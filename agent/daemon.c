@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/daemon_keep.h"
 #include "agent/finish.h"
 #include "agent/warm.h"
+#include "base/process_end.h"
 #include "handler/request_page.h"
 
 // DAEMON_NONE is receive_channel's answer where no process that could crash is left;
@@ -93,10 +93,7 @@ static void await_maker(int socket)
     pid_t maker = socket_maker(socket);
     if (maker == 0)
         return;
-    struct pollfd death = { .fd = (int)syscall(SYS_pidfd_open, maker, 0),
-                            .events = POLLIN };
-    if (death.fd >= 0)
-        (void)poll(&death, 1, DEATH_MS);
+    (void)process_await_end(maker, DEATH_MS);
 }
 
 // serve_crash forks the process that reports a crash, and is true in that.

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +32,7 @@
 #include "base/clock.h"
 #include "base/own_thread.h"
 #include "base/populate.h"
+#include "base/process_end.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
 
@@ -212,12 +211,7 @@ static bool dies_beside_us(const struct agent *agent)
 static void make_way(pid_t pid)
 {
     enum { SMALL_DEATH_MS = 2 };
-    struct pollfd death = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
-                            .events = POLLIN };
-    if (death.fd < 0)
-        return;
-    (void)poll(&death, 1, SMALL_DEATH_MS);
-    close(death.fd);
+    (void)process_await_end(pid, SMALL_DEATH_MS);
 }
 
 // let_die answers the handler, and waits until the stopped threads are dead and reaped,

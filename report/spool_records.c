@@ -5,16 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/process_end.h"
 
 static bool is_named(const char *name, const char *prefix)
 {
@@ -77,13 +77,7 @@ void spool_words_name(uint64_t start_ticks, int32_t pid,
 // process_has_ended is true of one that nobody has waited for, too.
 static bool process_has_ended(pid_t pid)
 {
-    struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
-                          .events = POLLIN };
-    if (end.fd < 0)
-        return kill(pid, 0) != 0 && errno == ESRCH;
-    bool ended = poll(&end, 1, 0) == 1;
-    (void)close(end.fd);
-    return ended;
+    return process_await_end(pid, 0) || (kill(pid, 0) != 0 && errno == ESRCH);
 }
 
 // life_is_deserted is whether the process of a life has ended, though the kernel has
