@@ -15,6 +15,7 @@ enum ch_status attach_report(pid_t pid, const struct settings *settings,
     struct capture capture = {
         .settings = settings,
         .held = held,
+        .careful = true, // nothing but SIGKILL would end a wait for a page
         .home = settings->sanitize != SETTING_NO ? home : NULL,
     };
     char id[REPORT_ID_SIZE];

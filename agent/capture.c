@@ -162,6 +162,19 @@ static enum ch_status read_images(struct capture *capture, pid_t tid)
     return images_read(&capture->images, tid, &capture->reader);
 }
 
+// read_with_care leaves out pages that may never come. A crash is read so after a page
+// has not come, which the report says.
+static void read_with_care(struct capture *capture, pid_t pid)
+{
+    if (target_memory_set_careful(&capture->memory, &capture->images, pid) != CH_OK ||
+        capture->crash == NULL)
+        return;
+    capture_problem(capture, "memory",
+                    "a page of the process's memory did not come: pages that another "
+                    "process or a file server would have to supply are left out",
+                    0);
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -187,6 +200,8 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         capture->memory.mem_fd = capture->memory_fd;
     else
         target_memory_set_thread(&capture->memory, stopped_thread(capture));
+    if (capture->careful)
+        read_with_care(capture, pid);
     read_ahead_of_crash(capture);
     capture->reader = target_memory_reader(&capture->memory);
     capture->reader.narrow = capture->narrow;
@@ -243,6 +258,7 @@ const char *capture_tier(const struct capture *capture)
         return "ptrace";
     switch (capture->memory.way) {
     case TARGET_READV:
+    case TARGET_PRESENT:
         return capture->refusal[0] != 0 ? "readv" : "ptrace";
     case TARGET_PEEK:
         return "ptrace";

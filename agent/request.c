@@ -123,6 +123,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
         .pid = message.pid,
         .keep_stderr = page.keep_stderr != 0,
         .live = page.live != 0,
+        .careful = message.careful != 0,
         .deadline_monotonic_ns = page.deadline_monotonic_ns,
     };
     request_crash(&page, message.tid, &out->crash);

@@ -10,7 +10,8 @@ struct agent_request {
     pid_t pid;
     struct target_crash crash;
     bool keep_stderr;
-    bool live; // no crash: the process requests a report of itself
+    bool live;    // no crash: the process requests a report of itself
+    bool careful; // pages that nobody may supply are left out
     uint64_t deadline_monotonic_ns;
 };
 

@@ -120,9 +120,14 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
 
 // trace_reporter_state handles a state change of a process that makes a report: it has
 // stopped, which means that the report is written, or it has ended.
-static void trace_reporter_state(struct trace *trace, struct trace_hold *hold,
-                                 int status)
+static enum trace_next trace_reporter_state(struct trace *trace,
+                                            struct trace_hold *hold, int status)
 {
+    bool retried;
+    if (trace_hold_retry(trace, hold, status, &retried) == TRACE_REPORT)
+        return TRACE_REPORT;
+    if (retried)
+        return TRACE_GO_ON;
     if (hold->held && !WIFSTOPPED(status) && !hold->written)
         trace_say(
             hold->tid, &trace->standard_error,
@@ -137,16 +142,15 @@ static void trace_reporter_state(struct trace *trace, struct trace_hold *hold,
         (void)kill(hold->reporter, SIGCONT);
     else
         trace_hold_forget(trace, hold);
+    return TRACE_GO_ON;
 }
 
 static enum trace_next trace_attend(struct trace *trace, pid_t pid, int status)
 {
     struct trace_hold *hold =
         trace->hold_count != 0 ? trace_hold_of_reporter(trace, pid) : NULL;
-    if (hold != NULL) {
-        trace_reporter_state(trace, hold, status);
-        return TRACE_GO_ON;
-    }
+    if (hold != NULL)
+        return trace_reporter_state(trace, hold, status);
     trace_note_thread(trace, pid, WIFSTOPPED(status));
     if (!WIFSTOPPED(status) ||
         (trace->hold_count != 0 && trace_hold_late(trace, pid, status)))

@@ -189,6 +189,22 @@ static enum trace_next report_in_child(struct trace *trace, struct trace_hold *h
     return TRACE_GO_ON;
 }
 
+enum trace_next trace_hold_retry(struct trace *trace, struct trace_hold *hold,
+                                 int status, bool *out_retried)
+{
+    *out_retried = false;
+    if (!hold->held || hold->until_ms != 0 || hold->request.careful ||
+        !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        return TRACE_GO_ON;
+    hold->request.careful = true;
+    trace->out->request = hold->request;
+    trace->out->killed = false;
+    const struct stopped_thread crashed = hold->crashed;
+    enum trace_next next = report_in_child(trace, hold, &crashed);
+    *out_retried = hold->reporter > 0;
+    return next;
+}
+
 // is_killed_by_own is whether a handler that runs in one of the stopped threads has
 // sent the SIGKILL. Its threads come out in any order, so the first may be another.
 static bool is_killed_by_own(struct trace *trace, const struct stop *stop)
@@ -243,6 +259,8 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     note_crash_end(&trace->out->request.crash, crash, first);
     trace->out->killed = crash->killed;
     trace->out->request.crash.signal_only = crash->killed;
+    hold.request = trace->out->request;
+    hold.crashed = crashed;
     if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
         return TRACE_REPORT;
     if (hold.reporter < 0)

@@ -61,6 +61,8 @@ struct trace_hold {
     bool first;        // it is the first process of a PID namespace
     uint64_t until_ms; // it is held, of CLOCK_MONOTONIC; 0: until the report is written
     struct stop stop;
+    struct agent_request request;  // of the reporter
+    struct stopped_thread crashed; // the thread with tid
 };
 
 // A trace_seen is a stop of a thread that waitpid has given, of a process that was then
@@ -177,6 +179,13 @@ void trace_hold_release(struct trace *trace, struct trace_hold *hold);
 // trace_hold_expire resumes those that have been held for as long as they may be. Their
 // reports are made of what was read by then.
 void trace_hold_expire(struct trace *trace);
+
+// trace_hold_retry has the process that hold holds read once more, with care, if its
+// reporter was killed because a page of memory did not come (REQUEST_STALL_MS). It
+// returns TRACE_REPORT in the new reporter; elsewhere out_retried says whether there is
+// one.
+enum trace_next trace_hold_retry(struct trace *trace, struct trace_hold *hold,
+                                 int status, bool *out_retried);
 
 // trace_hold_forget drops hold, whose reporter has ended.
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold);

@@ -71,7 +71,7 @@ static enum outcome await_agent(struct crash_agent *agent)
     return AGENT_LATE;
 }
 
-static enum outcome ask_agent(struct crash_agent *agent)
+static enum outcome ask_agent(struct crash_agent *agent, bool careful)
 {
     const struct request_page *page = crash_plan->page;
     sys_prctl(PR_SET_PTRACER, (unsigned long)agent->tracer);
@@ -79,7 +79,8 @@ static enum outcome ask_agent(struct crash_agent *agent)
                                        .page_address = (uintptr_t)page,
                                        .pid = sys_getpid(),
                                        .tid = page->crashed_tid,
-                                       .filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0 };
+                                       .filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0,
+                                       .careful = careful };
     enum outcome outcome = AGENT_GONE;
     if (sys_send(agent->channel, &message, sizeof(message)) > 0)
         outcome = await_agent(agent);
@@ -94,17 +95,29 @@ bool crash_agent_started(void)
     return crash_plan->page->agent_pid > 0 && !crash_state.exec_fails;
 }
 
-// ask_anybody asks the waiting agent and, if that has died, one that is started now.
-static enum record_reason ask_anybody(void)
+// ask_once asks the waiting agent and, if that has died, one that is started now.
+static enum outcome ask_once(bool careful)
 {
     struct crash_agent agent;
     enum outcome outcome = AGENT_WAITS;
     if (crash_ask_daemon(&agent))
-        outcome = ask_agent(&agent);
+        outcome = ask_agent(&agent, careful);
     bool died = outcome == AGENT_GONE && crash_state.record_due;
     if ((died || outcome == AGENT_WAITS) && crash_may_start() &&
         crash_start_agent(&agent, crash_plan->argv))
-        outcome = ask_agent(&agent);
+        outcome = ask_agent(&agent, careful);
+    return outcome;
+}
+
+// ask_anybody asks again where the agent was killed because a read did not end.
+static enum record_reason ask_anybody(void)
+{
+    uint64_t stall_ns = request_stall_ms(crash_plan->timeout_ns / 1000000) * 1000000;
+    uint64_t began = sys_clock_ns(CLOCK_MONOTONIC);
+    enum outcome outcome = ask_once(false);
+    if (outcome == AGENT_GONE && crash_state.record_due &&
+        sys_clock_ns(CLOCK_MONOTONIC) - began >= stall_ns)
+        outcome = ask_once(true);
     if (outcome == AGENT_WAITS || !crash_agent_started())
         return RECORD_NOT_STARTED;
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;

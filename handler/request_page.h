@@ -23,7 +23,18 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 12 };
+enum { REQUEST_VERSION = 13 };
+
+// REQUEST_STALL_MS: an agent that waits this long for one page of the process's memory
+// is killed, and the next one is asked to read with care: it leaves out pages that a
+// stopped thread (userfaultfd) or a dead file server would have to supply.
+enum { REQUEST_STALL_MS = 2000 };
+
+// request_stall_ms is that time where a crash may take timeout_ms.
+static inline uint64_t request_stall_ms(uint64_t timeout_ms)
+{
+    return timeout_ms / 4 < REQUEST_STALL_MS ? timeout_ms / 4 : REQUEST_STALL_MS;
+}
 
 // The agent's answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R', REQUEST_WHY = 'Y' };
@@ -62,7 +73,8 @@ struct request_message {
     int32_t pid;
     int32_t tid;       // the crashed thread
     uint32_t filtered; // 1: a seccomp filter is active, which the agent inherits
-    uint32_t unused;
+    uint32_t
+        careful; // 1: an agent before this one waited for a page (REQUEST_STALL_MS)
 };
 
 // runtime_places is where the runtimes in the process keep what they said last. The

@@ -2,7 +2,6 @@
 #include "report/frame_source.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/hex.h"
 #include "base/md5.h"
+#include "base/reachable.h"
 #include "formats/elf.h"
 #include "report/report.h"
 #include "report/source_file.h"
@@ -89,7 +89,7 @@ static bool find_build_time(const json_t *report, const json_t *frame,
     struct stat info;
     if (path == NULL || wanted == NULL || !expand_home(path, expanded))
         return false;
-    int fd = open(expanded, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = reachable_open(expanded);
     if (fd < 0)
         return false;
     bool same =

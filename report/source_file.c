@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/source_file.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/reachable.h"
 
 // is_source decides by the name. C++'s standard headers have no extension.
 static bool is_source(const char *path)
@@ -32,8 +32,7 @@ enum ch_status source_file_open(const char *path, uint64_t limit_bytes, FILE **o
     struct stat status;
     if (path[0] != '/' || !is_source(path))
         return CH_ERR_UNSUPPORTED;
-    // O_NONBLOCK and O_NOCTTY: opening a FIFO or a terminal must have no effect.
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = reachable_open(path);
     if (fd < 0)
         return CH_ERR_NOT_FOUND;
     enum ch_status result = CH_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/reachable.h"
 #include "base/text.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/guarded_child.h"
@@ -89,7 +90,7 @@ static enum ch_status run_once(struct guard *guard)
 
 // add_guarded_problem adds to the report what went wrong, in image if not
 // REPORT_NO_IMAGE.
-static void add_guarded_problem(const struct guard *guard, enum ch_status status,
+static void add_guarded_problem(const struct guard *guard, const char *status,
                                 uint32_t image)
 {
     json_t *problems = json_object_get(guard->report, "problems");
@@ -98,8 +99,7 @@ static void add_guarded_problem(const struct guard *guard, enum ch_status status
         if (json_object_set_new(guard->report, "problems", problems) != 0)
             return;
     }
-    json_t *problem =
-        json_pack("{s:s, s:s}", "stage", "symbolize", "status", ch_status_name(status));
+    json_t *problem = json_pack("{s:s, s:s}", "stage", "symbolize", "status", status);
     const struct report_images *images = &guard->naming.images;
     if (problem != NULL && image < images->count)
         (void)json_object_set_new(problem, "image",
@@ -121,10 +121,10 @@ static enum ch_status run_retrying(struct guard *guard)
             break;
         guard->refused[image] = true;
         guard->blamed = true;
-        add_guarded_problem(guard, status, image);
+        add_guarded_problem(guard, ch_status_name(status), image);
     }
     if (status != CH_OK)
-        add_guarded_problem(guard, status, REPORT_NO_IMAGE);
+        add_guarded_problem(guard, ch_status_name(status), REPORT_NO_IMAGE);
     return status;
 }
 
@@ -165,6 +165,19 @@ static enum ch_status find_names(struct guard *guard)
     return status;
 }
 
+// check_image_places finds out which images are on file systems that do not answer,
+// once for all children.
+static void check_image_places(const struct guard *guard)
+{
+    const struct report_images *images = &guard->naming.images;
+    for (uint32_t i = 0; i < images->count; i++) {
+        char buffers[2][PATH_MAX];
+        if (!reachable_check(symbolizer_options_path(guard->naming.options,
+                                                     images->items[i].path, buffers)))
+            add_guarded_problem(guard, "its file system does not answer", i);
+    }
+}
+
 enum ch_status symbolizer_report_guarded(json_t *report,
                                          const struct symbolizer_options *options)
 {
@@ -176,6 +189,8 @@ enum ch_status symbolizer_report_guarded(json_t *report,
                            .deadline_ms = guarded_child_now_ms() + timeout_ms };
     diagnosis_begin(report);
     enum ch_status status = naming_init(&guard.naming, report, options);
+    if (status == CH_OK)
+        check_image_places(&guard);
     if (status == CH_OK && !naming_recall(&guard.naming))
         status = find_names(&guard);
     if (status == CH_OK)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -11,7 +12,16 @@
 
 #include "agent/live/permitted.h"
 #include "agent/live/target_server.h"
+#include "agent/live/touched_pages.h"
+#include "base/mounts.h"
 #include "base/populate.h"
+
+// A target_care is what is needed to leave out pages that may have to be waited for.
+struct target_care {
+    const struct target_images *images;
+    struct touched_pages pages;
+    struct mounts mounts;
+};
 
 // map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)
@@ -90,6 +100,11 @@ void target_memory_deinit(struct target_memory *memory)
     libunwind_peek_destroy(memory->peek);
     if (memory->mem_fd >= 0)
         close(memory->mem_fd);
+    if (memory->care != NULL) {
+        touched_pages_close(&memory->care->pages);
+        mounts_deinit(&memory->care->mounts);
+        free(memory->care);
+    }
     *memory = (struct target_memory){ .mem_fd = -1 };
 }
 
@@ -130,6 +145,59 @@ static ssize_t copy_by_readv(struct target_memory *memory, uint64_t address, voi
     struct iovec local = { .iov_base = to, .iov_len = length };
     struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = length };
     return process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
+}
+
+enum ch_status target_memory_set_careful(struct target_memory *memory,
+                                         const struct target_images *images, pid_t pid)
+{
+    struct target_care *care = malloc(sizeof(*care));
+    if (care == NULL)
+        return CH_ERR_NO_MEMORY;
+    care->images = images;
+    touched_pages_open(&care->pages, memory->pid);
+    (void)!mounts_read(&care->mounts, pid); // without it, no file is read
+    memory->care = care;
+    if (memory->way == TARGET_READV)
+        memory->way = TARGET_PRESENT;
+    return CH_OK;
+}
+
+// is_served_page is whether a page that is not in memory is one of a file that the
+// kernel reads without the help of others. The kernel fills pages of other mappings
+// with zeros, unless somebody else has undertaken to.
+static bool is_served_page(const struct target_care *care, uint64_t address)
+{
+    static const char devices[] = "/dev/";
+    const size_t size = sizeof(devices) - 1;
+    const struct target_mapping *mapping = images_mapping(care->images, address);
+    size_t mount;
+    if (mapping == NULL || mapping->path_size <= size || mapping->path[0] != '/' ||
+        mapping->deleted || memcmp(mapping->path, devices, size) == 0)
+        return false;
+    return !mounts_may_block(&care->mounts, mapping->path, mapping->path_size, &mount);
+}
+
+static bool is_page_there(struct target_care *care, uint64_t address)
+{
+    uint64_t start = address & ~(uint64_t)(TARGET_PAGE_BYTES - 1);
+    uint64_t end;
+    return touched_pages_next(&care->pages, &start, start + TARGET_PAGE_BYTES, &end) ||
+           is_served_page(care, address);
+}
+
+// copy_by_present copies up to the first page that may have to be waited for.
+static ssize_t copy_by_present(struct target_memory *memory, uint64_t address, void *to,
+                               size_t length)
+{
+    size_t count = 0;
+    while (count < length && is_page_there(memory->care, address + count))
+        count += TARGET_PAGE_BYTES - (address + count) % TARGET_PAGE_BYTES;
+    errno = EPERM;
+    if (memory->care->pages.fd < 0)
+        return -1; // it is not known which pages are there
+    if (count > length)
+        count = length;
+    return count != 0 ? copy_by_readv(memory, address, to, count) : 0;
 }
 
 static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void *to,
@@ -180,9 +248,9 @@ size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *
                           size_t length)
 {
     static ssize_t (*const ways[])(struct target_memory *, uint64_t, void *, size_t) = {
-        [TARGET_READV] = copy_by_readv,   [TARGET_FILE] = copy_by_file,
-        [TARGET_PEEK] = copy_by_peeks,    [TARGET_SERVER] = copy_by_server,
-        [TARGET_NO_WAY] = copy_by_no_way,
+        [TARGET_READV] = copy_by_readv,   [TARGET_PRESENT] = copy_by_present,
+        [TARGET_FILE] = copy_by_file,     [TARGET_PEEK] = copy_by_peeks,
+        [TARGET_SERVER] = copy_by_server, [TARGET_NO_WAY] = copy_by_no_way,
     };
     for (;;) {
         ssize_t count = ways[memory->way](memory, address, to, length);
@@ -191,6 +259,8 @@ size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *
         if (!is_refusal(errno))
             return 0;
         memory->way++;
+        if (memory->way == TARGET_PRESENT && memory->care == NULL)
+            memory->way++;
     }
 }
 

@@ -9,6 +9,11 @@
 // and blocks are stored in the order in which they are read: touching a page of our own
 // for the first time takes longer than the call that reads a block.
 //
+// A read of a page that is not in memory waits for whoever supplies it: a thread that
+// we have stopped (userfaultfd), or the server of a file system. Where a read has not
+// ended, the agent that reads next asks the kernel which pages are there
+// (TARGET_PRESENT).
+//
 // All that is correct only while every thread of the process is stopped. Where
 // process_vm_readv is refused or would kill, /proc/PID/mem is used; where that is
 // refused, a stopped thread is peeked at word by word; where no thread could be
@@ -19,6 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/images/images.h"
 #include "base/memory_reader.h"
 #include "unwind/libunwind_peek.h"
 
@@ -53,6 +59,7 @@ struct target_block {
 // before is refused.
 enum target_way {
     TARGET_READV,
+    TARGET_PRESENT, // as before, but no page that may have to be waited for
     TARGET_FILE,
     TARGET_PEEK,
     TARGET_SERVER,
@@ -65,6 +72,7 @@ struct target_memory {
     pid_t stopped_tid;           // a thread to peek at; 0: none
     struct libunwind_peek *peek; // for that thread, created when needed
     int server;                  // the channel to the handler; 0: none
+    struct target_care *care;    // for TARGET_PRESENT; NULL: not wanted
     enum target_way way;
     uint16_t *block_at; // which block each place of the cache has, from 1; 0: none
     struct target_block *blocks;
@@ -104,6 +112,14 @@ void target_memory_ahead(struct target_memory *memory, const uint64_t *others,
 // target_memory_set_thread sets a stopped thread to peek at, in case nothing else is
 // allowed.
 void target_memory_set_thread(struct target_memory *memory, pid_t tid);
+
+// target_memory_set_careful reads no page that another process may have to supply.
+// Pages of files are read if images, which may still be empty, has their mapping, and
+// process pid sees it on a file system that the kernel serves itself. images must
+// outlive memory. CH_ERR_NO_MEMORY: memory is read as before.
+CH_CHECKED enum ch_status target_memory_set_careful(struct target_memory *memory,
+                                                    const struct target_images *images,
+                                                    pid_t pid);
 
 // target_memory_set_server sets the channel to ask when the kernel refuses; a handler
 // waits at its other end.

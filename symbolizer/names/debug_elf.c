@@ -2,13 +2,14 @@
 #include "symbolizer/names/debug_elf.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/reachable.h"
 
 enum { PAGE_SIZE = 4096 };
 
@@ -40,8 +41,7 @@ static enum ch_status open_regular(struct debug_elf *out, int fd)
 
 enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
 {
-    // Opening a pipe or a device must neither block nor have side effects.
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = reachable_open(path);
     return fd >= 0 ? open_regular(out, fd) : CH_ERR_NOT_FOUND;
 }
 

@@ -90,12 +90,20 @@ static bool reap(pid_t child, int *how)
     return true;
 }
 
+// reap_killed waits a limited time: a file system that does not answer can keep the
+// child from ending. Such a child stays a zombie of ours.
+static void reap_killed(pid_t child)
+{
+    enum { STEP_MS = 1, STEPS = 1000 };
+    for (int i = 0; i < STEPS && waitpid(child, NULL, WNOHANG) == 0; i++)
+        (void)poll(NULL, 0, STEP_MS);
+}
+
 void guarded_child_reap(void)
 {
-    int how;
     for (; leaving_count != 0; leaving_count--) {
         kill(leaving[leaving_count - 1], SIGKILL);
-        (void)reap(leaving[leaving_count - 1], &how);
+        reap_killed(leaving[leaving_count - 1]);
     }
 }
 
@@ -112,12 +120,13 @@ static enum ch_status guarded_end_child(const struct guarded_child *child,
         leaving[leaving_count++] = child->pid;
         return (enum ch_status)((ended - 1) & 0xff); // as an exit status is
     }
-    if (status != CH_OK)
+    if (status != CH_OK) {
         kill(child->pid, SIGKILL);
+        reap_killed(child->pid);
+        return status;
+    }
     if (!reap(child->pid, &how))
         return CH_ERR_IO;
-    if (status != CH_OK)
-        return status;
     if (WIFEXITED(how))
         return (enum ch_status)WEXITSTATUS(how);
     // RLIMIT_CPU ends a process by SIGXCPU at its soft and by SIGKILL at its hard

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/names/image_package.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/reachable.h"
 #include "formats/elf.h"
 
 enum {
@@ -86,9 +86,8 @@ json_t *image_package_read(const char *path, const struct build_id *id)
 {
     struct noted noted = { .package = NULL };
     struct stat info;
-    // Opening a pipe or a device must neither block nor touch it.
     CH_CLEANUP(file_close)
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = reachable_open(path);
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
         return NULL;
     read_note_segments(fd, &noted);
