@@ -25,13 +25,13 @@ struct cursor {
     bool big_endian;
 };
 
-// cursor_over gives a little-endian cursor over size bytes, which must outlive it.
+// cursor_over gives a little-endian cursor over size bytes, which must outlive it;
+// bytes may be NULL if size is 0.
 static inline struct cursor cursor_over(const void *bytes, size_t size)
 {
-    const uint8_t *begin = bytes;
-    return (struct cursor){ .begin = begin,
-                            .at = begin,
-                            .end = size != 0 ? begin + size : begin };
+    // Adding 0 to a null pointer is undefined (C17, 6.5.6).
+    const uint8_t *begin = bytes != NULL ? bytes : "";
+    return (struct cursor){ .begin = begin, .at = begin, .end = begin + size };
 }
 
 // cursor_ok is true while every read so far has fitted.

@@ -445,6 +445,8 @@ static void pass_indirect(struct die_scan *scan, uint8_t role, struct entry *ent
 static inline void pass_fields(struct die_scan *scan, const struct die_abbrev *abbrev,
                                struct entry *entry)
 {
+    if (abbrev->field_count == 0) // there may be no fields at all
+        return;
     const struct die_field *field = &scan->fields[abbrev->first_field];
     const struct die_field *end = field + abbrev->field_count;
     for (; field != end; field++)
