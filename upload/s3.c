@@ -191,10 +191,8 @@ static bool copy_element(const char *from, const char *end, const char *name, ch
     return true;
 }
 
-// visit_page visits the objects of one answer, and gives where the next one begins;
-// empty: there is none.
-static void visit_page(const struct s3 *s3, const char *page, s3_object_fn *visit,
-                       void *context, char next[S3_NAME_SIZE])
+void s3_list_page(const struct s3 *s3, const char *page, s3_object_fn *visit,
+                  void *context, char next[S3_NAME_SIZE])
 {
     static const char begin[] = "<Contents>";
     char name[S3_NAME_SIZE];
@@ -240,7 +238,7 @@ enum ch_status s3_list(const struct s3 *s3, const char *begin, s3_object_fn *vis
         status = send_s3(s3, &call, &reply, why);
         next[0] = 0;
         if (status == CH_OK && reply.body.bytes != NULL)
-            visit_page(s3, reply.body.bytes, visit, context, next);
+            s3_list_page(s3, reply.body.bytes, visit, context, next);
     }
     return status;
 }

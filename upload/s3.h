@@ -46,3 +46,8 @@ CH_CHECKED enum ch_status s3_remove(const struct s3 *s3, const char *name,
 CH_CHECKED enum ch_status s3_list(const struct s3 *s3, const char *begin,
                                   s3_object_fn *visit, void *context,
                                   char why[S3_WHY_SIZE]);
+
+// s3_list_page visits the objects of one answer to a listing, and writes where the next
+// page begins; empty: this was the last.
+void s3_list_page(const struct s3 *s3, const char *page, s3_object_fn *visit,
+                  void *context, char next[S3_NAME_SIZE]);

@@ -20,6 +20,8 @@ static void demangle_collect(const char *part, size_t size, void *opaque)
     struct bounded *out = opaque;
     if (size >= sizeof(out->bytes) - out->size)
         longjmp(out->full, 1);
+    if (size == 0) // part may be NULL
+        return;
     memcpy(out->bytes + out->size, part, size);
     out->size += size;
 }
