@@ -25,13 +25,13 @@ struct cursor {
     bool big_endian;
 };
 
-// cursor_over gives a little-endian cursor over size bytes, which must outlive it;
-// bytes may be NULL if size is 0.
+// cursor_over gives a little-endian cursor over size bytes, which must outlive it.
 static inline struct cursor cursor_over(const void *bytes, size_t size)
 {
-    // Adding 0 to a null pointer is undefined (C17, 6.5.6).
-    const uint8_t *begin = bytes != NULL ? bytes : "";
-    return (struct cursor){ .begin = begin, .at = begin, .end = begin + size };
+    const uint8_t *begin = bytes;
+    return (struct cursor){ .begin = begin,
+                            .at = begin,
+                            .end = size != 0 ? begin + size : begin };
 }
 
 // cursor_ok is true while every read so far has fitted.
@@ -67,7 +67,8 @@ static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
         return NULL;
     }
     const uint8_t *bytes = c->at;
-    c->at += size;
+    if (size != 0) // NULL + 0 is undefined (C17, 6.5.6)
+        c->at += size;
     return bytes;
 }
 
@@ -85,7 +86,7 @@ static inline void cursor_seek(struct cursor *c, size_t offset)
         c->failed = true;
         return;
     }
-    c->at = c->begin + offset;
+    c->at = offset != 0 ? c->begin + offset : c->begin;
 }
 
 // cursor_child gives a cursor over the next size bytes and passes over them. If they
