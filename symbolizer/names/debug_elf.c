@@ -162,21 +162,38 @@ bool debug_elf_has_dwarf(const struct debug_elf *file)
     return false;
 }
 
-static void hide_section(const struct debug_elf *file, const char *name)
+// hide_sections hides the sections of that name, in our private mapping: all of them,
+// because libdw takes the next one that it can read. A section that is not compressed
+// costs nothing until it is read.
+static void hide_sections(const struct debug_elf *file, const char *name,
+                          GElf_Xword flags)
 {
     GElf_Shdr header;
-    Elf_Scn *scn = debug_elf_find_section(file, name, &header);
-    // A section that is not compressed costs nothing until it is read.
-    if (scn == NULL || (header.sh_flags & SHF_COMPRESSED) == 0)
+    size_t names;
+    if (file->elf == NULL || elf_getshdrstrndx(file->elf, &names) != 0)
         return;
-    header.sh_type = SHT_NOBITS;
-    header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
-    (void)gelf_update_shdr(scn, &header); // in our private mapping
+    for (Elf_Scn *scn = elf_nextscn(file->elf, NULL); scn != NULL;
+         scn = elf_nextscn(file->elf, scn)) {
+        const char *its_name = gelf_getshdr(scn, &header) != NULL
+                                   ? elf_strptr(file->elf, names, header.sh_name)
+                                   : NULL;
+        if (its_name == NULL || strcmp(its_name, name) != 0 ||
+            (header.sh_flags & flags) != flags)
+            continue;
+        header.sh_type = SHT_NOBITS;
+        header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
+        (void)gelf_update_shdr(scn, &header);
+    }
+}
+
+void debug_elf_hide_alternate(const struct debug_elf *file)
+{
+    hide_sections(file, ".gnu_debugaltlink", 0);
 }
 
 void debug_elf_hide_locations(const struct debug_elf *file)
 {
     static const char *const names[] = { ".debug_loc", ".debug_loclists" };
     for (size_t i = 0; file->fd >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
-        hide_section(file, names[i]);
+        hide_sections(file, names[i], SHF_COMPRESSED);
 }

@@ -58,6 +58,9 @@ Elf_Data *debug_elf_section(const struct debug_elf *file, const char *name);
 // debug_elf_has_dwarf says whether file itself contains debug information entries.
 bool debug_elf_has_dwarf(const struct debug_elf *file);
 
+// debug_elf_hide_alternate hides from libdw which file has more debug information.
+void debug_elf_hide_alternate(const struct debug_elf *file);
+
 // debug_elf_hide_locations hides location lists from libdw, which decompresses every
 // section it finds: they are large, and names do not depend on them.
 void debug_elf_hide_locations(const struct debug_elf *file);

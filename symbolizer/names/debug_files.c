@@ -291,6 +291,12 @@ void debug_files_open(struct debug_files *out, const char *path,
 {
     *out = (struct debug_files){ .status = DEBUG_NO_FILE };
     struct search search = { .files = out, .path = path, .id = *id, .where = where };
+    if (where->alone) {
+        for (size_t i = 0; out->debug.elf == NULL && i < where->debug_dir_count; i++)
+            (void)try_build_id_dir(&search, where->debug_dirs[i]);
+        replace_large(&search);
+        return;
+    }
     debug_open_image(&search);
     if (out->image.elf != NULL && try_plain(&search))
         return;

@@ -86,6 +86,8 @@ static void symbol_image_open_dwarf(struct symbol_image *image)
     if (file == NULL)
         return;
     debug_elf_hide_locations(file);
+    if (image->search->alone)
+        debug_elf_hide_alternate(file);
     image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     if (image->dwarf == NULL ||
         unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=

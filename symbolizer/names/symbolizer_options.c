@@ -31,6 +31,7 @@ struct debug_search symbolizer_options_search(const struct symbolizer_options *o
 {
     return (struct debug_search){ .debug_dirs = options->debug_dirs,
                                   .debug_dir_count = options->debug_dir_count,
+                                  .alone = options->alone,
                                   .debuginfod_url = options->debuginfod_url,
                                   .cache_folder = options->cache_folder };
 }

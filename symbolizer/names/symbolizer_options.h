@@ -24,6 +24,7 @@ struct symbolizer_options {
     enum setting_symbolize level;
     const char *const *debug_dirs; // searched before the usual locations
     size_t debug_dir_count;
+    bool alone; // debug_dirs are searched by build ID; no other file is opened
     const char *debuginfod_url; // NULL: no server is asked
     const char *home;           // replaces `~` in image paths; NULL: no replacement
     const char *sysroot;        // the folder image paths are relative to; NULL: /
