@@ -82,8 +82,8 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
     for (size_t i = 0; status == CH_OK && i < arrival->entry.nameless_count; i++)
         arrival->entry.names_wanted =
             arrival->entry.names_wanted ||
-            symbol_store_has(collector->symbols, SYMBOL_DEBUG_FILE,
-                             arrival->entry.nameless[i]);
+            symbol_store_has(collector->symbols, arrival->entry.project,
+                             SYMBOL_DEBUG_FILE, arrival->entry.nameless[i]);
     if (status != CH_OK)
         http_fail(request, 400, "the report's id is not a UUID in lower case");
     return status == CH_OK;

@@ -46,44 +46,51 @@ static void fail_upload(struct http_request *request, enum symbol_kind kind,
     }
 }
 
-// owner is whose a file is.
+// owner is who asks whose a file is.
 struct owner {
-    struct http_request *request;
-    enum ch_status status; // CH_OK: it is known
-    bool shown;            // to the client
-    bool other;            // somebody else sent it first
+    const struct access_grant *who;
+    bool other;
 };
-
-// write_owner_key writes by which words the store knows the owner of a file.
-static void write_owner_key(enum symbol_kind kind, const char *id, char *out,
-                            size_t size)
-{
-    (void)snprintf(out, size, "%s%s", kind == SYMBOL_SOURCES ? "sources " : "", id);
-}
 
 static void take_file_owner(void *context, const struct store_build *build)
 {
     struct owner *owner = context;
-    const struct access_grant *who = &owner->request->who;
-    owner->shown =
-        build->project[0] == 0 || collector_shows(owner->request, build->project);
-    owner->other = strcmp(build->project, who->project) != 0 ||
-                   (build->sender[0] != 0 &&
-                    strcmp(build->sender, who->named ? who->name : "") != 0);
+    owner->other =
+        build->sender[0] != 0 &&
+        strcmp(build->sender, owner->who->named ? owner->who->name : "") != 0;
 }
 
-// find_file_owner finds whose the file of a build is; what nobody owns is everybody's.
-static struct owner find_file_owner(struct http_request *request, enum symbol_kind kind,
-                                    const char *id)
+// is_owned_by_other says whether another name of the client's project sent a file
+// first.
+static bool is_owned_by_other(struct http_request *request, enum symbol_kind kind,
+                              const char *id)
 {
-    struct owner owner = { .request = request, .shown = true };
-    char key[SYMBOL_FOLDER_ID_SIZE + 16];
-    write_owner_key(kind, id, key, sizeof(key));
-    owner.status =
+    struct owner owner = { &request->who, false };
+    char key[SYMBOL_STORE_KEY_SIZE];
+    symbol_store_key(request->who.project, kind, id, key);
+    enum ch_status status =
         store_find_build(collector_of(request)->store, key, take_file_owner, &owner);
-    if (owner.status == CH_ERR_NOT_FOUND)
-        owner.status = CH_OK;
-    return owner;
+    return status == CH_OK && owner.other;
+}
+
+static void take_project(void *context, const char *key)
+{
+    (void)snprintf(context, ENTRY_PROJECT_SIZE, "%.*s",
+                   (int)(store_build_of(key) - key) - 1, key);
+}
+
+// find_reader finds for which project a file is read: the client's. A client of all
+// projects gets everybody's file of a build, else that of some project.
+static enum ch_status find_reader(struct http_request *request, enum symbol_kind kind,
+                                  char out[ENTRY_PROJECT_SIZE])
+{
+    struct collector *collector = collector_of(request);
+    char key[SYMBOL_STORE_KEY_SIZE];
+    entry_copy(out, ENTRY_PROJECT_SIZE, request->who.project);
+    if (out[0] != 0 || symbol_store_owns(collector->symbols, "", kind, request->id))
+        return CH_OK;
+    symbol_store_key("", kind, request->id, key);
+    return store_list_owned(collector->store, key, take_project, out);
 }
 
 static void compare_release(void *context, const struct store_symbol_file *file)
@@ -95,13 +102,17 @@ static void compare_release(void *context, const struct store_symbol_file *file)
 
 // check_release gives CH_ERR_NOT_FOUND unless a file was sent with the release that is
 // asked for, where one is: senders ask so whether to send it.
-static enum ch_status check_release(struct http_request *request, enum symbol_kind kind)
+static enum ch_status check_release(struct http_request *request, const char *project,
+                                    enum symbol_kind kind)
 {
+    struct symbol_store *symbols = collector_of(request)->symbols;
     const char *release = http_parameter_value(request, "release");
     char key[SYMBOL_STORE_KEY_SIZE];
     if (release == NULL)
         return CH_OK;
-    symbol_store_key(kind, request->id, key);
+    symbol_store_key(symbol_store_owns(symbols, project, kind, request->id) ? project
+                                                                            : "",
+                     kind, request->id, key);
     enum ch_status status =
         store_symbol_find(collector_of(request)->store, key, compare_release, &release);
     return status == CH_OK && release != NULL ? CH_ERR_NOT_FOUND : status;
@@ -114,12 +125,12 @@ static int open_file(struct http_request *request, enum symbol_kind kind)
 {
     enum { AGAIN_S = 10 };
     int fd = -1;
-    struct owner owner = find_file_owner(request, kind, request->id);
-    enum ch_status status = owner.status;
+    char project[ENTRY_PROJECT_SIZE];
+    enum ch_status status = find_reader(request, kind, project);
     if (status == CH_OK)
-        status = owner.shown ? check_release(request, kind) : CH_ERR_NOT_FOUND;
+        status = check_release(request, project, kind);
     if (status == CH_OK)
-        status = symbol_store_open_now(collector_of(request)->symbols, kind,
+        status = symbol_store_open_now(collector_of(request)->symbols, project, kind,
                                        request->id, &fd);
     if (status == CH_ERR_NOT_FOUND)
         http_fail(request, 404, "there is no %s of build ID %.140s", words[kind].name,
@@ -177,8 +188,10 @@ static void begin_upload(struct http_request *request, enum symbol_kind kind)
         return;
     }
     upload->fd = -1;
-    enum ch_status status = symbol_upload_begin(
-        symbol_store_folder(collector_of(request)->symbols), kind, request->id, upload);
+    char folder[SYMBOL_FOLDER_PATH_SIZE];
+    symbol_folder_of(symbol_store_folder(collector_of(request)->symbols),
+                     request->who.project, folder);
+    enum ch_status status = symbol_upload_begin(folder, kind, request->id, upload);
     request->state = upload;
     request->state_destroy = release_upload;
     if (status != CH_OK) {
@@ -204,13 +217,13 @@ void api_take_symbols(struct http_request *request, const void *bytes, size_t si
         fail_upload(request, upload->kind, CH_ERR_IO);
 }
 
-// keep_first answers as if the file had been taken: the first writer's stays, and
-// others do not learn that there is one.
+// keep_first answers as if the file had been taken: of names of one project the first
+// writer's stays, and others do not learn that there is one.
 static bool keep_first(struct http_request *request, struct symbol_upload *upload)
 {
-    struct owner owner = find_file_owner(request, upload->kind, upload->build_id);
-    if (!owner.other || !symbol_store_has(collector_of(request)->symbols, upload->kind,
-                                          upload->build_id))
+    if (!is_owned_by_other(request, upload->kind, upload->build_id) ||
+        !symbol_store_owns(collector_of(request)->symbols, request->who.project,
+                           upload->kind, upload->build_id))
         return false;
     api_answer_json(request, 201, json_pack("{s:s}", "build_id", upload->build_id));
     return true;
@@ -223,8 +236,8 @@ static enum ch_status note_file_owner(struct http_request *request,
 {
     struct store *store = collector_of(request)->store;
     char error[STORE_ERROR_SIZE];
-    char key[SYMBOL_FOLDER_ID_SIZE + 16];
-    write_owner_key(upload->kind, upload->build_id, key, sizeof(key));
+    char key[SYMBOL_STORE_KEY_SIZE];
+    symbol_store_key(request->who.project, upload->kind, upload->build_id, key);
     const struct store_build build = {
         .id = key,
         .project = request->who.project,

@@ -8,16 +8,17 @@
 
 enum { IMAGES_SHOWN = 400 };
 
-// write_sent marks what was uploaded of a build; symbols may be NULL.
-static void write_sent(struct text *out, struct symbol_store *symbols,
+// write_sent marks what was uploaded of a build.
+static void write_sent(struct text *out, const struct viewed_report *viewed,
                        const char *build_id)
 {
+    struct symbol_store *symbols = viewed->symbols;
     if (symbols == NULL || build_id == NULL)
         return;
-    if (symbol_store_has(symbols, SYMBOL_DEBUG_FILE, build_id))
+    if (symbol_store_has(symbols, viewed->project, SYMBOL_DEBUG_FILE, build_id))
         html_write(out, "<span class=\"mark\" title=\"Its debug file was sent to this"
                         " collector\">debug file</span>");
-    if (symbol_store_has(symbols, SYMBOL_SOURCES, build_id))
+    if (symbol_store_has(symbols, viewed->project, SYMBOL_SOURCES, build_id))
         html_write(out, "<span class=\"mark\" title=\"Its sources were sent to this"
                         " collector\">sources</span>");
 }
@@ -35,7 +36,7 @@ static void write_image_package(struct text *out, const json_t *image)
                    PAGE_SHORT, name, PAGE_SHORT, version != NULL ? version : "");
 }
 
-static void write_image_row(struct text *out, struct symbol_store *symbols,
+static void write_image_row(struct text *out, const struct viewed_report *viewed,
                             const json_t *image)
 {
     const char *build_id = report_string(image, "build_id");
@@ -45,7 +46,7 @@ static void write_image_row(struct text *out, struct symbol_store *symbols,
         html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
                         "SFrame</span>");
     write_image_package(out, image);
-    write_sent(out, symbols, build_id);
+    write_sent(out, viewed, build_id);
     html_write(out, "<span class=\"path\">%.*s</span></td><td class=\"id\">",
                PAGE_SHORT, path);
     if (build_id != NULL)
@@ -72,7 +73,7 @@ void page_images_write(struct text *out, const struct viewed_report *viewed)
                "<tbody>\n",
                count);
     while (shown < count && shown < IMAGES_SHOWN && !page_is_full(out))
-        write_image_row(out, viewed->symbols, json_array_get(images, shown++));
+        write_image_row(out, viewed, json_array_get(images, shown++));
     html_write(out, "</tbody></table></div>");
     page_write_cut(out, shown, count, "");
     html_write(out, "</details></section>\n");

@@ -6,15 +6,17 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/server/symbol_store.h"
+#include "collector/server/viewed_report.h"
 #include "report/report.h"
 #include "report/report_own.h"
 
 enum { FRAMES_WITH_LINES = 24, LINE_SHOWN = 300, SUMMARY_SHOWN = 120 };
 
-void page_sources_init(struct page_sources *sources, struct symbol_store *symbols,
-                       const json_t *report)
+void page_sources_init(struct page_sources *sources, const struct viewed_report *viewed)
 {
-    *sources = (struct page_sources){ .symbols = symbols, .report = report };
+    *sources = (struct page_sources){ .symbols = viewed->symbols,
+                                      .project = viewed->project,
+                                      .report = viewed->opened.json };
 }
 
 void page_sources_deinit(struct page_sources *sources)
@@ -44,9 +46,9 @@ static struct page_source_build *build_of(struct page_sources *sources,
     // Where one bundle is slow to come, so are others.
     int fd = -1;
     enum ch_status status =
-        sources->busy
-            ? CH_ERR_LIMIT
-            : symbol_store_open_now(sources->symbols, SYMBOL_SOURCES, id, &fd);
+        sources->busy ? CH_ERR_LIMIT
+                      : symbol_store_open_now(sources->symbols, sources->project,
+                                              SYMBOL_SOURCES, id, &fd);
     sources->busy = status == CH_ERR_LIMIT || status == CH_ERR_IO;
     build->opened = build_sources_open(&build->sources, fd);
     return build;

@@ -27,6 +27,7 @@ struct symbol_store;
 struct page_sources {
     struct page_templates templates; // of addresses elsewhere; all NULL: none
     struct symbol_store *symbols;    // NULL: there are none
+    const char *project;             // whose sources they may be
     const json_t *report;
     struct page_source_build builds[PAGE_SOURCE_BUILDS];
     size_t count;
@@ -35,10 +36,12 @@ struct page_sources {
     bool busy;    // a bundle cannot be fetched now
 };
 
-// page_sources_init prepares to search for bundles of sources; symbols and report must
-// outlive sources.
-void page_sources_init(struct page_sources *sources, struct symbol_store *symbols,
-                       const json_t *report);
+struct viewed_report;
+
+// page_sources_init prepares to search for bundles of sources that a report may have;
+// viewed must outlive sources.
+void page_sources_init(struct page_sources *sources,
+                       const struct viewed_report *viewed);
 void page_sources_deinit(struct page_sources *sources);
 
 // page_source_write writes the lines around the frame's line: unfolded for the first

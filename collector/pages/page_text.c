@@ -161,7 +161,7 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     const json_t *thread = report_crashed_thread(report);
     const json_t *frames = report_frames(thread);
     CH_CLEANUP(page_sources_deinit) struct page_sources sources;
-    page_sources_init(&sources, viewed->symbols, report);
+    page_sources_init(&sources, viewed);
     bool sourced = false;
     write_text_line(out, "crash", viewed->title);
     write_text_line(out, "summary", report_string(crash, "summary"));

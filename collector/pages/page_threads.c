@@ -223,7 +223,7 @@ void page_threads_write_crashed(struct text *out, const struct viewed_report *vi
     const json_t *report = viewed->opened.json;
     const json_t *thread = report_crashed_thread(report);
     CH_CLEANUP(page_sources_deinit) struct page_sources sources;
-    page_sources_init(&sources, viewed->symbols, report);
+    page_sources_init(&sources, viewed);
     sources.templates = viewed->templates;
     if (thread == NULL)
         return;

@@ -55,6 +55,8 @@ static const char *take_grant_setting(struct access_grant *grant, const char *ke
         return "there is no such setting";
     if (!is_plain_name(value, name ? sizeof(grant->name) : sizeof(grant->project)))
         return "a name has letters, digits and -_.@+ alone, 63 at most";
+    if (!name && value[0] == '.') // there is a folder of that name
+        return "the name of a project does not begin with a dot";
     memcpy(name ? grant->name : grant->project, value, strlen(value) + 1);
     grant->named |= name;
     return NULL;

@@ -22,8 +22,10 @@ struct batch_naming {
     struct opened_report opened[NAMING_BATCH];
     json_t *wanted; // places of the batch that nobody named yet (place_names.h)
     size_t wanted_count;
-    json_t *images; // of each build of these an image
-    json_t *named;  // these places with their names
+    json_t *images;    // of each build of these an image
+    json_t *named;     // these places with their names, by build key
+    const char *owner; // whose debug files are used: the batch's project's, or ""
+    char folder[SYMBOL_FOLDER_PATH_SIZE]; // of these
 };
 
 // note_images keeps an image of each build that places are wanted of.
@@ -39,6 +41,30 @@ static void note_images(struct batch_naming *naming, const json_t *report)
     }
 }
 
+// is_named_now says whether the owner's debug file of a build is the one for the batch:
+// a project's own file has precedence over everybody's.
+static bool is_named_now(const struct batch_naming *naming, const char *build)
+{
+    char own[SYMBOL_FOLDER_PATH_SIZE];
+    const struct naming_batch *batch = naming->batch;
+    symbol_folder_of(batch->symbols, batch->project, own);
+    return symbol_folder_has(naming->folder, SYMBOL_DEBUG_FILE, build) &&
+           (strcmp(naming->owner, batch->project) == 0 ||
+            !symbol_folder_has(own, SYMBOL_DEBUG_FILE, build));
+}
+
+// place_image is an image of the report of places. Its path is the sender's word, and
+// could lead to the files of another project.
+static json_t *place_image(const struct batch_naming *naming, json_t *image)
+{
+    json_t *copy = json_copy(image);
+    if (naming->batch->project[0] != 0) {
+        (void)json_object_del(copy, "path");
+        (void)json_object_del(copy, "name");
+    }
+    return copy;
+}
+
 // place_report makes a report of the wanted places of builds whose debug files are
 // here: each is a frame of its only thread, in the order of the tree.
 static json_t *place_report(const struct batch_naming *naming)
@@ -52,8 +78,7 @@ static json_t *place_report(const struct batch_naming *naming)
         const char *place;
         json_t *frame;
         json_t *image = json_object_get(naming->images, build);
-        if (image == NULL ||
-            !symbol_folder_has(naming->batch->symbols, SYMBOL_DEBUG_FILE, build))
+        if (image == NULL || !is_named_now(naming, build))
             continue;
         json_object_foreach(places, place, frame)
         {
@@ -64,7 +89,7 @@ static json_t *place_report(const struct batch_naming *naming)
                           (json_int_t)json_array_size(images), "image_offset",
                           report_string(frame, "image_offset")));
         }
-        (void)json_array_append(images, image);
+        (void)json_array_append_new(images, place_image(naming, image));
     }
     return json_pack("{s:s, s:s, s:i, s:s, s:[{s:i, s:{s:o}}], s:o}", "schema",
                      REPORT_SCHEMA_EXPANDED, "id",
@@ -78,15 +103,17 @@ static void batch_keep_name(struct batch_naming *naming, const json_t *report,
                             json_t *place)
 {
     char key[PLACE_NAMES_SIZE];
+    char build_key[STORE_BUILD_KEY_SIZE];
     const json_t *frame = json_array_get(place, json_array_size(place) - 1);
     const char *build = report_string(report_image(report, frame), "build_id");
     place_names_write_key(frame, key);
     if (report_string(json_array_get(place, 0), "function") == NULL)
         (void)json_array_clear(place);
-    json_t *places = json_object_get(naming->named, build);
+    store_build_key(naming->owner, build, build_key);
+    json_t *places = json_object_get(naming->named, build_key);
     if (places == NULL) {
         places = json_object();
-        (void)json_object_set_new(naming->named, build, places);
+        (void)json_object_set_new(naming->named, build_key, places);
     }
     (void)json_object_set(places, key, place);
 }
@@ -110,16 +137,20 @@ static void split_names(struct batch_naming *naming, const json_t *report)
     json_decref(place);
 }
 
-// name_places looks up all wanted places as the frames of one report.
-static void name_places(struct batch_naming *naming)
+// name_places looks up all wanted places of builds of which the owner's debug files are
+// used, as the frames of one report. A project's file may not lead to others.
+static void name_places(struct batch_naming *naming, const char *owner)
 {
     char cache[SYMBOL_FOLDER_PATH_SIZE];
-    const char *const folders[] = { naming->batch->symbols };
+    const char *const folders[] = { naming->folder };
+    naming->owner = owner;
+    symbol_folder_of(naming->batch->symbols, owner, naming->folder);
     struct symbolizer_options options = {
         .level = SYMBOLIZE_FULL,
         .debug_dirs = folders,
         .debug_dir_count = 1,
-        .cache_folder = symbol_folder_cache(naming->batch->symbols, cache),
+        .alone = owner[0] != 0,
+        .cache_folder = symbol_folder_cache(naming->folder, cache),
         .timeout_ms = NAMING_MS,
     };
     json_t *report = place_report(naming);
@@ -130,21 +161,6 @@ static void name_places(struct batch_naming *naming)
         symbolizer_cache_report(report, &options);
     }
     json_decref(report);
-}
-
-// join_known adds what was named here to what was known.
-static void join_known(struct batch_naming *naming, json_t *known)
-{
-    const char *build;
-    json_t *places;
-    json_object_foreach(naming->named, build, places)
-    {
-        json_t *before = json_object_get(known, build);
-        if (before == NULL)
-            (void)json_object_set_new(known, build, json_copy(places));
-        else
-            (void)json_object_update(before, places);
-    }
 }
 
 // apply_names puts names into the crashed thread, and what follows from them into the
@@ -246,8 +262,10 @@ enum ch_status naming_batch_run(void *batch, int to_parent)
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     // Nothing is freed: the process ends here.
     open_batch(&naming);
-    name_places(&naming);
-    join_known(&naming, naming.batch->known);
+    name_places(&naming, naming.batch->project);
+    if (naming.batch->project[0] != 0)
+        name_places(&naming, "");
+    place_names_join(naming.batch->known, naming.named);
     enum ch_status status =
         answer != NULL ? write_places(&naming, to_parent) : CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < naming.batch->count && status == CH_OK; i++)

@@ -17,6 +17,7 @@ enum {
 
 // naming_item is a report of a batch, with its body as it was received.
 struct naming_item {
+    char project[ENTRY_PROJECT_SIZE];
     int64_t report;
     int64_t turn;
     int64_t tries;
@@ -26,17 +27,19 @@ struct naming_item {
     size_t decoded; // bytes of the body; COLLECTOR_LARGE + 1: more
 };
 
-// naming_batch is the reports; symbols is the folder of debug files, known the places
-// of their builds that were named before.
+// naming_batch is reports of one project; symbols is the folder of debug files, known
+// the places of their builds that were named before, by build ID.
 struct naming_batch {
     const struct naming_item *items;
     size_t count;
+    const char *project;
     const char *symbols;
     json_t *known;
 };
 
 // naming_head begins what the child writes. The places that it named follow, a JSON
-// object as in place_names.h, then the answers.
+// object as in place_names.h but with the build key of the debug file that was used in
+// the place of the build ID, then the answers.
 struct naming_head {
     size_t places_size;
 };

@@ -12,6 +12,7 @@
 #include "collector/server/background.h"
 #include "collector/server/collector.h"
 #include "collector/server/naming_batch.h"
+#include "collector/server/place_names.h"
 #include "collector/server/symbol_store.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_rest.h"
@@ -36,7 +37,8 @@ struct naming_jobs {
     struct background background;
 };
 
-// claimed_batch is what one thread works on.
+// claimed_batch is what one thread works on: its reports by project, each project's
+// named by themselves.
 struct claimed_batch {
     struct naming_jobs *jobs;
     struct naming_item items[NAMING_BATCH];
@@ -44,9 +46,9 @@ struct claimed_batch {
     struct store_named named[NAMING_BATCH];
     struct naming_answer *answers; // NAMING_BATCH of them
     bool answered[NAMING_BATCH];
-    json_t *known;  // places of their builds that are named
-    json_t *found;  // those of them that this batch named
-    int64_t moment; // of the debug files that it was named with
+    json_t *known;  // places of a project's builds that are named, by build ID
+    json_t *found;  // those of them that were named now, by build key
+    int64_t moment; // of the debug files that they were named with
 };
 
 // decoded_size is how large an item's report is, or more than COLLECTOR_LARGE.
@@ -62,6 +64,7 @@ static void take_naming_item(void *context, const struct store_naming *naming)
 {
     struct claimed_batch *batch = context;
     struct naming_item *item = &batch->items[batch->count];
+    entry_copy(item->project, sizeof(item->project), naming->project);
     item->report = naming->report;
     item->turn = naming->turn;
     item->tries = naming->tries;
@@ -75,31 +78,30 @@ static void take_naming_item(void *context, const struct store_naming *naming)
         text_clear(&item->body);
 }
 
+static void clear_places(struct claimed_batch *batch)
+{
+    json_decref(batch->known);
+    json_decref(batch->found);
+    batch->known = batch->found = NULL;
+}
+
 static void clear_batch(struct claimed_batch *batch)
 {
     for (size_t i = 0; i < NAMING_BATCH; i++)
         text_deinit(&batch->items[i].body);
-    json_decref(batch->known);
-    json_decref(batch->found);
-    batch->known = batch->found = NULL;
+    clear_places(batch);
     memset(batch->items, 0, sizeof(batch->items));
     memset(batch->answered, 0, sizeof(batch->answered));
     batch->count = 0;
 }
 
-// join_places adds the places of a tree to another one.
-static void join_places(json_t *to, json_t *from)
+// is_readable_key says whether a build key is everybody's, or the project's.
+static bool is_readable_key(const char *key, const char *project)
 {
-    const char *build;
-    json_t *places;
-    json_object_foreach(from, build, places)
-    {
-        json_t *before = json_object_get(to, build);
-        if (json_is_object(before))
-            (void)json_object_update(before, places);
-        else if (json_is_object(places))
-            (void)json_object_set_new(to, build, json_copy(places));
-    }
+    char expected[STORE_BUILD_KEY_SIZE];
+    const char *build = store_build_of(key);
+    store_build_key(project, build, expected);
+    return symbol_folder_id_ok(build) && (build == key || strcmp(key, expected) == 0);
 }
 
 // take_places reads the places that a child named, and returns where its answers
@@ -114,8 +116,8 @@ static size_t take_places(struct claimed_batch *batch, const struct text *result
         return result->size;
     json_t *places =
         json_loadb(result->bytes + sizeof(head), head.places_size, 0, NULL);
-    join_places(batch->known, places);
-    join_places(batch->found, places);
+    place_names_join(batch->known, places);
+    (void)json_object_update_recursive(batch->found, places);
     json_decref(places);
     return sizeof(head) + head.places_size;
 }
@@ -145,6 +147,7 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
                                   (NAMING_BATCH + 1) * sizeof(struct naming_answer) };
     struct naming_batch work = { .items = &batch->items[start],
                                  .count = count,
+                                 .project = batch->items[start].project,
                                  .symbols =
                                      symbol_store_folder(batch->jobs->options.symbols),
                                  .known = batch->known };
@@ -163,13 +166,13 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
 
 // chunk_end is the index after the items from start on that are named together: a large
 // report alone, because one takes ten times its size while it is open.
-static size_t chunk_end(const struct claimed_batch *batch, size_t start)
+static size_t chunk_end(const struct claimed_batch *batch, size_t start, size_t last)
 {
     size_t bytes = batch->items[start].decoded;
     size_t end = start + 1;
     if (bytes > COLLECTOR_LARGE)
         return end;
-    while (end < batch->count && batch->items[end].decoded <= COLLECTOR_LARGE &&
+    while (end < last && batch->items[end].decoded <= COLLECTOR_LARGE &&
            bytes + batch->items[end].decoded <= NAMING_BATCH_BYTES)
         bytes += batch->items[end++].decoded;
     return end;
@@ -187,14 +190,15 @@ static void name_chunk(struct claimed_batch *batch, size_t start, size_t end)
     }
 }
 
+// take_known_place adds a place to a tree by build key.
 static void take_known_place(void *context, const struct store_place *place)
 {
-    struct claimed_batch *batch = context;
-    json_t *places = json_object_get(batch->known, place->build);
+    json_t *known = context;
+    json_t *places = json_object_get(known, place->build);
     json_t *frames = json_loads(place->frames, 0, NULL);
     if (places == NULL) {
         places = json_object();
-        (void)json_object_set_new(batch->known, place->build, places);
+        (void)json_object_set_new(known, place->build, places);
     }
     (void)json_object_set_new(places, place->place, frames);
 }
@@ -213,35 +217,47 @@ static void take_lacking(void *context, const char *build)
                        build);
 }
 
-// fetch_debug_files has the debug files of a batch in the folder, where its child
-// looks.
-static enum ch_status fetch_debug_files(struct claimed_batch *batch)
+// fetch_debug_files has the debug files for reports of a project in the folder, where
+// the child looks.
+static enum ch_status fetch_debug_files(struct naming_jobs *jobs,
+                                        const struct store_reports_of *of)
 {
-    int64_t reports[NAMING_BATCH];
     struct lacking lacking = { .count = 0 };
-    for (size_t i = 0; i < batch->count; i++)
-        reports[i] = batch->items[i].report;
-    enum ch_status status = store_list_lacking(batch->jobs->options.store, reports,
-                                               batch->count, take_lacking, &lacking);
+    enum ch_status status = store_list_lacking(jobs->options.store, of->numbers,
+                                               of->count, take_lacking, &lacking);
     for (size_t i = 0; i < lacking.count; i++) {
-        int fd = symbol_store_open(batch->jobs->options.symbols, SYMBOL_DEBUG_FILE,
-                                   lacking.builds[i]);
+        int fd = symbol_store_open(jobs->options.symbols, of->project,
+                                   SYMBOL_DEBUG_FILE, lacking.builds[i]);
         if (fd >= 0)
             close(fd);
     }
     return status;
 }
 
-// read_known reads what is known of the builds whose names the batch lacks.
-static enum ch_status read_known(struct claimed_batch *batch)
+// read_known reads what is known of the builds whose names reports of a project lack.
+// Of a build of which the project has a file of its own, only the names of that count.
+static enum ch_status read_known(struct claimed_batch *batch,
+                                 const struct store_reports_of *of)
 {
-    int64_t reports[NAMING_BATCH];
+    json_t *listed = json_object();
+    const char *key;
+    json_t *places;
+    void *next;
+    clear_places(batch);
     batch->known = json_object();
     batch->found = json_object();
-    for (size_t i = 0; i < batch->count; i++)
-        reports[i] = batch->items[i].report;
-    return store_list_known_places(batch->jobs->options.store, reports, batch->count,
-                                   take_known_place, batch, &batch->moment);
+    enum ch_status status = store_list_known_places(
+        batch->jobs->options.store, of, take_known_place, listed, &batch->moment);
+    json_object_foreach_safe(listed, next, key, places)
+    {
+        if (of->project[0] != 0 && store_build_of(key) == key &&
+            symbol_store_owns(batch->jobs->options.symbols, of->project,
+                              SYMBOL_DEBUG_FILE, key))
+            (void)json_object_del(listed, key);
+    }
+    place_names_join(batch->known, listed);
+    json_decref(listed);
+    return status;
 }
 
 // keep_build_places stores what was found out about a build.
@@ -268,7 +284,7 @@ static enum ch_status keep_build_places(struct claimed_batch *batch, const char 
     return status;
 }
 
-static enum ch_status keep_places(struct claimed_batch *batch,
+static enum ch_status keep_places(struct claimed_batch *batch, const char *project,
                                   char error[STORE_ERROR_SIZE])
 {
     enum ch_status status = CH_OK;
@@ -276,7 +292,7 @@ static enum ch_status keep_places(struct claimed_batch *batch,
     json_t *places;
     json_object_foreach(batch->found, build, places)
     {
-        if (status == CH_OK && symbol_folder_id_ok(build))
+        if (status == CH_OK && is_readable_key(build, project))
             status = keep_build_places(batch, build, places, error);
     }
     return status;
@@ -324,6 +340,33 @@ static enum ch_status finish_batch(struct claimed_batch *batch,
     return status;
 }
 
+static int by_project(const void *a, const void *b)
+{
+    return strcmp(((const struct naming_item *)a)->project,
+                  ((const struct naming_item *)b)->project);
+}
+
+// name_project names the reports from start to end, which are of one project.
+static enum ch_status name_project(struct claimed_batch *batch, size_t start,
+                                   size_t end, char error[STORE_ERROR_SIZE])
+{
+    struct naming_jobs *jobs = batch->jobs;
+    int64_t reports[NAMING_BATCH];
+    const struct store_reports_of of = { batch->items[start].project, reports,
+                                         end - start };
+    for (size_t i = start; i < end; i++)
+        reports[i - start] = batch->items[i].report;
+    enum ch_status status = read_known(batch, &of);
+    if (status == CH_OK)
+        status = fetch_debug_files(jobs, &of);
+    while (status == CH_OK && start < end && background_pause(&jobs->background, 0)) {
+        size_t chunk = chunk_end(batch, start, end);
+        name_chunk(batch, start, chunk);
+        start = chunk;
+    }
+    return status == CH_OK ? keep_places(batch, of.project, error) : status;
+}
+
 // work_once claims and names a batch, and returns how long to wait for the next.
 static int work_once(struct claimed_batch *batch)
 {
@@ -337,19 +380,16 @@ static int work_once(struct claimed_batch *batch)
     clear_batch(batch);
     enum ch_status status =
         store_claim(jobs->options.store, &claiming, &claimed, error);
-    if (status == CH_OK && batch->count != 0)
-        status = read_known(batch);
-    if (status == CH_OK && batch->count != 0)
-        status = fetch_debug_files(batch);
-    for (size_t start = 0; status == CH_OK && start < batch->count &&
-                           background_pause(&jobs->background, 0);) {
-        size_t end = chunk_end(batch, start);
-        name_chunk(batch, start, end);
+    qsort(batch->items, batch->count, sizeof(batch->items[0]), by_project);
+    // The places first: a report that is done has its names.
+    for (size_t start = 0; status == CH_OK && start < batch->count;) {
+        size_t end = start + 1;
+        while (end < batch->count &&
+               by_project(&batch->items[start], &batch->items[end]) == 0)
+            end++;
+        status = name_project(batch, start, end, error);
         start = end;
     }
-    // The places first: a report that is done has its names.
-    if (status == CH_OK)
-        status = keep_places(batch, error);
     if (status == CH_OK)
         status = finish_batch(batch, error);
     if (status != CH_OK)

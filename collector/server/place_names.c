@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/store/store_naming.h"
 #include "report/report.h"
 
 void place_names_write_key(const json_t *frame, char out[PLACE_NAMES_SIZE])
@@ -55,6 +56,22 @@ void place_names_want(const json_t *report, const json_t *known, json_t *wanted,
         for (size_t k = 0; frames != last && k < json_array_size(frames); k++)
             want_place(report, json_array_get(frames, k), known, wanted, out_count);
         last = frames;
+    }
+}
+
+void place_names_join(json_t *known, json_t *named)
+{
+    const char *key;
+    json_t *places;
+    json_object_foreach(named, key, places)
+    {
+        json_t *before = json_object_get(known, store_build_of(key));
+        if (!json_is_object(before) && json_is_object(places))
+            (void)json_object_set_new(known, store_build_of(key), json_copy(places));
+        else if (store_build_of(key) != key)
+            (void)json_object_update(before, places);
+        else
+            (void)json_object_update_missing(before, places);
     }
 }
 

@@ -25,6 +25,10 @@ void place_names_write_key(const json_t *frame, char out[PLACE_NAMES_SIZE]);
 void place_names_want(const json_t *report, const json_t *known, json_t *wanted,
                       size_t *out_count);
 
+// place_names_join adds places by build key (store_naming.h) to a tree by build ID.
+// Those of a project have precedence over everybody's.
+void place_names_join(json_t *known, json_t *named);
+
 // place_names_apply puts the names of known places into the frames of a thread, and
 // says whether there were any. Threads that share their frames get them together.
 bool place_names_apply(const json_t *report, json_t *thread, const json_t *known);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/symbol_folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,14 @@
 #include "formats/elf.h"
 #include "formats/source_bundle.h"
 #include "symbolizer/names/symbol_cache_folder.h"
+
+const char *symbol_folder_of(const char *folder, const char *project,
+                             char out[SYMBOL_FOLDER_PATH_SIZE])
+{
+    (void)snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%.*s%s%s", SYMBOL_FOLDER_PATH_MAX,
+                   folder, project[0] != 0 ? "/projects/" : "", project);
+    return out;
+}
 
 bool symbol_folder_id_ok(const char *id)
 {
@@ -97,6 +106,23 @@ void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char 
         forget_cache(folder, id);
 }
 
+enum ch_status symbol_folder_move(const char *from, const char *to,
+                                  enum symbol_kind kind, const char *id)
+{
+    char from_path[SYMBOL_FOLDER_PATH_SIZE];
+    char to_path[SYMBOL_FOLDER_PATH_SIZE];
+    if (!symbol_folder_has(from, kind, id))
+        return CH_OK;
+    if (!file_path(from, kind, id, from_path) || !file_path(to, kind, id, to_path))
+        return CH_ERR_LIMIT;
+    // Another collector may move it at the same time.
+    if (!file_make_parents(to_path, 0755) ||
+        (rename(from_path, to_path) != 0 && errno != ENOENT))
+        return CH_ERR_IO;
+    symbol_folder_remove(from, kind, id);
+    return CH_OK;
+}
+
 enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                                    const char *build_id, struct symbol_upload *out)
 {
@@ -104,7 +130,7 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
         return CH_ERR_MALFORMED;
     if (!file_path(folder, kind, build_id, out->final))
         return CH_ERR_LIMIT;
-    out->folder = folder;
+    (void)snprintf(out->folder, sizeof(out->folder), "%s", folder);
     out->kind = kind;
     snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
     int length = snprintf(out->temporary, sizeof(out->temporary),

@@ -11,6 +11,9 @@
 //
 // FOLDER/cache holds symbol caches (docs/formats/symbol-cache.md): what a view needs of
 // a debug file, without the file. The size of that folder is bounded.
+//
+// These files serve everybody. FOLDER/projects/PROJECT is such a folder too, with the
+// files that the project sent and the caches made of them.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +28,7 @@ enum symbol_kind { SYMBOL_DEBUG_FILE, SYMBOL_SOURCES };
 
 // symbol_upload is a file on its way in.
 struct symbol_upload {
-    const char *folder; // borrowed
+    char folder[SYMBOL_FOLDER_PATH_SIZE];
     enum symbol_kind kind;
     int fd;
     char build_id[SYMBOL_FOLDER_ID_SIZE];
@@ -33,6 +36,18 @@ struct symbol_upload {
     char final[SYMBOL_FOLDER_PATH_SIZE];
     bool existed;
 };
+
+// symbol_folder_of writes the folder of a project (empty: of everybody) and returns
+// out. A folder's own path has at most SYMBOL_FOLDER_PATH_MAX bytes, so that each path
+// fits.
+enum { SYMBOL_FOLDER_PATH_MAX = SYMBOL_FOLDER_PATH_SIZE - 512 };
+const char *symbol_folder_of(const char *folder, const char *project,
+                             char out[SYMBOL_FOLDER_PATH_SIZE]);
+
+// symbol_folder_move moves a file, if there is one, from a folder to another, and
+// removes what was made of it.
+CH_CHECKED enum ch_status symbol_folder_move(const char *from, const char *to,
+                                             enum symbol_kind kind, const char *id);
 
 // symbol_folder_id_ok says whether id is an even number of lower-case hexadecimal
 // digits, 4 to 128 of them.

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "collector/store/entry.h"
 
 // cached_file is a file of the folder.
 struct cached_file {
+    char project[ENTRY_PROJECT_SIZE];
     char id[SYMBOL_FOLDER_ID_SIZE];
     enum symbol_kind kind;
     int64_t size;
@@ -18,6 +22,7 @@ struct cached_file {
 };
 
 struct cached_files {
+    size_t root; // length of the folder's path
     struct cached_file *files;
     size_t count;
     size_t room;
@@ -45,11 +50,30 @@ static bool read_cached_name(const char *path, struct cached_file *out)
     return false;
 }
 
+// drop_left_over removes the file of an upload that was killed.
+static void drop_left_over(const FTSENT *entry)
+{
+    enum { DAY_S = 24 * 3600 };
+    if (strncmp(entry->fts_name, ".upload-", strlen(".upload-")) == 0 &&
+        entry->fts_statp->st_mtim.tv_sec < time(NULL) - DAY_S)
+        (void)unlink(entry->fts_path);
+}
+
 static void add_cached(struct cached_files *files, const FTSENT *entry)
 {
-    struct cached_file file;
-    if (!read_cached_name(entry->fts_path, &file))
+    static const char projects[] = "projects/";
+    const char *inside = entry->fts_path + files->root;
+    struct cached_file file = { .project = "" };
+    if (!read_cached_name(entry->fts_path, &file)) {
+        drop_left_over(entry);
         return;
+    }
+    inside += strspn(inside, "/");
+    if (strncmp(inside, projects, strlen(projects)) == 0) {
+        inside += strlen(projects);
+        (void)snprintf(file.project, sizeof(file.project), "%.*s",
+                       (int)strcspn(inside, "/"), inside);
+    }
     if (files->count == files->room) {
         size_t room = files->room == 0 ? 64 : 2 * files->room;
         struct cached_file *grown = realloc(files->files, room * sizeof(*grown));
@@ -75,8 +99,8 @@ void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_l
                         void *context)
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];
-    struct cached_files files = { 0 };
-    (void)snprintf(path, sizeof(path), "%s/.build-id", folder);
+    struct cached_files files = { .root = strlen(folder) };
+    (void)snprintf(path, sizeof(path), "%s", folder);
     char *roots[] = { path, NULL };
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (walk == NULL)
@@ -91,9 +115,11 @@ void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_l
     if (files.size > size)
         qsort(files.files, files.count, sizeof(*files.files), by_use);
     for (size_t i = 0; i < files.count && files.size > size; i++) {
-        if (!may_leave(context, files.files[i].kind, files.files[i].id))
+        if (!may_leave(context, files.files[i].project, files.files[i].kind,
+                       files.files[i].id))
             continue;
-        symbol_folder_drop(folder, files.files[i].kind, files.files[i].id);
+        symbol_folder_of(folder, files.files[i].project, path);
+        symbol_folder_drop(path, files.files[i].kind, files.files[i].id);
         files.size -= files.files[i].size;
     }
     free(files.files);

@@ -9,8 +9,10 @@
 #include "collector/server/symbol_folder.h"
 
 // symbol_leave_fn says whether a file can be fetched again.
-typedef bool symbol_leave_fn(void *context, enum symbol_kind kind, const char *id);
+typedef bool symbol_leave_fn(void *context, const char *project, enum symbol_kind kind,
+                             const char *id);
 
-// symbol_folder_trim removes files until the folder takes at most size bytes.
+// symbol_folder_trim removes files until the folder, with those of projects, takes at
+// most size bytes, and what uploads that were killed left in it a day ago.
 void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_leave,
                         void *context);

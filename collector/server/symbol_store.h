@@ -6,6 +6,9 @@
 // all of them. With it their content is in objects: compressed (zstd), under the hash
 // of it, once however many builds have it; and the folder is a cache, filled when a
 // file is wanted and emptied by last use. Users: requests for files, naming, pages.
+//
+// A file is a project's, or (project "") everybody's. Reports and clients of a project
+// get its own file of a build, else everybody's, and learn nothing of other projects'.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,10 +35,10 @@ struct symbol_kept {
     const char *release; // empty: it was not said
 };
 
-enum { SYMBOL_STORE_KEY_SIZE = SYMBOL_FOLDER_ID_SIZE + 16 };
+enum { SYMBOL_STORE_KEY_SIZE = ENTRY_PROJECT_SIZE + SYMBOL_FOLDER_ID_SIZE + 16 };
 
-// symbol_store_key writes by which words the store knows a file.
-void symbol_store_key(enum symbol_kind kind, const char *build_id,
+// symbol_store_key writes the build key of a file (store_naming.h).
+void symbol_store_key(const char *project, enum symbol_kind kind, const char *build_id,
                       char out[SYMBOL_STORE_KEY_SIZE]);
 
 // symbol_store_create opens the place. error gets one line on failure.
@@ -50,20 +53,24 @@ void symbol_store_give_up(struct symbol_store *symbols);
 // symbol_store_folder is the path of the folder.
 const char *symbol_store_folder(const struct symbol_store *symbols);
 
-// symbol_store_has says whether there is a file of that kind for a build ID; of one
-// that another collector removed or added it may know a few seconds later.
-bool symbol_store_has(struct symbol_store *symbols, enum symbol_kind kind,
-                      const char *id);
+// symbol_store_has says whether a project may have a file of that kind for a build ID;
+// of one that another collector removed or added it may know a few seconds later.
+// symbol_store_owns says whether that file is its own.
+bool symbol_store_has(struct symbol_store *symbols, const char *project,
+                      enum symbol_kind kind, const char *id);
+bool symbol_store_owns(struct symbol_store *symbols, const char *project,
+                       enum symbol_kind kind, const char *id);
 
 // symbol_store_open opens it for reading, and fetches it first if needed; -1: there is
 // none, or it cannot be fetched now. The file is used then.
-int symbol_store_open(struct symbol_store *symbols, enum symbol_kind kind,
-                      const char *id);
+int symbol_store_open(struct symbol_store *symbols, const char *project,
+                      enum symbol_kind kind, const char *id);
 
 // symbol_store_open_now is for requests: few of them fetch at once. CH_ERR_NOT_FOUND:
 // there is no such file, or its object is damaged. CH_ERR_LIMIT: others have been
 // fetching for too long; CH_ERR_IO: it cannot be had now.
 CH_CHECKED enum ch_status symbol_store_open_now(struct symbol_store *symbols,
+                                                const char *project,
                                                 enum symbol_kind kind, const char *id,
                                                 int *out);
 

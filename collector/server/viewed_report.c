@@ -40,6 +40,8 @@ static void copy_viewed_report(void *context, const struct store_report *report,
         return;
     entry_copy(copied->report->group, sizeof(copied->report->group), report->group);
     entry_copy(copied->report->title, sizeof(copied->report->title), report->title);
+    entry_copy(copied->report->project, sizeof(copied->report->project),
+               report->project);
     copied->report->received_ms = report->received_ms;
 }
 
@@ -60,13 +62,17 @@ static bool find_viewed(struct http_request *request, const char *id,
 
 static void take_place(void *context, const struct store_place *place)
 {
-    json_t *frames = json_loads(place->frames, 0, NULL);
+    bool own = store_build_of(place->build) != place->build;
+    json_t *frames = own || json_object_get(context, place->place) == NULL
+                         ? json_loads(place->frames, 0, NULL)
+                         : NULL;
     if (frames != NULL)
         (void)json_object_set_new(context, place->place, frames);
 }
 
-// viewed_find_places finds the names of the places that are wanted of a build.
-static json_t *viewed_find_places(struct store *store, const char *build,
+// viewed_find_places finds the names of the places that are wanted of a build: those of
+// the project's own debug file have precedence over everybody's.
+static json_t *viewed_find_places(struct store *store, const struct store_place_of *of,
                                   const json_t *wanted)
 {
     json_t *found = json_object();
@@ -80,7 +86,7 @@ static json_t *viewed_find_places(struct store *store, const char *build,
     char *dumped = json_dumps(list, JSON_COMPACT);
     // Names that cannot be read are missing from a view; the view is shown.
     enum ch_status status =
-        dumped != NULL ? store_list_places(store, build, dumped, take_place, found)
+        dumped != NULL ? store_list_places(store, of, dumped, take_place, found)
                        : CH_ERR_NO_MEMORY;
     (void)status;
     free(dumped);
@@ -114,10 +120,11 @@ static void viewed_add_names(struct collector *collector, struct viewed_report *
     {
         if (json_object_size(known) == BUILDS_NAMED)
             break;
-        json_t *found = viewed_find_places(collector->store, build, places);
-        unknown =
-            unknown || (json_object_size(found) < json_object_size(places) &&
-                        symbol_store_has(collector->symbols, SYMBOL_DEBUG_FILE, build));
+        const struct store_place_of of = { out->project, build };
+        json_t *found = viewed_find_places(collector->store, &of, places);
+        unknown = unknown || (json_object_size(found) < json_object_size(places) &&
+                              symbol_store_has(collector->symbols, out->project,
+                                               SYMBOL_DEBUG_FILE, build));
         (void)json_object_set_new(known, build, found);
     }
     const json_t *threads = json_object_get(report, "threads");

@@ -16,6 +16,7 @@ struct viewed_report {
     struct opened_report opened;
     char group[ENTRY_GROUP_SIZE];
     char title[256];
+    char project[ENTRY_PROJECT_SIZE]; // whose names and sources it may have
     int64_t received_ms;
     bool renamed; // it got names here
     enum store_names names;

@@ -12,6 +12,7 @@
 #include "collector/store/release_order.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
+#include "collector/store/store_naming.h"
 #include "collector/store/store_tally.h"
 #include "report/json_writer.h"
 #include "report/report_id.h"
@@ -268,15 +269,18 @@ void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entr
 static void queue_names(struct sql *sql, const struct planned *planned)
 {
     const struct entry *entry = planned->upload->entry;
+    char key[STORE_BUILD_KEY_SIZE];
     struct sql_value job[] = { sql_number(planned->number),
-                               sql_number(entry->received_ms), sql_text("") };
+                               sql_number(entry->received_ms), sql_text(""),
+                               sql_text(key) };
     for (size_t i = 0; i < entry->nameless_count; i++) {
         struct sql_value nameless[] = { sql_text(entry->nameless[i]),
                                         sql_number(planned->number) };
         sql_queue(sql, STORE_NAMELESS_ADD, nameless, 2, NULL, NULL);
         job[2] = sql_text(entry->nameless[i]);
+        store_build_key(entry->project, entry->nameless[i], key);
         if (!entry->names_wanted)
-            sql_queue(sql, STORE_JOB_ADD_KNOWN, job, 3, NULL, NULL);
+            sql_queue(sql, STORE_JOB_ADD_KNOWN, job, 4, NULL, NULL);
     }
     if (entry->names_wanted)
         sql_queue(sql, STORE_JOB_ADD, job, 2, NULL, NULL);

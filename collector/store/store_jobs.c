@@ -57,6 +57,7 @@ static void visit_claimed(void *context, const struct sql_row *row)
     struct claim_reading *reading = context;
     struct store_naming naming = *reading->naming;
     naming.received_ms = sql_column_number(row, "received");
+    naming.project = sql_column_text(row, "project");
     store_body_read(row, &reading->body);
     naming.body = reading->body.body;
     // What is lost is empty: nobody can read it, and after some tries it is given up.
@@ -65,8 +66,9 @@ static void visit_claimed(void *context, const struct sql_row *row)
 }
 
 #define CLAIMED_BODY(condition)                                                        \
-    "SELECT r.received, " STORE_BODY_COLUMNS " FROM reports r JOIN bodies b ON"        \
-    " b.report = r.number" condition STORE_BODY_SEGMENTS " WHERE r.number = ?1"
+    "SELECT r.received, g.project, " STORE_BODY_COLUMNS " FROM reports r JOIN groups"  \
+    " g ON g.number = r.group_number JOIN bodies b ON b.report = r.number" condition   \
+        STORE_BODY_SEGMENTS " WHERE r.number = ?1"
 
 static enum ch_status query_claimed(struct store *store, struct claim_reading *reading)
 {
@@ -144,6 +146,19 @@ enum ch_status store_claim(struct store *store, const struct store_claiming *cla
     return status;
 }
 
+void store_build_key(const char *project, const char *build,
+                     char out[STORE_BUILD_KEY_SIZE])
+{
+    (void)snprintf(out, STORE_BUILD_KEY_SIZE, "%s%s%s", project,
+                   project[0] != 0 ? "/" : "", build);
+}
+
+const char *store_build_of(const char *key)
+{
+    const char *slash = strrchr(key, '/');
+    return slash != NULL ? slash + 1 : key;
+}
+
 static void add_build(struct sql *sql, const struct store_build *build)
 {
     struct sql_value values[] = { sql_text(build->id), sql_number(moment_now()),
@@ -171,16 +186,18 @@ static void take_queued(void *context, const struct sql_row *row)
 static enum ch_status queue_build(struct sql *sql, void *context)
 {
     struct came_build *came = context;
-    struct sql_value values[] = { sql_text(came->build->id), sql_number(moment_now()),
-                                  sql_number(came->after),
-                                  sql_number(STORE_BUILD_STEP) };
+    struct sql_value key = sql_text(came->build->id);
+    struct sql_value values[] = { sql_text(store_build_of(came->build->id)),
+                                  sql_number(moment_now()), sql_number(came->after),
+                                  sql_number(STORE_BUILD_STEP),
+                                  sql_text(came->build->project) };
     came->last = came->after;
     came->queued = 0;
     if (came->after < 0) {
         add_build(sql, came->build);
-        sql_queue(sql, STORE_PLACES_FORGET, values, 1, NULL, NULL);
+        sql_queue(sql, STORE_PLACES_FORGET, &key, 1, NULL, NULL);
     }
-    sql_queue(sql, STORE_JOB_ADD_BUILD, values, 4, take_queued, came);
+    sql_queue(sql, STORE_JOB_ADD_BUILD, values, 5, take_queued, came);
     return sql_flush(sql);
 }
 

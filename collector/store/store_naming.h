@@ -11,7 +11,16 @@
 enum {
     STORE_KIN = 20000, // groups that others are compared with
     STORE_KNOWN_PLACES = 4096,
+    STORE_BUILD_KEY_SIZE = ENTRY_PROJECT_SIZE + ENTRY_BUILD_SIZE + 16,
 };
+
+// store_build_key writes whose something of a build is: `PROJECT/BUILD`, or without a
+// project the build ID alone, which is everybody's. In the place of the build ID may be
+// what symbol_store_key writes of its sources. store_build_of gives what follows the
+// project.
+void store_build_key(const char *project, const char *build,
+                     char out[STORE_BUILD_KEY_SIZE]);
+const char *store_build_of(const char *key);
 
 // store_named is a report that was named, or could not be.
 struct store_named {
@@ -27,6 +36,7 @@ struct store_naming {
     int64_t turn;
     int64_t tries; // how often it was claimed, this time included
     int64_t received_ms;
+    const char *project;    // like the body
     struct store_body body; // lives until the visitor returns
 };
 
@@ -38,7 +48,7 @@ struct store_backlog {
 
 // store_build is a build whose debug file came, and who sent it first.
 struct store_build {
-    const char *id;
+    const char *id;      // its build key
     const char *project; // empty: for all
     const char *sender;
 };
@@ -63,9 +73,21 @@ struct store_kin {
 // store_place is a place of a build that was looked up (server/place_names.h): frames
 // is a JSON array.
 struct store_place {
-    const char *build;
+    const char *build; // a build key
     const char *place;
     const char *frames;
+};
+
+// store_place_of and store_reports_of say whose names are asked for: those that reports
+// of the project may have.
+struct store_place_of {
+    const char *project;
+    const char *build;
+};
+struct store_reports_of {
+    const char *project;
+    const int64_t *numbers;
+    size_t count;
 };
 
 // store_names says whether a report will get names.
@@ -104,7 +126,8 @@ CH_CHECKED enum ch_status store_rename(struct store *store,
                                        const struct store_named *named, size_t count,
                                        char error[STORE_ERROR_SIZE]);
 
-// store_symbols_came queues the reports that lack the names of a build.
+// store_symbols_came queues the reports that lack the names of a build and may have
+// those of the file that came.
 CH_CHECKED enum ch_status store_symbols_came(struct store *store,
                                              const struct store_build *build,
                                              char error[STORE_ERROR_SIZE]);
@@ -125,14 +148,15 @@ CH_CHECKED enum ch_status store_name_later(struct store *store, const char *id,
 
 // store_list_places visits those places of a build, a JSON array of texts, that were
 // looked up.
-CH_CHECKED enum ch_status store_list_places(struct store *store, const char *build,
+CH_CHECKED enum ch_status store_list_places(struct store *store,
+                                            const struct store_place_of *of,
                                             const char *places, store_place_fn *visit,
                                             void *context);
 
 // store_list_known_places visits places of the builds that reports lack the names of,
 // at most STORE_KNOWN_PLACES. out_moment is for store_add_places.
 CH_CHECKED enum ch_status store_list_known_places(struct store *store,
-                                                  const int64_t *reports, size_t count,
+                                                  const struct store_reports_of *of,
                                                   store_place_fn *visit, void *context,
                                                   int64_t *out_moment);
 

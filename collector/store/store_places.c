@@ -24,40 +24,47 @@ static void list_place(void *context, const struct sql_row *row)
     listing->visit(listing->context, &place);
 }
 
-enum ch_status store_list_places(struct store *store, const char *build,
+enum ch_status store_list_places(struct store *store, const struct store_place_of *of,
                                  const char *places, store_place_fn *visit,
                                  void *context)
 {
     struct place_listing listing = { .visit = visit, .context = context };
-    struct sql_value values[] = { sql_text(build), sql_text(places) };
+    char key[STORE_BUILD_KEY_SIZE];
+    store_build_key(of->project, of->build, key);
+    struct sql_value values[] = { sql_text(of->build), sql_text(places),
+                                  sql_text(key) };
     struct sql *reader = store_borrow(store);
     const char *text =
         reader->dialect == SQL_POSTGRES
-            ? "SELECT build, place, frames FROM places WHERE build = ?1 AND place IN"
-              " (SELECT json_array_elements_text(CAST(?2 AS json)))"
-            : "SELECT build, place, frames FROM places WHERE build = ?1 AND place IN"
-              " (SELECT value FROM json_each(?2))";
-    enum ch_status status = sql_query(reader, text, values, 2, list_place, &listing);
+            ? "SELECT build, place, frames FROM place_names WHERE build IN (?1, ?3) AND"
+              " place IN (SELECT json_array_elements_text(CAST(?2 AS json)))"
+            : "SELECT build, place, frames FROM place_names WHERE build IN (?1, ?3) AND"
+              " place IN (SELECT value FROM json_each(?2))";
+    enum ch_status status = sql_query(reader, text, values, 3, list_place, &listing);
     store_return(store, reader);
     return status;
 }
 
 // KNOWN_PLACES lists the places of the builds that the reports of a list lack.
 #define KNOWN_PLACES(listed)                                                           \
-    "SELECT build, place, frames FROM places WHERE build IN (SELECT n.build FROM"      \
-    " nameless n WHERE n.report " listed ") LIMIT ?2"
+    "SELECT build, place, frames FROM place_names WHERE build IN (SELECT p.prefix ||"  \
+    " n.build FROM nameless n, (SELECT '' AS prefix UNION SELECT CAST(?3 AS text)) p"  \
+    " WHERE n.report " listed ") LIMIT ?2"
 
-enum ch_status store_list_known_places(struct store *store, const int64_t *reports,
-                                       size_t count, store_place_fn *visit,
-                                       void *context, int64_t *out_moment)
+enum ch_status store_list_known_places(struct store *store,
+                                       const struct store_reports_of *of,
+                                       store_place_fn *visit, void *context,
+                                       int64_t *out_moment)
 {
+    char prefix[STORE_BUILD_KEY_SIZE];
+    store_build_key(of->project, "", prefix);
     struct place_listing listing = { .visit = visit, .context = context };
     struct text CH_CLEANUP(text_deinit) list = { 0 };
     struct sql *reader = store_borrow(store);
-    for (size_t i = 0; i < count; i++)
-        store_list_append(&list, reports[i]);
+    for (size_t i = 0; i < of->count; i++)
+        store_list_append(&list, of->numbers[i]);
     struct sql_value values[] = { store_list_end(reader, &list),
-                                  sql_number(STORE_KNOWN_PLACES) };
+                                  sql_number(STORE_KNOWN_PLACES), sql_text(prefix) };
     const char *text = reader->dialect == SQL_POSTGRES
                            ? KNOWN_PLACES("= ANY(CAST(?1 AS bigint[]))")
                            : KNOWN_PLACES("IN (SELECT value FROM json_each(?1))");
@@ -65,7 +72,7 @@ enum ch_status store_list_known_places(struct store *store, const int64_t *repor
         sql_query(reader, "SELECT coalesce(max(time), 0) FROM symbols", NULL, 0,
                   sql_take_number, out_moment);
     if (status == CH_OK)
-        status = sql_query(reader, text, values, 2, list_place, &listing);
+        status = sql_query(reader, text, values, 3, list_place, &listing);
     store_return(store, reader);
     return status;
 }

@@ -441,6 +441,36 @@ static const char postgres_starts[] =
         "CAST(extract(epoch FROM now()) AS bigint) / 86400", POSTGRES_TRIGGER,
         "pg_backend_pid()");
 
+// A project's debug files, sources and names of places are kept under keys that begin
+// with `PROJECT/`. A report that was named from the file of another project is named
+// again. What a collector of before writes meanwhile, in PostgreSQL, is refused: its
+// rows have no such keys, and the table `places` is gone.
+#define APART_LAYOUT(ROWID, NOW)                                                       \
+    "UPDATE symbols SET project = (SELECT f.project FROM symbol_files f WHERE f.key"   \
+    " = symbols.build) WHERE EXISTS(SELECT 1 FROM symbol_files f WHERE f.key ="        \
+    " symbols.build AND f.project <> symbols.project);"                                \
+    "CREATE TABLE place_names(build text NOT NULL, place text NOT NULL, frames text"   \
+    " NOT NULL, PRIMARY KEY(build, place))" ROWID ";"                                  \
+    "INSERT INTO place_names(build, place, frames) SELECT CASE WHEN"                   \
+    " coalesce(s.project, '') <> '' THEN s.project || '/' || p.build ELSE p.build"     \
+    " END, p.place, p.frames FROM places p LEFT JOIN symbols s ON s.build = p.build;"  \
+    "DROP TABLE places;"                                                               \
+    "INSERT INTO jobs(report, rank, queued, until, tries, turn) SELECT DISTINCT"       \
+    " n.report, 1, " NOW ", 0, 0, 0 FROM symbols s JOIN nameless n ON n.build ="       \
+    " s.build JOIN reports r ON r.number = n.report JOIN groups g ON g.number ="       \
+    " r.group_number WHERE s.project <> '' AND g.project <> s.project"                 \
+    " ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0;"   \
+    "UPDATE symbol_files SET key = project || '/' || key WHERE project <> '';"         \
+    "UPDATE symbols SET build = project || '/' || build WHERE project <> '';"
+#define ONLY_APART(TABLE, KEY)                                                         \
+    "ALTER TABLE " TABLE " ADD CHECK (project = '' OR left(" KEY                       \
+    ", length(project) + 1) = project || '/');"
+static const char sqlite_apart[] =
+    APART_LAYOUT(" WITHOUT ROWID", "CAST(strftime('%s', 'now') AS INTEGER) * 1000");
+static const char postgres_apart[] =
+    APART_LAYOUT("", "CAST(extract(epoch FROM now()) AS bigint) * 1000")
+        ONLY_APART("symbols", "build") ONLY_APART("symbol_files", "key");
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -450,13 +480,13 @@ static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
                      sqlite_people, sweeping, starts_layout, sqlite_sums,
-                     sqlite_segments, NULL, sqlite_symbols, sqlite_hosts,
-                     sqlite_starts },
+                     sqlite_segments, NULL, sqlite_symbols, sqlite_hosts, sqlite_starts,
+                     sqlite_apart },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
                        postgres_people, sweeping, starts_layout, NULL,
                        postgres_segments, postgres_columns, postgres_symbols, NULL,
-                       postgres_starts },
+                       postgres_starts, postgres_apart },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -20,7 +20,8 @@
 //   moves      merges and splits under way
 //   jobs       reports that are to be named, again or for the first time
 //   nameless   which reports lack the names of which builds
-//   places     the names of places of builds, looked up once for all reports
+//   place_names the names of places of builds, looked up once for all reports of those
+//              that may read the debug file they are from
 //   alerts     what happened that people are told of; alert_sends: who is still to be
 //   logins     sessions of browsers; audit: who did what
 //   start_days counted starts and clean ends; start_batches: what was added to them;
@@ -29,7 +30,9 @@
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
-//   symbol_files debug files and sources; asked_builds: what upstream was asked for;
+//   symbol_files debug files and sources; symbols: who sent which first. In the keys of
+//              both and of place_names, `PROJECT/` precedes what is of a project;
+//              asked_builds: what upstream was asked for;
 //              object_parts: objects where they are in the database
 //   segments   objects that bodies were packed into; object_place: where they are
 #pragma once
@@ -37,10 +40,10 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 18
+#define STORE_SCHEMA_VERSION 19
 
 // STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
-#define STORE_SCHEMA_OLDEST 13
+#define STORE_SCHEMA_OLDEST 19
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"

@@ -106,8 +106,7 @@ enum ch_status store_list_symbols(struct store *store, store_symbol_fn *visit,
                                   void *context)
 {
     struct symbol_listing listing = { .visit = visit, .context = context };
-    return query_symbols(store, SYMBOL_COLUMNS " WHERE name <> '' ORDER BY key", NULL,
-                         0, &listing);
+    return query_symbols(store, SYMBOL_COLUMNS " WHERE name <> ''", NULL, 0, &listing);
 }
 
 enum ch_status store_list_removable(struct store *store, int64_t used_ms,
@@ -186,6 +185,23 @@ static void list_build(void *context, const struct sql_row *row)
 {
     const struct build_listing *listing = context;
     listing->visit(listing->context, sql_column_text(row, "build"));
+}
+
+enum ch_status store_list_owned(struct store *store, const char *build,
+                                store_build_name_fn *visit, void *context)
+{
+    struct build_listing listing = { visit, context };
+    const struct sql_value value = sql_text(build);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT key AS build FROM symbol_files WHERE project <> '' AND"
+                  " (CAST(?1 AS text) = '' OR key = project || '/' || ?1) UNION"
+                  " SELECT build FROM symbols WHERE project <> '' AND"
+                  " (?1 = '' OR build = project || '/' || ?1)",
+                  &value, 1, list_build, &listing);
+    store_return(store, reader);
+    return status;
 }
 
 #define LACKING(listed) "SELECT DISTINCT build FROM nameless WHERE report " listed

@@ -14,7 +14,7 @@ enum { STORE_SYMBOLS_STEP = 64 }; // most files that a listing for removal visit
 
 // store_symbol_file is a file; strings live until a visitor returns.
 struct store_symbol_file {
-    const char *key;     // a build ID, or `sources ` and a build ID
+    const char *key;     // a build key (store_naming.h)
     const char *name;    // of the object that has it; empty: it is in the folder alone
     const char *project; // empty: none
     const char *release; // as its sender said; may be empty
@@ -59,9 +59,14 @@ void store_fetch_leave(struct store *store);
 CH_CHECKED enum ch_status store_symbol_forget(struct store *store, const char *key,
                                               char error[STORE_ERROR_SIZE]);
 
-// store_list_symbols visits all files that an object has, by key.
+// store_list_symbols visits all files that an object has.
 CH_CHECKED enum ch_status store_list_symbols(struct store *store,
                                              store_symbol_fn *visit, void *context);
+
+// store_list_owned visits the keys of all files that came of a project, or (build not
+// empty) those of a build.
+CH_CHECKED enum ch_status store_list_owned(struct store *store, const char *build,
+                                           store_build_name_fn *visit, void *context);
 
 // store_list_removable visits files that were not used since a time, or, where release
 // is given, those of that release, at most STORE_SYMBOLS_STEP. project NULL: of all.
@@ -76,7 +81,8 @@ CH_CHECKED enum ch_status store_list_lacking(struct store *store,
 
 // store_list_unasked visits the builds whose names reports lack, at most
 // STORE_SYMBOLS_STEP in their order after one of them, and says which are wanted: no
-// debug file of it came, and nobody upstream was asked for it since a time.
+// debug file of it came for everybody, and nobody upstream was asked for it since a
+// time.
 CH_CHECKED enum ch_status store_list_unasked(struct store *store, const char *after,
                                              int64_t since_ms, store_unasked_fn *visit,
                                              void *context);

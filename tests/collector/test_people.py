@@ -148,7 +148,8 @@ class Scopes(unittest.TestCase):
 
 class Projects(unittest.TestCase):
     TOKENS = ["root name=root", "a name=ann scopes=send,read,triage,symbols,admin project=shop",
-              "b name=bob scopes=send,read,triage,symbols,admin project=bank"]
+              "b name=bob scopes=send,read,triage,symbols,admin project=bank",
+              "d name=dan scopes=symbols project=shop"]
 
     def setUp(self):
         self.own = self.enterContext(Collector(BINARY, tokens=self.TOKENS))
@@ -233,7 +234,7 @@ class Projects(unittest.TestCase):
         path = "/api/v1/symbols/" + build
         self.assertEqual(self.own.json("PUT", path, binary, bearer("a"))[0], 201)
         self.assertEqual(self.own.request("HEAD", path, None, bearer("b"))[0], 404)
-        self.assertEqual(self.own.json("PUT", path, b"\x7fELF no", bearer("b")),
+        self.assertEqual(self.own.json("PUT", path, b"\x7fELF no", bearer("d")),
                          (201, {"build_id": build}))
         self.assertEqual(self.own.request("GET", path, None, bearer("a"))[2], binary)
         self.assertEqual(self.own.json("PUT", path, binary, bearer("a"))[0], 200)

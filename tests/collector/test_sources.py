@@ -263,7 +263,7 @@ class Requests(Sources):
         self.assertEqual(self.collector.stop(), (0, ""))
         kept = [name for _, _, names in os.walk(self.collector.path("symbols"))
                 for name in names]
-        self.assertEqual(kept, [])
+        self.assertEqual(kept, [".apart"])
 
     def test_more_than_a_bundle_may_hold_is_refused_before_it_is_read(self):
         with self.collector.socket() as client:

@@ -341,13 +341,21 @@ static enum ch_status symbols_came(struct fixture *fixture, const char *build)
     return store_symbols_came(fixture->store, &came, error);
 }
 
+// nameless is an entry that lacks the names of a build.
+static struct entry nameless(const struct fixture *fixture, unsigned number,
+                             const char *build)
+{
+    struct entry entry = make_entry(fixture, number, "abababab", 0);
+    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "%s", build);
+    entry.nameless_count = 1;
+    return entry;
+}
+
 static void what_is_queued_again_meanwhile_is_not_done(void **state)
 {
     struct fixture *fixture = *state;
     char error[STORE_ERROR_SIZE];
-    struct entry entry = make_entry(fixture, 80, "abababab", 0);
-    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef01");
-    entry.nameless_count = 1;
+    struct entry entry = nameless(fixture, 80, "beef01");
     rename_until_done(fixture, several, 8);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     assert_int_equal(claim(fixture, 8, 0).count, 0);
@@ -372,9 +380,7 @@ static void all_reports_of_a_build_are_queued_though_in_steps(void **state)
     if (entries == NULL || uploads == NULL)
         abort();
     for (unsigned i = 0; i < COUNT; i++) {
-        entries[i] = make_entry(fixture, 1000 + i, "abababab", 0);
-        (void)snprintf(entries[i].nameless[0], ENTRY_BUILD_SIZE, "beef07");
-        entries[i].nameless_count = 1;
+        entries[i] = nameless(fixture, 1000 + i, "beef07");
         uploads[i] = (struct store_upload){ .entry = &entries[i],
                                             .body = "body",
                                             .body_size = 4 };
@@ -393,9 +399,7 @@ static void all_reports_of_a_build_are_queued_though_in_steps(void **state)
 static void a_report_of_a_build_whose_debug_file_is_known_is_queued(void **state)
 {
     struct fixture *fixture = *state;
-    struct entry entry = make_entry(fixture, 81, "abababab", 0);
-    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef02");
-    entry.nameless_count = 1;
+    struct entry entry = nameless(fixture, 81, "beef02");
     rename_until_done(fixture, several, 8);
     assert_int_equal(symbols_came(fixture, "beef02"), CH_OK);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
@@ -415,30 +419,61 @@ static void places_are_kept_unless_another_debug_file_came_since(void **state)
     struct fixture *fixture = *state;
     char error[STORE_ERROR_SIZE];
     struct seen seen = { 0 };
-    int64_t moment = -1;
-    struct entry entry = make_entry(fixture, 82, "abababab", 0);
-    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef03");
-    entry.nameless_count = 1;
+    int64_t moment;
+    struct entry entry = nameless(fixture, 82, "beef03");
     const struct store_place place = { "beef03", "0x10 pc", "[1]" };
-    const int64_t reports[] = { 5, 6 };
+    const struct store_reports_of reports = { "", (const int64_t[]){ 5, 6 }, 2 };
+    const struct store_place_of of = { "", "beef03" };
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     assert_int_equal(symbols_came(fixture, "beef03"), CH_OK);
     assert_int_equal(
-        store_list_known_places(fixture->store, reports, 2, see_place, &seen, &moment),
+        store_list_known_places(fixture->store, &reports, see_place, &seen, &moment),
         CH_OK);
     assert_int_equal(seen.count, 0);
     assert_int_equal(store_add_places(fixture->store, &place, 1, moment, error), CH_OK);
     assert_int_equal(
-        store_list_known_places(fixture->store, reports, 2, see_place, &seen, &moment),
+        store_list_known_places(fixture->store, &reports, see_place, &seen, &moment),
         CH_OK);
     assert_string_equal(seen.body, "beef03 0x10 pc [1]");
     assert_int_equal(symbols_came(fixture, "beef03"), CH_OK);
     assert_int_equal(store_add_places(fixture->store, &place, 1, moment, error), CH_OK);
-    seen.count = 0;
-    assert_int_equal(store_list_places(fixture->store, "beef03",
-                                       "[\"0x10 pc\",\"0x20 pc\"]", see_place, &seen),
-                     CH_OK);
+    seen = (struct seen){ 0 };
+    assert_int_equal(
+        store_list_places(fixture->store, &of, "[\"0x10 pc\"]", see_place, &seen),
+        CH_OK);
     assert_int_equal(seen.count, 0); // they are of the file that was replaced
+}
+
+static void a_project_gets_the_places_of_its_own_file_and_of_everybodys(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct seen seen = { 0 };
+    const struct store_place places[] = { { "beef08", "0x1 pc", "[0]" },
+                                          { "shop/beef08", "0x1 pc", "[1]" },
+                                          { "bank/beef08", "0x1 pc", "[2]" } };
+    const struct store_place_of of = { "shop", "beef08" };
+    bool listed =
+        store_add_places(fixture->store, places, 3, INT64_MAX, error) == CH_OK &&
+        store_list_places(fixture->store, &of, "[\"0x1 pc\"]", see_place, &seen) ==
+            CH_OK;
+    assert_true(listed && seen.count == 2 && strstr(seen.body, "bank") == NULL);
+}
+
+static void a_debug_file_of_a_project_queues_its_reports_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    const struct store_build came = { "shop/beef09", "shop", "" };
+    rename_until_done(fixture, several, 8);
+    for (unsigned number = 90; number < 94; number++) {
+        struct entry entry = nameless(fixture, number, "beef09");
+        entry_set_project(&entry, number % 2 == 0 ? "shop" : "bank");
+        assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+        if (number == 91)
+            assert_int_equal(store_symbols_came(fixture->store, &came, error), CH_OK);
+        assert_int_equal(claim(fixture, 8, 60000).count, number == 91 || number == 92);
+    }
 }
 
 static void the_places_of_a_build_go_with_its_last_report(void **state)
@@ -447,31 +482,30 @@ static void the_places_of_a_build_go_with_its_last_report(void **state)
     char error[STORE_ERROR_SIZE];
     struct seen seen = { 0 };
     size_t removed = 0;
-    const struct store_place place = { "beef04", "0x10 ra", "[]" };
+    const struct store_place places[] = { { "beef04", "0x10 ra", "[]" },
+                                          { "shop/beef04", "0x10 ra", "[]" },
+                                          { "beef05", "0x10 ra", "[]" } };
     const struct store_retention retention = { .per_group = 1 };
     for (unsigned number = 83; number < 86; number++) {
         const char *group = number < 85 ? "abababab" : "cdcdcdcd";
         struct entry entry = make_entry(fixture, number, group, 90 - (int)number);
-        (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE,
-                       number == 83 ? "beef04" : "beef05");
         entry.nameless_count = 1;
+        entry_copy(entry.nameless[0], ENTRY_BUILD_SIZE,
+                   number == 83 ? "beef04" : "beef05");
         assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     }
-    const struct store_place other = { "beef05", "0x10 ra", "[]" };
-    assert_int_equal(store_add_places(fixture->store, &place, 1, 0, error), CH_OK);
-    assert_int_equal(store_add_places(fixture->store, &other, 1, 0, error), CH_OK);
+    const struct store_build came = { "shop/beef04", "shop", "" };
+    const struct store_place_of of[] = { { "shop", "beef04" }, { "", "beef05" } };
+    assert_int_equal(store_build_own(fixture->store, &came, error), CH_OK);
+    assert_int_equal(store_add_places(fixture->store, places, 3, 1, error), CH_OK);
     do
         assert_int_equal(store_trim(fixture->store, &retention, &removed, error),
                          CH_OK);
     while (removed != 0);
-    assert_int_equal(
-        store_list_places(fixture->store, "beef04", "[\"0x10 ra\"]", see_place, &seen),
-        CH_OK);
-    assert_int_equal(seen.count, 0);
-    assert_int_equal(
-        store_list_places(fixture->store, "beef05", "[\"0x10 ra\"]", see_place, &seen),
-        CH_OK);
-    assert_int_equal(seen.count, 1);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(store_list_places(fixture->store, &of[i], "[\"0x10 ra\"]",
+                                      see_place, &seen) == CH_OK &&
+                    seen.count == i);
 }
 
 static void a_report_that_is_looked_at_is_queued_unless_it_was_given_up(void **state)
@@ -480,9 +514,7 @@ static void a_report_that_is_looked_at_is_queued_unless_it_was_given_up(void **s
     char error[STORE_ERROR_SIZE];
     static const char id[] = "00000000-0000-7000-8000-000000000056";
     enum store_names names = STORE_NAMES_DONE;
-    struct entry entry = make_entry(fixture, 0x56, "abababab", 0);
-    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef06");
-    entry.nameless_count = 1;
+    struct entry entry = nameless(fixture, 0x56, "beef06");
     rename_until_done(fixture, several, 8);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     assert_int_equal(store_name_later(fixture->store, id, &names, error), CH_OK);
@@ -556,6 +588,8 @@ int main(void)
         OLD_TEST(all_reports_of_a_build_are_queued_though_in_steps),
         OLD_TEST(a_report_of_a_build_whose_debug_file_is_known_is_queued),
         OLD_TEST(places_are_kept_unless_another_debug_file_came_since),
+        OLD_TEST(a_project_gets_the_places_of_its_own_file_and_of_everybodys),
+        OLD_TEST(a_debug_file_of_a_project_queues_its_reports_alone),
         OLD_TEST(the_places_of_a_build_go_with_its_last_report),
         OLD_TEST(a_report_that_is_looked_at_is_queued_unless_it_was_given_up),
         OLD_TEST(titles_and_searches_follow),

@@ -95,11 +95,11 @@ VALUES(?1, 0, ?2, 0, 0, 0)
 {JOB_AGAIN}
 
 -- name: STORE_JOB_ADD_KNOWN
--- The debug file of a build may have come since its report was read.
+-- The debug file of a build may have come since its report was read: everybody's, or its
+-- project's.
 INSERT INTO jobs(report, rank, queued, until, tries, turn)
 SELECT CAST(?1 AS bigint), 0, CAST(?2 AS bigint), 0, 0, 0
-FROM symbols
-WHERE build = ?3
+WHERE EXISTS(SELECT 1 FROM symbols WHERE build IN (?3, ?4))
 {JOB_AGAIN}
 
 -- name: STORE_JOB_ADD_BUILD
@@ -107,6 +107,9 @@ INSERT INTO jobs(report, rank, queued, until, tries, turn)
 SELECT report, 0, CAST(?2 AS bigint), 0, 0, 0
 FROM nameless
 WHERE build = ?1 AND report > ?3
+    AND (CAST(?5 AS text) = '' OR EXISTS(SELECT 1 FROM reports r
+        JOIN groups g ON g.number = r.group_number
+        WHERE r.number = nameless.report AND g.project = ?5))
 ORDER BY report LIMIT ?4
 {JOB_AGAIN}
 RETURNING report
@@ -142,18 +145,21 @@ WHERE id = ?1
 ON CONFLICT(report) DO NOTHING
 
 -- name: STORE_PLACE_ADD
-INSERT INTO places(build, place, frames)
+INSERT INTO place_names(build, place, frames)
 SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text)
 WHERE NOT EXISTS(SELECT 1 FROM symbols WHERE build = ?1 AND time > ?4)
 ON CONFLICT(build, place) DO UPDATE SET frames = excluded.frames
 
 -- name: STORE_PLACES_FORGET
-DELETE FROM places WHERE build = ?1
+DELETE FROM place_names WHERE build = ?1
 
 -- name: STORE_PLACES_TRIM
--- Delete the places of builds whose last nameless reports are in a list.
-DELETE FROM places
-WHERE build IN (SELECT DISTINCT n.build FROM nameless n
+-- Delete the places of builds whose last nameless reports are in a list, those of all
+-- projects.
+DELETE FROM place_names
+WHERE build IN (SELECT DISTINCT p.prefix || n.build FROM nameless n,
+        (SELECT '' AS prefix UNION SELECT project || '/' FROM symbols
+            WHERE project <> '') p
     WHERE n.report {LISTED} AND NOT EXISTS(SELECT 1 FROM nameless o
         WHERE o.build = n.build AND NOT o.report {LISTED}))
 
