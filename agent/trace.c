@@ -152,6 +152,10 @@ static enum trace_next trace_attend(struct trace *trace, pid_t pid, int status)
     if (hold != NULL)
         return trace_reporter_state(trace, hold, status);
     trace_note_thread(trace, pid, WIFSTOPPED(status));
+    struct trace_reported_process *ended =
+        WIFSTOPPED(status) ? NULL : trace_hold_reported(trace, pid);
+    if (ended != NULL)
+        ended->pid = 0; // the number comes again
     if (!WIFSTOPPED(status) ||
         (trace->hold_count != 0 && trace_hold_late(trace, pid, status)))
         return TRACE_GO_ON;

@@ -21,6 +21,10 @@
 
 enum {
     SCAN_BYTES = 1 << 20, // of the stack, outward from sp
+    // The kernel's frame is this near below the interrupted stack pointer, if it is on
+    // the same stack: a red zone, and the largest vector registers.
+    FRAME_NEAR_BYTES = 16 << 10,
+    STACK_BYTES_MAX = 64 << 20,
     CHUNK_BYTES = 64 << 10,
     FRAMES_MAX = 4096,
     WORD = sizeof(uint64_t)
@@ -61,25 +65,38 @@ static size_t wanted_frame(const struct stopped_thread *then,
     return count * word;
 }
 
-// has_signal_frame is whether the stack, from sp outward, has a signal frame with the
-// registers of then.
-static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
+// has_frame_in is whether the bytes from address on, of the stack, have a signal frame
+// with the registers of then.
+static bool has_frame_in(pid_t tid, uint64_t address, size_t bytes,
+                         const struct stopped_thread *then)
 {
     static uint8_t chunk[CHUNK_BYTES + FRAME_BYTES];
     uint8_t wanted[FRAME_BYTES];
     size_t size = wanted_frame(then, wanted);
     size_t step = then->narrow ? sizeof(uint32_t) : WORD;
-    uint64_t at = sp & ~(uint64_t)(WORD - 1);
-    for (size_t done = 0; done < SCAN_BYTES; done += CHUNK_BYTES) {
-        size_t count = read_caught_thread(tid, at + done, chunk, sizeof(chunk));
+    uint64_t at = address & ~(uint64_t)(WORD - 1);
+    for (size_t done = 0; done < bytes; done += CHUNK_BYTES) {
+        size_t left = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
+        size_t count = read_caught_thread(tid, at + done, chunk, left + FRAME_BYTES);
         for (size_t i = 0; i + size <= count; i += step) {
             if (memcmp(&chunk[i], wanted, size) == 0)
                 return true;
         }
-        if (count < sizeof(chunk))
+        if (count < left)
             return false;
     }
     return false;
+}
+
+// has_signal_frame is whether the stack, from sp outward, has a signal frame with the
+// registers of then: where the kernel puts it on the same stack, or else near sp.
+static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
+{
+    uint64_t was = then->registers.value[unwind_arch_native()->sp];
+    if (sp < was && was - sp > FRAME_NEAR_BYTES && was - sp < STACK_BYTES_MAX &&
+        has_frame_in(tid, was - FRAME_NEAR_BYTES, FRAME_NEAR_BYTES - FRAME_BYTES, then))
+        return true;
+    return has_frame_in(tid, sp, SCAN_BYTES, then);
 }
 
 static size_t read_caught_memory(void *source, uint64_t address, void *to, size_t size)
@@ -202,18 +219,24 @@ static uint64_t find_injected_call(const struct stopped_thread *now,
                       : find_injected_from(switched_frame(now, then), now, then);
 }
 
-// caught_is_open is whether a handler is running for caught, or could not be called for
-// it, in which case the thread is still where it was.
-static bool caught_is_open(const struct trace_caught *caught,
+bool trace_caught_is_there(const struct trace_caught *caught,
                            const struct stopped_thread *now)
 {
     const struct unwind_registers *then = &caught->thread.registers;
     const struct unwind_arch *arch = unwind_arch_native();
-    uint64_t sp = now->registers.value[arch->sp];
-    bool same = sp == then->value[arch->sp] &&
-                now->registers.value[arch->pc] == then->value[arch->pc];
-    return same || has_signal_frame(now->tid, sp, &caught->thread) ||
-           find_injected_call(now, then) != 0;
+    return now->registers.value[arch->sp] == then->value[arch->sp] &&
+           now->registers.value[arch->pc] == then->value[arch->pc];
+}
+
+// caught_is_open is whether a handler is running for caught, or could not be called for
+// it.
+static bool caught_is_open(const struct trace_caught *caught,
+                           const struct stopped_thread *now)
+{
+    uint64_t sp = now->registers.value[unwind_arch_native()->sp];
+    return trace_caught_is_there(caught, now) ||
+           has_signal_frame(now->tid, sp, &caught->thread) ||
+           find_injected_call(now, &caught->thread.registers) != 0;
 }
 
 // caught_is_left is whether the thread is now outward of where it was on the same
@@ -229,14 +252,20 @@ static bool caught_is_left(const struct trace_caught *caught,
 }
 
 // caught_forget_left drops signals whose handlers have certainly ended. If the list is
-// still full, it drops all that are not open; if it is full even then, the newest.
+// still full, it drops all that are not open; if it is full even then, the newest. To
+// find out which are open means to search the stack. A handler that faults again and
+// again fills the stack with thousands of frames, so the search is made for one
+// overflow of the list in twice as many each time.
 static void caught_forget_left(struct trace_caught_list *list,
                                const struct stopped_thread *now)
 {
     enum { ROOM = sizeof(list->items) / sizeof(list->items[0]) };
     while (list->count != 0 && caught_is_left(&list->items[list->count - 1], now))
         list->count--;
-    for (size_t i = 0; list->count == ROOM && i < list->count;) {
+    bool full = list->count == ROOM;
+    list->overflows = full ? list->overflows + 1 : 0;
+    bool search = (list->overflows & (list->overflows - 1)) == 0;
+    for (size_t i = 0; search && list->count == ROOM && i < list->count;) {
         if (caught_is_open(&list->items[i], now)) {
             i++;
             continue;
@@ -249,18 +278,31 @@ static void caught_forget_left(struct trace_caught_list *list,
         list->count--;
 }
 
-void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info)
+bool trace_caught_repeats(const struct trace *trace, const struct stopped_thread *now,
+                          const siginfo_t *info)
 {
+    const struct trace_caught_list *list =
+        &trace->caught[(unsigned)now->tid % TRACE_CAUGHT];
+    if (list->tid != now->tid || list->overflows == 0 || list->count == 0)
+        return false;
+    const struct trace_caught *last = &list->items[list->count - 1];
+    const struct unwind_arch *arch = unwind_arch_native();
+    return last->info.si_signo == info->si_signo && info->si_code > 0 &&
+           last->thread.registers.value[arch->pc] == now->registers.value[arch->pc] &&
+           last->thread.registers.value[arch->sp] > now->registers.value[arch->sp];
+}
+
+void trace_caught_note(struct trace *trace, const struct stopped_thread *thread,
+                       const siginfo_t *info)
+{
+    pid_t tid = thread->tid;
     struct trace_caught_list *list = &trace->caught[(unsigned)tid % TRACE_CAUGHT];
-    struct stopped_thread thread = { .tid = tid };
-    if (!stop_registers_read(&thread))
-        return;
     if (list->tid != tid)
-        list->count = 0;
+        list->count = list->overflows = 0;
     list->tid = tid;
     trace->caught_any = true;
-    caught_forget_left(list, &thread);
-    list->items[list->count++] = (struct trace_caught){ *info, thread };
+    caught_forget_left(list, thread);
+    list->items[list->count++] = (struct trace_caught){ *info, *thread };
 }
 
 // follow_moved_stack corrects the registers of a fault in a function whose stack has

@@ -80,11 +80,7 @@ find_first_caught(struct trace *trace, const struct trace_crash *crash,
         if (stop->threads[i].state == STOP_STOPPED)
             first = trace_caught_open(trace, &stop->threads[i]);
     }
-    // A fault in the handler itself is the crash, unless the handler could not be
-    // called.
-    bool own_fault = first != NULL && crash->info.si_code > 0 && crash->signal != 0 &&
-                     crash->info.si_code != SI_KERNEL && !crash->only_first;
-    return own_fault ? NULL : first;
+    return first;
 }
 
 void trace_fill_request(struct agent_request *out, pid_t process,
@@ -105,14 +101,19 @@ void trace_fill_request(struct agent_request *out, pid_t process,
     };
 }
 
-// note_crash_end records what the handler that received first did.
+// note_crash_end records what the handler that received first did. crashed is the
+// thread that the process ends by.
 static void note_crash_end(struct target_crash *out, const struct trace_crash *crash,
+                           const struct stopped_thread *crashed,
                            const struct trace_caught *first)
 {
     out->exits = crash->exits;
     out->exit_status = crash->exit_status;
-    bool again = first != NULL && first->info.si_signo == crash->info.si_signo &&
-                 crash->info.si_code > 0; // the same fault, or SI_KERNEL in its place
+    // The same fault, or SI_KERNEL in its place where the handler could not be called;
+    // or an exit by the same signal, of which nothing else is known.
+    bool there = crash->signal == 0 || (crash->info.si_code > 0 && first != NULL &&
+                                        trace_caught_is_there(first, crashed));
+    bool again = first != NULL && first->info.si_signo == crash->info.si_signo && there;
     if (first != NULL && !crash->exits && !again)
         out->then = crash->info;
 }
@@ -166,9 +167,19 @@ static int open_memory(pid_t tid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void note_reported(struct trace *trace, pid_t process)
+struct trace_reported_process *trace_hold_reported(struct trace *trace, pid_t process)
 {
-    trace->reported[trace->reported_count++ % TRACE_REPORTED] = process;
+    for (size_t i = 0; i < TRACE_REPORTED; i++) {
+        if (trace->reported[i].pid == process)
+            return &trace->reported[i];
+    }
+    return NULL;
+}
+
+static void note_reported(struct trace *trace, const struct trace_crash *crash)
+{
+    trace->reported[trace->reported_count++ % TRACE_REPORTED] =
+        (struct trace_reported_process){ crash->process, crash->dies };
 }
 
 // report_in_child forks the child that reports; it returns TRACE_REPORT in the child.
@@ -249,14 +260,14 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
         trace_hold_release(trace, &hold);
         return TRACE_GO_ON;
     }
-    note_reported(trace, crash->process);
+    note_reported(trace, crash);
     trace_fill_request(&trace->out->request, crash->process,
                        first != NULL ? &first->thread : &crashed,
                        first != NULL ? &first->info : &crash->info);
     if (first == NULL)
         trace->out->request.crash.has_vectors =
             stop_registers_vectors(crashed.tid, trace->out->request.crash.vectors);
-    note_crash_end(&trace->out->request.crash, crash, first);
+    note_crash_end(&trace->out->request.crash, crash, &crashed, first);
     trace->out->killed = crash->killed;
     trace->out->request.crash.signal_only = crash->killed;
     hold.request = trace->out->request;

@@ -149,9 +149,55 @@ static bool is_end_of_abort(const struct trace *trace, const struct trace_crash 
            crash->info.si_code == SI_KERNEL;
 }
 
-enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
+// is_caught_again passes on a fault that a handler makes again and again, until its
+// stack is full. Whether the handler is still in force is not looked up: with thousands
+// of such faults, reading /proc each time takes most of the time. If it is not in
+// force, the process ends by this signal, and its exit is seen (fill_exit).
+static bool is_caught_again(struct trace *trace, const struct stopped_thread *thread,
+                            const siginfo_t *info)
+{
+    if (!trace_caught_repeats(trace, thread, info))
+        return false;
+    trace_caught_note(trace, thread, info);
+    trace_continue(thread->tid, info->si_signo);
+    return true;
+}
+
+// crash_signal_stop handles thread being about to receive a crash signal.
+static enum trace_next crash_signal_stop(struct trace *trace,
+                                         const struct stopped_thread *thread,
+                                         struct trace_crash *crash)
 {
     struct trace_dispositions now;
+    if (is_caught_again(trace, thread, &crash->info))
+        return TRACE_GO_ON;
+    read_dispositions(crash->tid, &now);
+    if (signal_mask_has(now.caught, crash->signal)) {
+        trace_caught_note(trace, thread, &crash->info);
+        trace_continue(crash->tid, crash->signal);
+        return TRACE_GO_ON;
+    }
+    const struct trace_reported_process *reported =
+        trace_hold_reported(trace, now.process);
+    if (signal_mask_has(now.ignored, crash->signal) ||
+        (reported != NULL && reported->dies)) {
+        pass_signal_on(crash->tid, crash->signal, &now);
+        return TRACE_GO_ON;
+    }
+    if (now.first && crash->info.si_code <= 0) {
+        pass_refused(trace, crash, &now);
+        return TRACE_GO_ON;
+    }
+    if (now.first && is_end_of_abort(trace, crash))
+        crash->info = trace->refused_abort;
+    crash->process = now.process;
+    crash->own_number = now.own_number;
+    return trace_hold_begin(trace, crash);
+}
+
+enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
+{
+    struct stopped_thread thread = { .tid = tid };
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
         signal == SIGQUIT || signal == SIGABRT)
@@ -162,38 +208,12 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
         pass_signal_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
-    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0) {
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0 ||
+        !stop_registers_read(&thread)) {
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
-    read_dispositions(tid, &now);
-    if (signal_mask_has(now.caught, signal)) {
-        trace_caught_note(trace, tid, &crash.info);
-        trace_continue(tid, signal);
-        return TRACE_GO_ON;
-    }
-    if (signal_mask_has(now.ignored, signal)) {
-        pass_signal_on(tid, signal, &now);
-        return TRACE_GO_ON;
-    }
-    if (now.first && crash.info.si_code <= 0) {
-        pass_refused(trace, &crash, &now);
-        return TRACE_GO_ON;
-    }
-    if (now.first && is_end_of_abort(trace, &crash))
-        crash.info = trace->refused_abort;
-    crash.process = now.process;
-    crash.own_number = now.own_number;
-    return trace_hold_begin(trace, &crash);
-}
-
-static bool was_reported(const struct trace *trace, pid_t process)
-{
-    for (size_t i = 0; i < TRACE_REPORTED; i++) {
-        if (trace->reported[i] == process)
-            return true;
-    }
-    return false;
+    return crash_signal_stop(trace, &thread, &crash);
 }
 
 // is_killed_by_filter is whether a seccomp filter killed the thread. That happens
@@ -206,8 +226,8 @@ static bool is_killed_by_filter(const struct trace *trace,
 }
 
 // fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
-// SIGKILL that its own handler has sent, which is seen here alone, or an exit from a
-// handler with a non-zero status.
+// SIGKILL that its own handler has sent, which is seen here alone, a fault of its
+// handler (is_caught_again), or an exit from a handler with a non-zero status.
 static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
                       unsigned status, struct trace_crash *out)
 {
@@ -220,13 +240,15 @@ static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
         out->info.si_call_addr = (void *)(uintptr_t)pc;
         return true;
     }
-    bool killed = (status & 0x7f) == SIGKILL && trace_is_sending(thread);
-    if (killed || ((status & 0x7f) == 0 && status >> 8 != 0))
+    int signal = (int)(status & 0x7f);
+    bool fault = signal_in(trace->settings->signals, signal);
+    bool killed = signal == SIGKILL && trace_is_sending(thread);
+    if (killed || fault || (signal == 0 && status >> 8 != 0))
         caught = trace_caught_open(trace, thread);
     if (caught == NULL)
         return false;
-    if (killed) {
-        out->info.si_signo = SIGKILL;
+    if (signal != 0) {
+        out->info.si_signo = signal;
         return true;
     }
     out->info = caught->info;
@@ -248,7 +270,7 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
     }
     bool killed = !fill_exit(trace, &thread, (unsigned)status, &crash);
     read_dispositions(tid, &now);
-    if (was_reported(trace, now.process) ||
+    if (trace_hold_reported(trace, now.process) != NULL ||
         (killed && !trace_death_fill(trace, now.process, (int)status & 0x7f, &crash))) {
         trace_continue(tid, 0);
         return TRACE_GO_ON;

@@ -22,6 +22,12 @@ enum {
     TRACE_REPORTED = 16,
 };
 
+// A trace_reported_process is one whose end has been reported.
+struct trace_reported_process {
+    pid_t pid; // 0: none, or it has ended
+    bool dies; // of the signal that it got then
+};
+
 // A trace_caught is a crash signal that was passed on to the process's own handler.
 struct trace_caught {
     siginfo_t info;
@@ -29,10 +35,12 @@ struct trace_caught {
 };
 
 // A trace_caught_list is the signals that a thread's handlers received, oldest first:
-// while a handler runs for one, it may fault and recover.
+// while a handler runs for one, it may fault and recover. A full list has the oldest
+// and the newest.
 struct trace_caught_list {
     pid_t tid;
     size_t count;
+    uint32_t overflows; // signals that arrived while the list was full
     struct trace_caught items[4];
 };
 
@@ -90,7 +98,7 @@ struct trace {
     bool caught_any;   // some handler has received a crash signal
     pid_t refused_tid; // the thread that has sent SIGABRT, to no effect
     siginfo_t refused_abort;
-    pid_t reported[TRACE_REPORTED]; // the latest reported processes
+    struct trace_reported_process reported[TRACE_REPORTED]; // the latest
     size_t reported_count;
     struct trace_report *out;
     struct keep keep;               // of the root
@@ -126,14 +134,24 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid);
 // trace_exec_stop handles tid having become another program.
 void trace_exec_stop(struct trace *trace, pid_t tid);
 
-// trace_caught_note records that a handler is about to receive info.
-void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info);
+// trace_caught_note records that a handler of thread, as it is now, is about to receive
+// info. trace_caught_repeats is whether a handler that faults again and again has made
+// the same fault as before, deeper on its stack.
+void trace_caught_note(struct trace *trace, const struct stopped_thread *thread,
+                       const siginfo_t *info);
+bool trace_caught_repeats(const struct trace *trace, const struct stopped_thread *now,
+                          const siginfo_t *info);
 
 // trace_caught_open is the oldest signal of the thread whose handler is still running,
 // or could not be called; NULL: none. thread is its present state. Where Go has moved
 // the stack since, so have the registers.
 const struct trace_caught *trace_caught_open(struct trace *trace,
                                              const struct stopped_thread *thread);
+
+// trace_caught_is_there is whether the thread is where it was when it got the signal:
+// the handler could not be called, or has returned without effect.
+bool trace_caught_is_there(const struct trace_caught *caught,
+                           const struct stopped_thread *now);
 
 // trace_is_sending is whether the thread is in a call that sends signals. A process
 // that kills itself does not come back from there.
@@ -189,6 +207,9 @@ enum trace_next trace_hold_retry(struct trace *trace, struct trace_hold *hold,
 
 // trace_hold_forget drops hold, whose reporter has ended.
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold);
+
+// trace_hold_reported is the entry of a process whose end has been reported, or NULL.
+struct trace_reported_process *trace_hold_reported(struct trace *trace, pid_t process);
 
 // trace_say prints a line if the standard error of process pid is still original, the
 // one that the program was started with.

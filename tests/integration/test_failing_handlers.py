@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program whose own handler of a fault fails: it faults itself, once or again and again,
+# blocks every signal, or has no stack. The report is of the first fault, and the program
+# ends as it does alone. The whole matrix, in threads too, runs with CRASHHOOK_FULL.
+
+import os
+import unittest
+
+import harness
+from harness import Scene
+
+FULL = "CRASHHOOK_FULL" in os.environ
+PROGRAM = harness.program("failing_handlers")
+HANDLERS = ("faults", "faults-masked", "faults-on-stack", "faults-again-and-again",
+            "faults-reset", "executes-no-code", "aborts", "aborts-masked",
+            "blocks-and-aborts", "blocks-and-faults", "asserts-masked",
+            "frees-twice-masked", "kills-and-returns", "unblocks-and-faults", "exits")
+# A handler that cannot run, as the stack is full, does nothing of its own.
+FAULTS = {"writes": HANDLERS, "illegal": HANDLERS if FULL else HANDLERS[:2],
+          "overflows": HANDLERS if FULL else ("faults", "aborts-masked", "exits")}
+WAYS = ("trace",)
+# Alone a handler that faults until its stack is full takes 0.01 s.
+LONGEST_S = 10
+CASES_AT_LEAST = 20
+
+
+def command_of(way, arguments):
+    if way == "trace":
+        return [harness.CRASHHOOK, "run", "--via", "trace", "--", PROGRAM, *arguments]
+    return [PROGRAM, *arguments]
+
+
+class FailingHandlers(unittest.TestCase):
+    def alone(self, arguments):
+        with Scene() as scene:
+            scene.preload = None
+            return scene.run([PROGRAM, *arguments])
+
+    def check(self, arguments, way):
+        alone = self.alone(arguments)
+        with Scene() as scene:
+            scene.preload = harness.HANDLER if way == "preload" else None
+            ended = scene.run(command_of(way, arguments))
+            self.assertEqual((ended.signal, ended.status), (alone.signal, alone.status),
+                             ended.stderr)
+            self.assertLess(ended.seconds, LONGEST_S)
+            reports = scene.reports()
+        self.assertEqual(len(reports), 1, ended.stderr)
+        crash = reports[0]["crash"]
+        thread = harness.crashed_thread(reports[0])
+        self.assertEqual(harness.names_of(thread)[0], arguments[1])
+        self.assertIn(arguments[1], reports[0]["title"])
+        # An instruction that no processor has: SIGILL, or SIGTRAP on AArch64.
+        self.assertEqual(crash["name"] == "SIGSEGV", arguments[1] != "illegal")
+        return reports[0]
+
+    def test_the_first_fault_is_told_whatever_its_handler_does(self):
+        cases = [([handler, fault, *thread], way)
+                 for fault, handlers in FAULTS.items() for handler in handlers
+                 for thread in ([], ["thread"]) if FULL or not thread or handler == "faults"
+                 for way in WAYS]
+        print(f"{len(cases)} cases")
+        self.assertGreaterEqual(len(cases), CASES_AT_LEAST * len(WAYS))
+        for arguments, way in cases:
+            with self.subTest(arguments=arguments, way=way):
+                self.check(arguments, way)
+
+    def test_the_second_fault_is_a_fact_of_the_report(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                crash = self.check(["faults", "writes"], way)["crash"]
+                self.assertEqual(crash["address"], "0x18")
+                self.assertEqual([then["name"] for then in crash["then"]], ["SIGSEGV"])
+                self.assertEqual(crash["then"][0]["address"], "0x8")
+
+    def test_a_process_that_kills_itself_by_a_signal_and_faults_again_is_told_once(self):
+        for _ in range(20 if FULL else 5):
+            self.check(["kills-and-returns", "writes", "thread"], "trace")
+
+
+if __name__ == "__main__":
+    harness.main()
