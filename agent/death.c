@@ -153,14 +153,20 @@ static bool is_of_watchdog(const struct context_life *life)
            strcmp(life->asked_by_name, "systemd") == 0;
 }
 
+static bool is_at_cpu_limit(const struct death *death)
+{
+    const struct context_life *life = &death->life;
+    return life->cpu_limit_s != 0 &&
+           (death->signal == SIGXCPU ||
+            life->cpu_used_ms + CPU_SLACK_MS >= life->cpu_limit_s * 1000);
+}
+
 static void judge_signal(struct death *death)
 {
     const struct context_life *life = &death->life;
     const char *name = signal_name(death->signal);
     uint64_t before_ms = asked_before_ms(death);
-    if (life->cpu_limit_s != 0 &&
-        (death->signal == SIGXCPU ||
-         life->cpu_used_ms + CPU_SLACK_MS >= life->cpu_limit_s * 1000)) {
+    if (is_at_cpu_limit(death)) {
         death->cause = "cpu-limit";
         text_appendf(&death->summary,
                      "Killed by the kernel: it used %" PRIu64 ".%" PRIu64
@@ -213,6 +219,13 @@ static void append_stuck(struct death *death)
 bool death_is_kill(int signal)
 {
     return signal == SIGKILL || signal == SIGXCPU;
+}
+
+bool death_is_by_kernel(const struct death *death, uint64_t killed_before)
+{
+    const struct life_events *events = &death->life.events;
+    return events->oom_kills + events->oomd_kills > killed_before ||
+           is_at_cpu_limit(death);
 }
 
 void death_judge(struct death *death)

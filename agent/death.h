@@ -38,6 +38,11 @@ struct death {
 // for: other deadly signals end a program as somebody wanted.
 bool death_is_kill(int signal);
 
+// death_is_by_kernel is whether the kernel or systemd-oomd has killed the process, for
+// memory or processor time. killed_before: how many kills for memory its cgroup had
+// before.
+bool death_is_by_kernel(const struct death *death, uint64_t killed_before);
+
 // death_judge determines the rest from the facts, and asks the kernel's log.
 void death_judge(struct death *death);
 void death_deinit(struct death *death);

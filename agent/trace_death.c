@@ -89,6 +89,11 @@ bool trace_death_fill(struct trace *trace, pid_t process, int signal,
                              .realtime_ns = keep->life.end_realtime_ns,
                              .started_ns = trace->started_ns,
                              .life = keep->life };
+    if (process != trace->root && trace->settings->kills == KILLS_RUN &&
+        !death_is_by_kernel(death, trace->memory_kills))
+        return false;
+    const struct life_events *events = &keep->life.events;
+    trace->memory_kills = events->oom_kills + events->oomd_kills;
     out->info.si_signo = signal;
     out->killed = true;
     return true;

@@ -102,6 +102,7 @@ struct trace {
     size_t reported_count;
     struct trace_report *out;
     struct keep keep;               // of the root
+    uint64_t memory_kills;          // in its cgroup, when the last was reported
     uint64_t started_ns;            // when, of CLOCK_BOOTTIME
     uint64_t pause_ms;              // until the next look at it
     uint64_t next_ms;               // when that is, of CLOCK_MONOTONIC
@@ -166,8 +167,10 @@ void trace_death_look(struct trace *trace);
 void trace_death_asked(struct trace *trace, pid_t process, int signal,
                        const siginfo_t *info);
 
-// trace_death_fill tells of a process that signal has killed. False: that is not
-// wanted.
+// trace_death_fill describes a process that signal has killed. False: that is not to be
+// reported. A program often kills its children on purpose, and the kernel does not say
+// who sent SIGKILL. So with CRASHHOOK_KILLS=run a child is reported only if the kernel
+// killed it.
 bool trace_death_fill(struct trace *trace, pid_t process, int signal,
                       struct trace_crash *out);
 

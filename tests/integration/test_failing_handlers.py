@@ -5,6 +5,7 @@
 # ends as it does alone. The whole matrix, in threads too, runs with CRASHHOOK_FULL.
 
 import os
+import signal
 import unittest
 
 import harness
@@ -77,6 +78,18 @@ class FailingHandlers(unittest.TestCase):
     def test_a_process_that_kills_itself_by_a_signal_and_faults_again_is_told_once(self):
         for _ in range(20 if FULL else 5):
             self.check(["kills-and-returns", "writes", "thread"], "trace")
+
+    def test_children_that_a_program_kills_are_no_crashes(self):
+        program = harness.program("kills_children")
+        for kills, names in ((None, ["SIGSEGV"]), ("yes", ["SIGKILL"] * 3 + ["SIGSEGV"])):
+            with self.subTest(kills=kills), Scene() as scene:
+                scene.preload = None
+                variables = {"CRASHHOOK_KILLS": kills} if kills else {"CRASHHOOK_RATE": "1/1h"}
+                ended = scene.run([harness.CRASHHOOK, "run", "--via", "trace", "--", program],
+                                  **variables)
+                self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+                self.assertEqual(sorted(report["crash"]["name"]
+                                        for report in scene.reports()), names)
 
 
 if __name__ == "__main__":
