@@ -137,6 +137,40 @@ INTERPOSED handler_fn *sigset(int number, handler_fn *handler)
     return (*(uint64_t *)&before & bit_of(number)) != 0 ? hold : old.sa_handler;
 }
 
+// change_mask is sigprocmask in a thread that may be in a handler of a fault, where the
+// kernel does not block what the program blocks (crash_mask.c).
+static int change_mask(int how, const sigset_t *set, sigset_t *old)
+{
+    sigset_t wanted;
+    sigset_t now;
+    if (crash_fault_note() == NULL || next_sigmask(SIG_BLOCK, NULL, &now) != 0)
+        return next_sigmask(how, set, old);
+    if (set != NULL)
+        wanted = *set;
+    crash_mask_change(how, set != NULL ? (uint64_t *)&wanted : NULL, (uint64_t *)&now,
+                      (uintptr_t)__builtin_frame_address(0));
+    int result = next_sigmask(how, set != NULL ? &wanted : NULL, NULL);
+    if (result == 0 && old != NULL)
+        *(uint64_t *)old = *(uint64_t *)&now;
+    return result;
+}
+
+INTERPOSED int pthread_sigmask(int how, const sigset_t *restrict set,
+                               sigset_t *restrict old)
+{
+    return change_mask(how, set, old);
+}
+
+INTERPOSED int sigprocmask(int how, const sigset_t *restrict set,
+                           sigset_t *restrict old)
+{
+    int result = change_mask(how, set, old);
+    if (result == 0)
+        return 0;
+    errno = result;
+    return -1;
+}
+
 INTERPOSED int siginterrupt(int number, int interrupts)
 {
     struct sigaction action;

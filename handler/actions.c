@@ -56,7 +56,7 @@ static void action_to_libc(const struct crash_action *from, struct sigaction *ou
 static void tell_kernel(int signal, const struct crash_action *theirs)
 {
     struct sys_action ours;
-    crash_action_for_kernel(theirs, &ours);
+    crash_action_for_kernel(signal, theirs, &ours);
     if (is_left_ignored(signal, theirs))
         ours = (struct sys_action){ .handler = (uintptr_t)SIG_IGN };
     (void)sys_sigaction(signal, &ours, NULL);
@@ -120,6 +120,18 @@ static void note_runtime(int signal, uint64_t handler)
         __atomic_fetch_and(&crash_state.runtime_asks, ~own, __ATOMIC_RELAXED);
 }
 
+// gnu_get_libc_version is glibc's.
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+// abort_unblocks is whether libc's abort unblocks SIGABRT before it raises it: glibc's
+// does up to version 2.40.
+static bool abort_unblocks(void)
+{
+    enum { MINOR_LAST = 40 };
+    return gnu_get_libc_version != NULL &&
+           strtol(gnu_get_libc_version() + strlen("2."), NULL, 10) <= MINOR_LAST;
+}
+
 // prepare_for does what is needed before the program's handler is in force, most of it
 // once.
 static void prepare_for(int signal, const struct crash_action *theirs)
@@ -130,6 +142,8 @@ static void prepare_for(int signal, const struct crash_action *theirs)
         return;
     next_call_find();
     map_process();
+    uint64_t held = SIGNALS_FAULT | (uint64_t)!abort_unblocks() << SIGABRT;
+    crash_holds = (crash_plan->signals & held) >> 1;
     if (on_exit != NULL)
         (void)on_exit(note_status, NULL);
     else
@@ -145,10 +159,11 @@ void actions_take(int signal)
     struct crash_action theirs = { 0 };
     struct crash_action old;
 
-    crash_action_for_kernel(&theirs, &ours);
+    crash_action_for_kernel(signal, &theirs, &ours);
     if (sys_sigaction(signal, &ours, &before) != 0)
         return;
     action_from_kernel(&theirs, &before);
+    theirs.flags |= CRASH_ACTION_UNSEEN;
     if (crash_action_calls(&theirs))
         prepare_for(signal, &theirs);
     crash_action_exchange(signal, &theirs, &old);

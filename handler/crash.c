@@ -187,7 +187,7 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
 
 void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t *then)
 {
-    uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
+    uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1) | sys_pending());
     if (claim_crash(first->signal)) {
         end_life(tell_first(first, status, then, false), LIFE_ENDED);
         give_back();

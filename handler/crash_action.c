@@ -140,7 +140,8 @@ void crash_action_look_again(void)
 // to run with the mask and on the stack that it asked for without a call of ours, so
 // the kernel is told to do for us what it would have done for that handler. Without
 // such a handler we use our own stack and block everything but other crashes.
-void crash_action_for_kernel(const struct crash_action *theirs, struct sys_action *out)
+void crash_action_for_kernel(int signal, const struct crash_action *theirs,
+                             struct sys_action *out)
 {
     const uint64_t kept = SA_ONSTACK | SA_NODEFER | SA_RESTART;
 
@@ -149,7 +150,9 @@ void crash_action_for_kernel(const struct crash_action *theirs, struct sys_actio
                                 .mask = ~(crash_plan->signals >> 1) };
     if (crash_action_calls(theirs)) {
         out->flags = SA_SIGINFO | (theirs->flags & kept);
-        out->mask = theirs->mask;
+        out->mask = crash_mask_of_kernel(signal, theirs);
+        if ((crash_mask_to_hold(signal, theirs) >> (signal - 1) & 1) != 0)
+            out->flags |= SA_NODEFER;
     }
 #if defined(__x86_64__)
     out->flags |= SYS_SA_RESTORER;

@@ -22,8 +22,27 @@ struct crash_action {
     uint64_t mask;
 };
 
+// CRASH_ACTION_UNSEEN is a flag of our own: the action was not set by a call that we
+// interpose, so its handler's calls may not be seen either.
+static const uint64_t CRASH_ACTION_UNSEEN = UINT64_C(1) << 32;
+
 struct sys_action;
-struct fault_note;
+
+// A fault_note is that a handler of the program runs for a signal in a thread.
+struct fault_note {
+    uint64_t thread; // its machine_thread_word; 0: unused
+    ucontext_t *context;
+    uintptr_t alternate; // the thread's signal stack then
+    size_t alternate_bytes;
+    uint64_t program_counter;
+    uint64_t stack;
+    uint64_t held;    // crash_mask.c
+    uint64_t witness; // what the kernel has blocked for the handler
+    uint64_t added;   // of that what the handler has not asked for
+    int32_t signal;
+    bool is_fault; // a handler may end the process because of it
+    bool told;     // it has been reported
+};
 
 // A crash_asked is a handler of the program that is being asked, and what about.
 struct crash_asked {
@@ -32,8 +51,9 @@ struct crash_asked {
     void *context;
     struct crash_action action;
     struct fault_note *note;
-    bool last; // it ends the process, and never recovers
-    bool told; // the fault has been reported, once the handler has returned
+    bool last;     // it ends the process, and never recovers
+    bool told;     // the fault has been reported, once the handler has returned
+    uint32_t held; // before, by the handler of another signal
     uint64_t registers[REQUEST_REGISTERS]; // before the handler ran
 };
 
@@ -45,9 +65,22 @@ struct crash_fault {
     bool *told; // it has been reported
 };
 
+// A crash_verdict is what a signal is, once the program's own action is known.
+enum crash_verdict {
+    CRASH_NONE,        // not a crash: the program continues
+    CRASH_COMES_AGAIN, // not yet: another handler is asked when the fault recurs
+    CRASH_DIES,        // report, then the default action
+    CRASH_GOES_ON,     // report, then whatever the actions in force do
+    CRASH_ASKS,        // its handler is to be called first
+    CRASH_ASKS_LATE,   // report, then call its handler, which ends the process
+};
+
 // crash_process points to the pid, in memory that is zeroed in a fork: 0 until it is
 // needed. NULL: there is no such memory.
 extern int32_t *crash_process;
+
+// crash_holds is the mask of signals that can be held, see crash_mask.c.
+extern uint64_t crash_holds;
 
 // crash_restore is the code that signal handlers return to.
 void crash_restore(void);
@@ -78,18 +111,41 @@ bool crash_action_is_there(int signal, const struct crash_action *action);
 void crash_action_look_again(void);
 
 // crash_action_for_kernel is the kernel's action by which we run in place of theirs.
-void crash_action_for_kernel(const struct crash_action *theirs, struct sys_action *out);
+void crash_action_for_kernel(int signal, const struct crash_action *theirs,
+                             struct sys_action *out);
 
 // CRASH_POPULATE_READ and _WRITE are madvise's since Linux 5.14; older headers lack
 // them.
 enum { CRASH_POPULATE_READ = 22, CRASH_POPULATE_WRITE = 23 };
 
-// crash_fault_open records that a handler is called for a fault, crash_fault_close that
-// it has returned; true: the fault has been reported. NULL: it is not a fault, or it is
-// one within the handler of another.
-struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
-                                    ucontext_t *context);
-bool crash_fault_close(struct fault_note *note);
+// crash_fault_open records that a handler is called for a signal, crash_fault_close
+// that it has returned; true: the fault has been reported. NULL: there is no room, or
+// it is called within the handler of a fault.
+struct fault_note *crash_fault_open(struct crash_asked *asked);
+bool crash_fault_close(struct crash_asked *asked);
+
+// crash_fault_note is this thread's note, or NULL. crash_fault_stands is whether the
+// code at depth, a stack address, was called by the note's handler.
+struct fault_note *crash_fault_note(void);
+bool crash_fault_stands(const struct fault_note *note, uintptr_t depth);
+
+// crash_mask_to_hold is the set of signals that are held while the handler of theirs
+// runs, crash_mask_of_kernel the mask by which the kernel runs us in its place.
+uint64_t crash_mask_to_hold(int signal, const struct crash_action *theirs);
+uint64_t crash_mask_of_kernel(int signal, const struct crash_action *theirs);
+
+// crash_mask_begin records in the note what the handler that is called has blocked, and
+// returns what was held before.
+uint64_t crash_mask_begin(struct fault_note *note, const struct crash_asked *asked);
+
+// crash_mask_judge gives the verdict about a signal that the program has blocked by its
+// handler's mask; CRASH_ASKS: it has not.
+enum crash_verdict crash_mask_judge(int signal, const siginfo_t *info, void *context);
+
+// crash_mask_change adapts a call of sigprocmask by the program: set, which is what it
+// passes (NULL: nothing), to what libc is to be passed, and now, the thread's mask, to
+// what the program takes for it. depth is an address on the caller's stack.
+void crash_mask_change(int how, uint64_t *set, uint64_t *now, uintptr_t depth);
 
 // crash_first_fault is the fault whose handler the caller runs in; depth is an address
 // on the stack that the handler uses. False: there is none.
@@ -133,16 +189,6 @@ void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t
 
 // crash_is_in_runtime is whether the address is in the code of a Go runtime.
 bool crash_is_in_runtime(uint64_t address);
-
-// A crash_verdict is what a signal is, once the program's own action is known.
-enum crash_verdict {
-    CRASH_NONE,        // not a crash: the program continues
-    CRASH_COMES_AGAIN, // not yet: another handler is asked when the fault recurs
-    CRASH_DIES,        // report, then the default action
-    CRASH_GOES_ON,     // report, then whatever the actions in force do
-    CRASH_ASKS,        // its handler is to be called first
-    CRASH_ASKS_LATE,   // report, then call its handler, which ends the process
-};
 
 // crash_ask gives the verdict about a signal. CRASH_ASKS, CRASH_ASKS_LATE: asked is
 // filled in.

@@ -25,17 +25,6 @@ enum {
     DEEPEST = 64 * 1024 * 1024,
 };
 
-struct fault_note {
-    uint64_t thread; // its machine_thread_word; 0: unused
-    ucontext_t *context;
-    uintptr_t alternate; // the thread's signal stack then
-    size_t alternate_bytes;
-    uint64_t program_counter;
-    uint64_t stack;
-    int32_t signal;
-    bool told; // it has been reported
-};
-
 static struct fault_note notes[NOTES];
 static bool noted; // there has been a fault in this process
 static bool ends;  // by SIGABRT, for a fault that was reported
@@ -83,8 +72,7 @@ static bool fault_stack_is_there(uintptr_t frame)
     return sys_madvise(page, 2 * crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
 }
 
-// note_stands is whether the code at depth, a stack address, was called by the handler.
-static bool note_stands(const struct fault_note *note, uintptr_t depth)
+bool crash_fault_stands(const struct fault_note *note, uintptr_t depth)
 {
     const ucontext_t *context = note->context;
     uintptr_t frame = (uintptr_t)context;
@@ -114,17 +102,27 @@ static bool is_a_fault(const siginfo_t *info)
             info->si_pid == sys_getpid());
 }
 
-struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
-                                    ucontext_t *context)
+struct fault_note *crash_fault_note(void)
 {
+    // Without rdfsbase the thread's word costs a system call.
+    uint64_t thread = __atomic_load_n(&noted, __ATOMIC_RELAXED) ? this_thread() : 0;
+    return thread != 0 ? fault_note_of(thread) : NULL;
+}
+
+struct fault_note *crash_fault_open(struct crash_asked *asked)
+{
+    ucontext_t *context = asked->context;
     uint64_t thread = this_thread();
-    if (thread == 0 || !is_a_fault(info))
-        return NULL;
-    struct fault_note *note = fault_note_of(thread);
+    bool is_fault = is_a_fault(asked->info);
+    asked->held = 0;
+    struct fault_note *note = thread != 0 ? fault_note_of(thread) : NULL;
     // A fault within the handler of another is not the first.
-    if (note != NULL && note_stands(note, machine_context_stack(context)))
+    if (note != NULL && (note->is_fault || !is_fault) &&
+        crash_fault_stands(note, machine_context_stack(context))) {
+        asked->held = (uint32_t)crash_mask_begin(note, asked);
         return NULL;
-    if (note == NULL)
+    }
+    if (note == NULL && thread != 0)
         note = fault_note_take(thread);
     if (note == NULL)
         return NULL;
@@ -136,15 +134,23 @@ struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
     note->alternate_bytes = context->uc_stack.ss_size;
     note->program_counter = machine_program_counter(context);
     note->stack = machine_context_stack(context);
-    note->signal = signal;
-    note->told = ends && signal == SIGABRT;
+    note->signal = asked->signal;
+    note->is_fault = is_fault;
+    note->told = ends && asked->signal == SIGABRT;
+    note->witness = ~UINT64_C(0); // nothing is held yet
+    (void)crash_mask_begin(note, asked);
     return note;
 }
 
-bool crash_fault_close(struct fault_note *note)
+bool crash_fault_close(struct crash_asked *asked)
 {
-    if (note == NULL)
+    struct fault_note *note = asked->note;
+    if (note == NULL) {
+        note = crash_fault_note();
+        if (note != NULL)
+            note->held = asked->held;
         return false;
+    }
     bool told = note->told;
     __atomic_store_n(&note->thread, 0, __ATOMIC_RELAXED);
     return told;
@@ -152,10 +158,8 @@ bool crash_fault_close(struct fault_note *note)
 
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out)
 {
-    // Without rdfsbase the thread's word costs a system call.
-    uint64_t thread = __atomic_load_n(&noted, __ATOMIC_RELAXED) ? this_thread() : 0;
-    struct fault_note *note = thread != 0 ? fault_note_of(thread) : NULL;
-    if (note == NULL || !note_stands(note, depth))
+    struct fault_note *note = crash_fault_note();
+    if (note == NULL || !note->is_fault || !crash_fault_stands(note, depth))
         return false;
     *out = (struct crash_fault){ .signal = note->signal,
                                  .info = machine_siginfo(note->context),

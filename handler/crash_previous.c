@@ -37,8 +37,10 @@ void crash_call(struct crash_asked *asked)
         *(const uint64_t *)&((ucontext_t *)asked->context)->uc_sigmask;
     bool nests = (action->flags & SA_NODEFER) != 0;
     uint64_t own = nests ? 0 : UINT64_C(1) << (asked->signal - 1);
+    uint64_t mask = crash_mask_of_kernel(asked->signal, action) |
+                    (own & ~crash_mask_to_hold(asked->signal, action));
 
-    uint64_t ours = sys_sigmask(interrupted | action->mask | own);
+    uint64_t ours = sys_sigmask(interrupted | mask);
     ((void (*)(int, siginfo_t *, void *))(uintptr_t)action->handler)(
         asked->signal, asked->info, asked->context);
     // It may have raised the signal again, which must not arrive before the report.
@@ -68,7 +70,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     int signal = asked->signal;
     const siginfo_t *info = asked->info;
 
-    asked->told = crash_fault_close(asked->note);
+    asked->told = crash_fault_close(asked);
     machine_registers(asked->context, after);
     if (!same_registers(asked->registers, after))
         return CRASH_NONE;
@@ -100,7 +102,7 @@ static void reset_first(int signal, const struct crash_action *action)
 
     standard.handler = (uintptr_t)SIG_DFL;
     crash_action_exchange(signal, &standard, &old);
-    crash_action_for_kernel(&standard, &ours);
+    crash_action_for_kernel(signal, &standard, &ours);
     sys_sigaction(signal, &ours, NULL);
 }
 
@@ -110,12 +112,18 @@ bool crash_is_in_runtime(uint64_t address)
            crash_state.runtime_text_end - crash_state.runtime_text;
 }
 
+// is_first is whether it is a fault that no handler was called for before.
+static bool is_first(const struct crash_asked *asked)
+{
+    return asked->note != NULL && asked->note->is_fault;
+}
+
 // never_recovers is whether the handler is Go's and the fault is not in Go's code. Then
 // it prints a message and ends the process: by a direct system call, or by SIGABRT from
 // any thread (GOTRACEBACK=crash).
 static bool never_recovers(const struct crash_asked *asked)
 {
-    return crash_is_in_runtime(asked->action.handler) && asked->note != NULL &&
+    return crash_is_in_runtime(asked->action.handler) && is_first(asked) &&
            !signal_in(crash_state.runtime_asks, asked->signal) &&
            !crash_is_in_runtime(machine_program_counter(asked->context));
 }
@@ -140,6 +148,9 @@ static bool is_fault_of_call(const siginfo_t *info, const void *context,
 enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
                              struct crash_asked *asked)
 {
+    enum crash_verdict held = crash_mask_judge(signal, info, context);
+    if (held != CRASH_ASKS)
+        return held;
     crash_action_read(signal, &asked->action);
     if (asked->action.handler == (uintptr_t)SIG_DFL)
         return CRASH_DIES;
@@ -151,11 +162,11 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
     asked->signal = signal;
     asked->info = info;
     asked->context = context;
-    asked->note = crash_fault_open(signal, info, context);
+    asked->note = crash_fault_open(asked);
     machine_registers(context, asked->registers);
     if ((asked->action.flags & SYS_SA_RESETHAND) != 0)
         reset_first(signal, &asked->action);
     asked->last = never_recovers(asked);
-    bool first = crash_plan->reports_first && asked->note != NULL;
+    bool first = crash_plan->reports_first && is_first(asked);
     return first || asked->last ? CRASH_ASKS_LATE : CRASH_ASKS;
 }

@@ -11,6 +11,7 @@
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef void exit_fn(int);
+typedef int sigmask_fn(int, const sigset_t *, sigset_t *);
 
 // dlsym is missing in a static program. There, __sigaction is libc's own sigaction, in
 // glibc and in musl; no other library defines it.
@@ -19,6 +20,7 @@ extern sigaction_fn __sigaction __attribute__((weak)); // libc's name
 
 static sigaction_fn *found_sigaction;
 static exit_fn *found_exit;
+static sigmask_fn *found_sigmask;
 
 static void *find_next_call(const char *name)
 {
@@ -33,6 +35,8 @@ void next_call_find(void)
         found_sigaction = __sigaction;
     if (found_exit == NULL)
         found_exit = (exit_fn *)find_next_call("_exit");
+    if (found_sigmask == NULL)
+        found_sigmask = (sigmask_fn *)find_next_call("pthread_sigmask");
 }
 
 // call_kernel is sigaction where libc's own cannot be reached: in a static program that
@@ -70,6 +74,14 @@ int next_sigaction(int signal, const struct sigaction *action, struct sigaction 
     if (found_sigaction == NULL)
         return call_kernel(signal, action, old);
     return found_sigaction(signal, action, old);
+}
+
+int next_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+    if (found_sigmask != NULL)
+        return found_sigmask(how, set, old);
+    return (int)-machine_call4(SYS_rt_sigprocmask, how, (long)set, (long)old,
+                               SYS_SIGSET_BYTES);
 }
 
 void next_exit_now(int status)

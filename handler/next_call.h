@@ -12,5 +12,8 @@ void next_call_find(void);
 // next_sigaction is libc's sigaction: -1, with errno set, where it fails.
 int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
+// next_sigmask is libc's pthread_sigmask once it has been looked up, or the kernel's.
+int next_sigmask(int how, const sigset_t *set, sigset_t *old);
+
 // next_exit_now is libc's _exit.
 __attribute__((noreturn)) void next_exit_now(int status);
