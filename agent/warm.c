@@ -80,6 +80,7 @@ static void warm_report(pid_t pid, const struct settings *settings)
     capture->home = settings->sanitize != SETTING_NO ? getenv("HOME") : NULL;
     capture->stop = (struct stop){ .pid = pid, .traced = true }; // nothing is stopped
     capture->memory_fd = -1;
+    capture->careful = true; // no page of a running program is to be made for us
     report_id_make(0, id);
     if (capture_take(capture, pid) == CH_OK &&
         raw_report_write(capture, id, -1, &report) == CH_OK)

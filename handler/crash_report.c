@@ -95,29 +95,41 @@ bool crash_agent_started(void)
     return crash_plan->page->agent_pid > 0 && !crash_state.exec_fails;
 }
 
+// may_have_stalled returns true if an agent that has died may have been killed because
+// a read did not end.
+static bool may_have_stalled(uint64_t asked_ns)
+{
+    uint64_t stall_ns = request_stall_ms(crash_plan->timeout_ns / 1000000) * 1000000;
+    return sys_clock_ns(CLOCK_MONOTONIC) - asked_ns >= stall_ns;
+}
+
 // ask_once asks the waiting agent and, if that has died, one that is started now.
-static enum outcome ask_once(bool careful)
+static enum outcome ask_once(bool *careful)
 {
     struct crash_agent agent;
+    uint64_t asked_ns = sys_clock_ns(CLOCK_MONOTONIC);
     enum outcome outcome = AGENT_WAITS;
     if (crash_ask_daemon(&agent))
-        outcome = ask_agent(&agent, careful);
+        outcome = ask_agent(&agent, *careful);
     bool died = outcome == AGENT_GONE && crash_state.record_due;
+    *careful = *careful || (died && may_have_stalled(asked_ns));
     if ((died || outcome == AGENT_WAITS) && crash_may_start() &&
         crash_start_agent(&agent, crash_plan->argv))
-        outcome = ask_agent(&agent, careful);
+        outcome = ask_agent(&agent, *careful);
     return outcome;
 }
 
 // ask_anybody asks again where the agent was killed because a read did not end.
 static enum record_reason ask_anybody(void)
 {
-    uint64_t stall_ns = request_stall_ms(crash_plan->timeout_ns / 1000000) * 1000000;
-    uint64_t began = sys_clock_ns(CLOCK_MONOTONIC);
-    enum outcome outcome = ask_once(false);
-    if (outcome == AGENT_GONE && crash_state.record_due &&
-        sys_clock_ns(CLOCK_MONOTONIC) - began >= stall_ns)
-        outcome = ask_once(true);
+    uint64_t asked_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    bool careful = false;
+    enum outcome outcome = ask_once(&careful);
+    if (outcome == AGENT_GONE && crash_state.record_due && !careful &&
+        may_have_stalled(asked_ns)) {
+        careful = true;
+        outcome = ask_once(&careful);
+    }
     if (outcome == AGENT_WAITS || !crash_agent_started())
         return RECORD_NOT_STARTED;
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
