@@ -11,6 +11,7 @@
 #include "agent/images/link_map.h"
 #include "agent/live/map_query.h"
 #include "agent/live/permitted.h"
+#include "agent/stall.h"
 #include "base/clock.h"
 #include "handler/context_page.h"
 
@@ -188,6 +189,8 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return CH_ERR_IO;
     }
 
+    if (capture->bounded)
+        stall_begin(capture->settings->timeout_ms);
     thread_names_begin(&capture->names, &capture->stop);
     capture->narrow = is_narrow(capture);
     pid_t tid = living_thread(capture, pid);

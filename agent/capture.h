@@ -87,6 +87,7 @@ struct capture {
     struct stop stop;
     bool same_root; // our root folder is the process's: its handler has started us
     bool careful;   // pages that nobody may supply are left out
+    bool bounded;   // a read that does not end ends us (stall.h)
     int memory_fd;  // /proc/PID/mem of a traced process, or -1
     char refusal[REFUSAL_MAX];   // why not all threads could be stopped; empty: all
                                  // could

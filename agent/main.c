@@ -25,6 +25,7 @@
 #include "agent/live/permitted.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
+#include "agent/stall.h"
 #include "agent/store.h"
 #include "agent/trace.h"
 #include "agent/warm.h"
@@ -87,62 +88,12 @@ static int open_agent_log(const struct settings *settings)
                 0600);
 }
 
-static struct timespec timespec_of_ms(uint64_t ms)
-{
-    return (struct timespec){ .tv_sec = (time_t)(ms / 1000),
-                              .tv_nsec = (long)(ms % 1000) * 1000000 };
-}
-
-// start_timer has the kernel send us signal after first_ms, and then every_ms; 0: once.
-static bool start_timer(int signal, uint64_t first_ms, uint64_t every_ms, timer_t *out)
-{
-    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
-    const struct itimerspec when = { .it_value = timespec_of_ms(first_ms),
-                                     .it_interval = timespec_of_ms(every_ms) };
-    return timer_create(CLOCK_MONOTONIC, &event, out) == 0 &&
-           timer_settime(*out, 0, &when, NULL) == 0;
-}
-
 // arm_deadline has the kernel kill us should we ever hang: the process's own watchdog
 // may be gone by then.
 static void arm_deadline(uint64_t timeout_ms)
 {
     timer_t timer;
-    (void)start_timer(SIGKILL, timeout_ms, 0, &timer);
-}
-
-static timer_t stall_timer;
-static struct itimerspec stall_time; // zero: none is wanted
-
-static void put_off_stall(int signal)
-{
-    (void)signal;
-    (void)timer_settime(stall_timer, 0, &stall_time, NULL);
-}
-
-static void disarm_stall(void)
-{
-    (void)signal(SIGUSR1, SIG_IGN);
-    stall_time.it_value = (struct timespec){ 0 };
-    put_off_stall(0);
-}
-
-// arm_stall has the kernel kill us if one read of the process's memory does not end:
-// only SIGKILL ends the wait for a page. The killing timer is put off by the handler of
-// another one, which runs unless we are in such a wait.
-static void arm_stall(uint64_t timeout_ms)
-{
-    enum { PUT_OFF_TIMES = 4 };
-    uint64_t stall_ms = request_stall_ms(timeout_ms);
-    uint64_t every_ms = stall_ms / PUT_OFF_TIMES;
-    const struct sigaction action = { .sa_handler = put_off_stall,
-                                      .sa_flags = SA_RESTART };
-    timer_t timer;
-    stall_time.it_value = timespec_of_ms(stall_ms);
-    if (every_ms == 0 || sigaction(SIGUSR1, &action, NULL) != 0 ||
-        !start_timer(SIGKILL, stall_ms, 0, &stall_timer) ||
-        !start_timer(SIGUSR1, every_ms, every_ms, &timer))
-        disarm_stall();
+    (void)stall_start_timer(SIGKILL, timeout_ms, 0, &timer);
 }
 
 // limit_resources bounds what a process with corrupt or hostile data can make us use,
@@ -223,6 +174,7 @@ static bool take_capture(struct agent *agent)
     struct capture *capture = &agent->capture;
     capture->settings = &agent->settings;
     capture->careful = agent->request.careful;
+    capture->bounded = !agent->request.careful;
     capture->crash = agent->request.live ? NULL : &agent->request.crash;
     capture->held = &agent->held;
     if (agent->traced && traced.killed) {
@@ -350,11 +302,8 @@ static int report_process(struct agent *agent, int *again)
         log_agent_line(agent, "cannot take the request: %s", ch_status_name(status));
         return 1;
     }
-    if (!agent->request.careful)
-        arm_stall(agent->settings.timeout_ms);
     bool reported = take_capture(agent) && make_agent_report(agent, &finish);
-    if (!agent->request.careful)
-        disarm_stall();
+    stall_end();
     if (agent->traced && !reported)
         trace_unreported(&traced, agent->store.why_not[0] != 0
                                       ? agent->store.why_not

@@ -66,7 +66,7 @@ static enum outcome await_agent(struct crash_agent *agent)
     }
     if (agent->pidfd >= 0)
         sys_pidfd_send_signal(agent->pidfd, SIGKILL);
-    else if (!agent->stays) // a daemon ends its own late children
+    else if (!agent->stays && page->agent_pid > 0) // a daemon ends its late children
         sys_kill(page->agent_pid, SIGKILL);
     return AGENT_LATE;
 }
@@ -128,6 +128,7 @@ static enum record_reason ask_anybody(void)
     if (outcome == AGENT_GONE && crash_state.record_due && !careful &&
         may_have_stalled(asked_ns)) {
         careful = true;
+        crash_helper_end(); // the next one has its stack
         outcome = ask_once(&careful);
     }
     if (outcome == AGENT_WAITS || !crash_agent_started())
