@@ -8,6 +8,7 @@
 
 #include "agent/live/kernel_log.h"
 #include "agent/raw_write.h"
+#include "base/signals.h"
 #include "report/signal_name.h"
 
 enum {
@@ -177,6 +178,14 @@ static void judge_signal(struct death *death)
         judge_watchdog(death, before_ms);
     } else if (before_ms != UINT64_MAX) {
         judge_asked(death, before_ms);
+    } else if (signal_in(SIGNALS_CRASH, death->signal) &&
+               !death_is_kill(death->signal)) {
+        death->kind = "unknown";
+        death->cause = "signal";
+        text_appendf(
+            &death->summary,
+            "Ended by %s, which no handler could report: only the end is known",
+            name != NULL ? name : "a signal");
     } else if (death->signal != 0) {
         death->cause = "signal";
         text_appendf(&death->summary, "Killed by %s, which a process sent",

@@ -153,7 +153,7 @@ static bool has_keeper(const struct record_capture *record)
 {
     const struct context_life *life = &record->context.life;
     struct process_facts facts;
-    if (life->keeper <= 0 || life->keeper == getpid())
+    if (life->keeper <= 0)
         return false;
     facts_read_process(&facts, life->keeper, life->keeper);
     bool lives =

@@ -175,7 +175,8 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
 {
     struct death *death = &keeper->death;
     struct context_life *life = &keeper->keep.life;
-    bool killed = WIFSIGNALED(status) && death_is_kill(WTERMSIG(status));
+    bool killed =
+        WIFSIGNALED(status) && (death_is_kill(WTERMSIG(status)) || keeper->unreported);
     file_close(&keeper->life_fd);
     if (crash_records_take_words(keeper->session, death->pid,
                                  keeper->process.start_ticks)) {

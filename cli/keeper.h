@@ -26,6 +26,7 @@ struct keeper {
     uint64_t pause_ms; // until the next look
     uint64_t next_ms;  // when that is, of CLOCK_MONOTONIC
     int life_fd;       // -1: there is none, or not yet
+    bool unreported;   // the program has ended by a crash signal, without a report
 };
 
 // keeper_begin begins to keep process pid, which becomes the program of these
@@ -45,7 +46,7 @@ void keeper_note(struct keeper *keeper, int number, const siginfo_t *info);
 // that is 0, and is not reaped.
 void keeper_look_last(struct keeper *keeper, int signal);
 
-// keeper_end reports the end of the program if it was killed.
+// keeper_end reports the end of the program if it was killed, or is unreported.
 // status is as waitpid returns it; said is the end of its standard error, where that
 // was kept, and empty otherwise.
 void keeper_end(struct keeper *keeper, int status, const struct rusage *used,

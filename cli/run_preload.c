@@ -283,9 +283,10 @@ int run_preloaded(const char **arguments, const struct session *session,
     await_reports(session, since_ms);
     stderr_tail_read(&program.tail, &said);
     if (session->spool.folder_fd >= 0)
-        keeper_end(&program.keeper, program.status, &program.used, &said);
-    if (session->spool.folder_fd >= 0)
         crash_records_take(session);
-    unreported_tell(session, arguments[0], program.status, since_ms);
+    program.keeper.unreported =
+        unreported_tell(session, arguments[0], program.status, since_ms);
+    if (session->spool.folder_fd >= 0)
+        keeper_end(&program.keeper, program.status, &program.used, &said);
     return end_as(program.status);
 }

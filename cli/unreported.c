@@ -47,7 +47,7 @@ static bool find_elsewhere(uint64_t since_ms, char path[static PATH_MAX])
     return any;
 }
 
-void unreported_tell(const struct session *session, const char *program, int status,
+bool unreported_tell(const struct session *session, const char *program, int status,
                      uint64_t since_ms)
 {
     char path[PATH_MAX];
@@ -56,19 +56,23 @@ void unreported_tell(const struct session *session, const char *program, int sta
     const char *name = signal_name(number);
     if (name == NULL || !signal_in(session->settings.signals, number) ||
         has_report(&session->spool, since_ms))
-        return;
+        return false;
     if (find_elsewhere(since_ms, path)) {
         (void)command_fail("'%s' died by %s; the report is in '%s'", program, name,
                            path);
-        return;
+        return false;
     }
     program_look(program, &kind);
     if (kind.kind == PROGRAM_DYNAMIC || kind.kind == PROGRAM_SANITIZED ||
         kind.kind == PROGRAM_HAS_HANDLER || kind.kind == PROGRAM_UNKNOWN)
-        (void)command_fail("'%s' died by %s and left no report; see 'crashhook doctor'",
-                           program, name);
+        (void)command_fail(
+            "'%s' died by %s and left no report of its own; see 'crashhook "
+            "doctor'",
+            program, name);
     else
-        (void)command_fail("'%s' died by %s and left no report, since %s; 'crashhook "
-                           "run --via trace' watches it from outside",
-                           program, name, program_kind_words(kind.kind));
+        (void)command_fail(
+            "'%s' died by %s and left no report of its own, since %s; 'crashhook "
+            "run --via trace' watches it from outside",
+            program, name, program_kind_words(kind.kind));
+    return true;
 }

@@ -2,12 +2,12 @@
 //
 // What `crashhook run` says when a program into which it preloaded the handler was
 // killed by a signal that counts as a crash, and there is no report. User: run.
-// it died by a signal that is a crash, and there is no report of it. User: run.
 #pragma once
 #include "cli/session.h"
 
 // unreported_tell says so on stderr, with the reason if it follows from the kind of
 // program, and what to do, unless the session's spool, or a place that replaces it, has
 // a report that began since_ms after 1970 or later. status is as waitpid returns it.
-void unreported_tell(const struct session *session, const char *program, int status,
+// True: there is no report.
+bool unreported_tell(const struct session *session, const char *program, int status,
                      uint64_t since_ms);

@@ -99,6 +99,30 @@ class FailingHandlers(unittest.TestCase):
                         self.assertEqual(len(scene.reports()), int(ended.status != 0),
                                          ended.stderr)
 
+    def test_an_end_by_a_signal_that_nothing_could_report_is_reported_by_run(self):
+        for kills in ("run", "no"):
+            with self.subTest(kills=kills), Scene() as scene:
+                scene.preload = None
+                ended = scene.run(command_of("preload", ["blocked", "writes"]),
+                                  CRASHHOOK_KILLS=kills)
+                self.assertEqual(ended.signal, signal.SIGSEGV)
+                self.assertIn("left no report of its own", ended.stderr)
+                report, = scene.reports()
+                self.assertEqual(report["crash"]["name"], "SIGSEGV")
+                self.assertEqual(report["crash"]["kind"], "unknown")
+                self.assertIn("only the end is known", report["crash"]["summary"])
+                self.assertEqual(report["crash"]["death"]["keeper"], "run")
+
+    def test_an_end_that_the_handler_left_a_record_of_is_reported_once(self):
+        for kills in ("run", "no"):
+            with self.subTest(kills=kills), Scene() as scene:
+                scene.preload = None
+                ended = scene.run(command_of("preload", ["faults", "writes"]),
+                                  CRASHHOOK_KILLS=kills, CRASHHOOK_AGENT="/bin/false")
+                self.assertEqual(ended.signal, signal.SIGSEGV)
+                report, = scene.reports()
+                self.assertEqual(harness.names_of(harness.crashed_thread(report))[0], "writes")
+
     def test_a_process_that_kills_itself_by_a_signal_and_faults_again_is_told_once(self):
         for _ in range(20 if FULL else 5):
             self.check(["kills-and-returns", "writes", "thread"], "trace")

@@ -579,7 +579,7 @@ class Run(unittest.TestCase):
             ran = machine.command("run", "--via", "preload", "--", static, "1")
             self.assertIn(ran.returncode, (139, -11))
             self.assertEqual(self.lines(ran), [
-                f"crashhook: '{static}' died by SIGSEGV and left no report, since it is "
+                f"crashhook: '{static}' died by SIGSEGV and left no report of its own, since it is "
                 "statically linked; 'crashhook run --via trace' watches it from outside"])
 
     def test_it_says_where_the_report_is_that_the_spool_did_not_take(self):

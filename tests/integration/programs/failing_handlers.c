@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // failing_handlers HANDLER FAULT [thread]: a program whose own handler of faults fails
-// itself. FAULT happens in a function of its own, in a second thread if asked.
+// itself. FAULT happens in a function of its own, in a second thread if asked. HANDLER
+// may be `blocked`: there is none, and all signals are blocked.
 #undef NDEBUG
 #include <assert.h>
 #include <pthread.h>
@@ -145,13 +146,17 @@ static void *fault(void *kind)
 
 static void set(const char *name)
 {
+    sigset_t all;
+    sigfillset(&all);
+    if (strcmp(name, "blocked") == 0)
+        sigprocmask(SIG_SETMASK, &all, NULL);
     for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
         struct sigaction action = { .sa_handler = handlers[i].run,
                                     .sa_flags = handlers[i].flags };
         if (strcmp(handlers[i].name, name) != 0)
             continue;
         if (handlers[i].masked)
-            sigfillset(&action.sa_mask);
+            action.sa_mask = all;
         sigaction(SIGSEGV, &action, NULL);
         sigaction(SIGILL, &action, NULL);
         sigaction(SIGTRAP, &action, NULL);
