@@ -309,8 +309,7 @@ static void gone_handler_again(void)
     step_over_and_unmap(SA_NODEFER);
 }
 
-// gone_handler_deferred blocks the very signal that its missing code raises, so that
-// the kernel ends the program at the call.
+// gone_handler_deferred blocks the very signal that its missing code raises.
 static void gone_handler_deferred(void)
 {
     step_over_and_unmap(0);
