@@ -127,10 +127,23 @@ static void scope_lambda(struct keying *keying, size_t index)
     frame->name = scope;
 }
 
+// is_jump_into_data is whether the frame is data that the program has jumped to. The
+// place of such a crash is the function that did so, which is the next frame.
+static bool is_jump_into_data(const struct keying *keying, const json_t *frame)
+{
+    const char *kind = report_string(keying->crash, "kind");
+    return kind != NULL && strcmp(kind, "execute-of-data") == 0 &&
+           report_string(frame, "function") == NULL;
+}
+
 static void read_key_frames(struct keying *keying, const json_t *frames)
 {
-    for (size_t i = first_frame(keying, frames);
-         i < json_array_size(frames) && keying->count < FRAMES_READ; i++) {
+    size_t first = first_frame(keying, frames);
+    if (first + 1 < json_array_size(frames) &&
+        is_jump_into_data(keying, json_array_get(frames, first)))
+        first++;
+    for (size_t i = first; i < json_array_size(frames) && keying->count < FRAMES_READ;
+         i++) {
         const json_t *frame = json_array_get(frames, i);
         if (!report_frame_is_code(frame) && keying->inner == 0)
             keying->inner = keying->count;

@@ -99,6 +99,27 @@ static void expect_other(struct made a, struct made b)
     assert_string_not_equal(a.key, b.key);
 }
 
+static void a_jump_into_data_is_of_the_function_that_jumped(void **state)
+{
+    (void)state;
+    struct made base = of(11, "execute-of-data", "fire_all|add_item|main@shop.c");
+    struct made ours =
+        of(11, "execute-of-data", "+0x4050|fire_all|add_item|main@shop.c");
+    json_t *report = make_report(11, "execute-of-data", "+0x1|fire_all|main@shop.c");
+    json_t *frames = json_object_get(
+        json_object_get(json_array_get(json_object_get(report, "threads"), 0),
+                        "backtrace"),
+        "frames");
+    (void)json_object_set_new(json_array_get(frames, 0), "image", json_integer(1));
+    (void)json_object_set_new(json_array_get(frames, 1), "trust", json_string("scan"));
+    expect_same(base, ours);
+    assert_string_equal(ours.title, "jump into data in fire_all \u00b7 shop-1.2");
+    expect_same(base, make(report));
+    // Without another frame, all that is known is the data.
+    expect_other(base, of(11, "execute-of-data", "+0x4050"));
+    expect_other(base, of(11, "illegal-instruction", "+0x4050|fire_all|main@shop.c"));
+}
+
 static void a_key_is_the_innermost_own_function(void **state)
 {
     (void)state;
@@ -368,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_panic_is_known_by_what_it_says_and_not_where_its_source_was),
         cmocka_unit_test(a_key_is_the_innermost_own_function),
+        cmocka_unit_test(a_jump_into_data_is_of_the_function_that_jumped),
         cmocka_unit_test(code_that_returns_from_a_signal_is_no_place),
         cmocka_unit_test(what_created_a_goroutine_is_part_of_no_key),
         cmocka_unit_test(a_constructor_of_java_is_told_from_a_class_initializer),
