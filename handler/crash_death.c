@@ -7,6 +7,7 @@
 
 #include <sys/prctl.h>
 
+#include "handler/crash_valgrind.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
@@ -19,13 +20,15 @@ void crash_put_dumpable_back(void)
 }
 
 // happens_again is whether re-executing the instruction raises the signal again, which
-// is true of faults only.
+// is true of faults only. Under Valgrind registers may be older than the instruction at
+// which it raises a signal, and the same access may then be a good one.
 static bool happens_again(int signal, const siginfo_t *info)
 {
     bool fault =
         signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
     return fault && info->si_code > 0 &&
-           !(signal == SIGBUS && info->si_code == BUS_MCEERR_AO);
+           !(signal == SIGBUS && info->si_code == BUS_MCEERR_AO) &&
+           !crash_is_in_valgrind();
 }
 
 static void restore_default(int signal)
@@ -49,9 +52,21 @@ static void block_signal(int signal)
     sys_sigmask(SYS_ALL_BUT_SIGSYS | UINT64_C(1) << (signal - 1));
 }
 
+// send_natively is a machine_child_fn. It returns 1 if the signal is sent. The kernel
+// keeps it until Valgrind looks for signals, as the handler returns.
+static int send_natively(void *unused)
+{
+    (void)unused;
+    block_signal(crash_state.signal);
+    return sys_queue_signal(crash_state.signal, crash_dying_siginfo()) == 0;
+}
+
 // send_again sends the signal to this thread, by the first way that is not refused.
+// Under Valgrind a fault's signal does not stay pending while the program blocks it.
 static bool send_again(int signal, const void *siginfo)
 {
+    if (crash_is_in_valgrind() && crash_run_natively(send_natively))
+        return true;
     // If getpid is refused, kill() would take the negative result for a process group.
     int32_t pid = sys_getpid();
     return pid > 0 && (sys_queue_signal(signal, siginfo) == 0 ||
@@ -74,6 +89,7 @@ void crash_die_on_return(int signal, const void *siginfo, void *context)
     block_signal(signal);
     if (!send_again(signal, siginfo))
         sys_exit_group(128 + signal);
+    crash_hide_memory(crash_plan->page, sizeof(*crash_plan->page));
     crash_bound_leave_to(crash_state.bound, signal);
 }
 

@@ -6,6 +6,7 @@
 
 #include <sys/prctl.h>
 
+#include "handler/crash_valgrind.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
@@ -36,7 +37,9 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     __atomic_store_n(&crash_state.dumpable, (int32_t)sys_prctl(PR_GET_DUMPABLE, 0),
                      __ATOMIC_SEQ_CST);
     crash_state.raised = 0;
-    page->dies = dies;
+    // To die, Valgrind waits for the end of its other threads: none may be held till
+    // then.
+    page->dies = dies && !crash_is_in_valgrind();
     page->live = 0;
     page->agent_pid = 0;
     page->crash_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);

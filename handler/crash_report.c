@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include "handler/context_page.h"
+#include "handler/crash_valgrind.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
@@ -136,8 +137,10 @@ static enum record_reason ask_anybody(void)
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
 }
 
-bool crash_report(void)
+// report_crash is a machine_child_fn. It returns 1 if the crash is reported.
+static int report_crash(void *unused)
 {
+    (void)unused;
     // 2 means dumpable by root only; once changed, it could not be restored.
     if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
@@ -158,4 +161,9 @@ bool crash_report(void)
     crash_put_dumpable_back();
     sys_prctl(PR_SET_PTRACER, 0); // the pid may be reused
     return reported;
+}
+
+bool crash_report(void)
+{
+    return crash_run_natively(report_crash);
 }

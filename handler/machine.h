@@ -9,6 +9,7 @@
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
