@@ -304,6 +304,7 @@ static void note_sender(const struct capture *capture, struct crash_examination 
     out->facts.address = 0;
     out->facts.sender = info->si_pid;
     out->facts.sender_user = info->si_uid;
+    out->facts.had_children = capture->process.had_children;
     if (capture->core_name == NULL && info->si_pid > 0 &&
         read_process_file(info->si_pid, "comm", COMMAND_LIMIT_BYTES, &name) == CH_OK)
         snprintf(out->sender_name, sizeof(out->sender_name), "%.*s",

@@ -49,6 +49,10 @@ static void write_sender(struct json_writer *w, const struct crash_facts *facts)
     raw_write_count(w, "pid", (uint64_t)facts->sender);
     raw_write_count(w, "uid", facts->sender_user);
     raw_write_string(w, "name", facts->sender_name);
+    if (facts->sender == facts->pid && facts->had_children) {
+        json_write_key(w, "had_children");
+        json_write_bool(w, true);
+    }
     json_write_end(w, '}');
 }
 

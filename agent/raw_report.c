@@ -48,6 +48,17 @@ static void write_process_arguments(struct json_writer *w,
     text_deinit(&masked);
 }
 
+static void write_ancestors(struct json_writer *w, pid_t parent)
+{
+    pid_t ancestors[FACTS_ANCESTORS];
+    size_t count = facts_read_ancestors(parent, ancestors);
+    json_write_key(w, "ancestors");
+    json_write_array(w);
+    for (size_t i = 0; i < count; i++)
+        json_write_int(w, ancestors[i]);
+    json_write_end(w, ']');
+}
+
 static void write_process(struct json_writer *w, const struct capture *capture)
 {
     const struct process_facts *p = &capture->process;
@@ -55,6 +66,8 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     json_write_object(w);
     raw_write_count(w, "pid", (uint64_t)p->pid);
     raw_write_count(w, "ppid", (uint64_t)p->ppid);
+    if (capture->stop.count != 0)
+        write_ancestors(w, p->ppid);
     raw_write_path(w, capture, "executable", p->executable.bytes, p->executable.size);
     if (p->executable_deleted) {
         json_write_key(w, "executable_deleted");

@@ -13,6 +13,7 @@
 #include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/exit_words.h"
+#include "cli/one_death.h"
 #include "report/report.h"
 #include "report/spool_records.h"
 
@@ -74,7 +75,9 @@ static bool record_is_reported(const struct taking *taking,
 }
 
 // make_record_report makes the report's text, with names where they can be found.
+// CH_END: it repeats a report that spool has; NULL: there is no spool.
 static enum ch_status make_record_report(const struct session *session,
+                                         const struct spool *spool,
                                          struct record_capture *record, const char *id,
                                          struct text *out)
 {
@@ -88,6 +91,8 @@ static enum ch_status make_record_report(const struct session *session,
         return status;
     attachments_fill(report, &record->settings);
     session_symbolize(session, report);
+    if (spool != NULL && one_death_is_told(spool, id, report))
+        return CH_END;
     status = report_print_kept(report, out);
     if (status == CH_ERR_LIMIT) { // then store it without names
         text_deinit(out);
@@ -105,7 +110,10 @@ static enum ch_status store_record_report(const struct taking *taking,
     char id[REPORT_ID_SIZE];
     int lock_fd = -1;
     report_id_make(record->crash.realtime_ns / 1000000, id);
-    enum ch_status status = make_record_report(taking->session, record, id, &json);
+    enum ch_status status =
+        make_record_report(taking->session, taking->spool, record, id, &json);
+    if (status == CH_END)
+        return CH_OK;
     if (status == CH_OK)
         status = spool_replace(taking->spool, id, json.bytes, json.size, &lock_fd);
     if (status == CH_OK)
@@ -347,7 +355,7 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
     enum ch_status status = record_capture_open(&record, fd, &session->settings);
     if (status != CH_OK)
         return status;
-    status = make_record_report(session, &record, id, out);
+    status = make_record_report(session, NULL, &record, id, out);
     record_capture_close(&record);
     return status;
 }

@@ -22,6 +22,7 @@
 #include "cli/confine.h"
 #include "cli/crash_records.h"
 #include "cli/delivery.h"
+#include "cli/one_death.h"
 #include "cli/render.h"
 #include "cli/session_spool.h"
 #include "report/report.h"
@@ -279,8 +280,20 @@ static void hold_images(struct finish *finish, const char *list)
     finish->session.held_image_count = finish->image_count;
 }
 
+// remove_repeated removes the report of a process that only passed on how another
+// ended. What is known of that may still be a record.
+static bool remove_repeated(struct finish *finish)
+{
+    const struct spool *spool = &finish->session.spool;
+    if (!one_death_is_sent(finish->report))
+        return false;
+    crash_records_take(&finish->session);
+    return one_death_is_told(spool, finish->id, finish->report) &&
+           spool_remove(spool, finish->id) == CH_OK;
+}
+
 // finish_add_names completes a raw report with what requires debug files and other
-// files.
+// files. CH_END: it is of no use, and removed.
 static enum ch_status finish_add_names(struct finish *finish,
                                        const struct options *options)
 {
@@ -288,6 +301,8 @@ static enum ch_status finish_add_names(struct finish *finish,
     hold_images(finish, options_value(options, "image-fds"));
     attachments_fill(finish->report, &finish->session.settings);
     session_symbolize(&finish->session, finish->report);
+    if (remove_repeated(finish))
+        return CH_END;
     add_held_values(finish, options_value(options, "held-fd"));
     return rewrite_report(finish);
 }
@@ -318,6 +333,8 @@ static int run_finish(const struct options *options)
     // The report of a core has its names already, from the process that read the core.
     if (report_integer(finish.report, "revision", 0) == 0)
         status = finish_add_names(&finish, options);
+    if (status == CH_END)
+        return COMMAND_DONE;
     named = json_incref(finish.report);
     // What is too large to be stored is too large to be sent.
     if (status != CH_ERR_LIMIT || read_raw_report(&finish) == CH_OK)

@@ -94,6 +94,7 @@ struct crash_facts {
     int32_t sender;
     uint32_t sender_user;
     const char *sender_name; // NULL: not known
+    bool had_children;       // of a sender that is the process itself: one has ended
     int32_t pid;
     int32_t system_call;          // SIGSYS: the number that was refused
     uint32_t system_call_machine; // its architecture (system_call_name.h)

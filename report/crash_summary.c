@@ -54,6 +54,8 @@ static void summarize_sent(const struct crash_facts *f, const char *kind,
     text_append_string(out, name != NULL ? name : "A signal");
     if (f->sender == f->pid) {
         text_append_string(out, " raised by the program itself");
+        if (f->had_children)
+            text_append_string(out, ", or passed on: a child of it had ended");
         return;
     }
     // A process that is not visible in our pid namespace has pid 0 (pid_namespaces(7)).

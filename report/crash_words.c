@@ -98,6 +98,7 @@ static void read_sender(const json_t *crash, struct crash_facts *out)
     out->sender = read_int32(sender, "pid");
     out->sender_user = (uint32_t)report_integer(sender, "uid", 0);
     out->sender_name = report_string(sender, "name");
+    out->had_children = report_flag(sender, "had_children");
 }
 
 static void read_crash_limits(const json_t *crash, struct crash_facts *out)

@@ -51,6 +51,7 @@ const struct report_shape_member report_shape_crash[] = {
 const struct report_shape_member report_shape_process[] = {
     { "pid", REPORT_SHAPE_INTEGER, false },
     { "ppid", REPORT_SHAPE_INTEGER, false },
+    { "ancestors", REPORT_SHAPE_ARRAY, false },
     { "executable", REPORT_SHAPE_STRING, false },
     { "arguments", REPORT_SHAPE_ARRAY, false },
     { "started", REPORT_SHAPE_STRING, false },

@@ -24,6 +24,7 @@ enum {
 enum {
     STAT_FIRST = 3,
     STAT_PPID = 4,
+    STAT_CHILD_FAULTS = 11, // of children that were waited for
     STAT_START_TIME = 22,
     STAT_MEMORY = 23, // addresses in use, in bytes
     STAT_RSS = 24,
@@ -106,6 +107,7 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t 
     // On its way out a process has no memory before its state says so.
     out->dead = bracket == NULL || bracket[1] == 0 ||
                 strchr("ZXx", bracket[2]) != NULL || fields[STAT_MEMORY] == 0;
+    out->had_children = fields[STAT_CHILD_FAULTS] != 0;
     out->start_ticks = fields[STAT_START_TIME];
     read_times(out, out->start_ticks);
     if (tid != pid) {
@@ -135,6 +137,24 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t 
 void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
 {
     facts_read_known(out, pid, tid, read_uid(pid));
+}
+
+size_t facts_read_ancestors(pid_t parent, pid_t out[static FACTS_ANCESTORS])
+{
+    uint64_t fields[STAT_FIELDS];
+    struct text stat = { 0 };
+    size_t count = 0;
+    while (parent > 0 && count < FACTS_ANCESTORS) {
+        out[count++] = parent;
+        if (parent == 1 || count == FACTS_ANCESTORS)
+            break;
+        text_clear(&stat);
+        read_fact_text(parent, "stat", SMALL_LIMIT_BYTES, &stat);
+        read_stat_fields(&stat, fields);
+        parent = (pid_t)fields[STAT_PPID];
+    }
+    text_deinit(&stat);
+    return count;
 }
 
 void facts_deinit_process(struct process_facts *facts)

@@ -28,6 +28,7 @@ struct process_facts {
     uint64_t uptime_ms;
     uint64_t rss_bytes;
     uint32_t uid;
+    bool had_children; // it has waited for one that ended
 };
 
 struct host_facts {
@@ -46,6 +47,12 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 // facts_read_known is facts_read_process where it is known already whose process it is.
 void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid);
 void facts_deinit_process(struct process_facts *facts);
+
+enum { FACTS_ANCESTORS = 5 };
+
+// facts_read_ancestors writes a process's parent, its parent and so on, up to the first
+// process, and returns how many.
+size_t facts_read_ancestors(pid_t parent, pid_t out[static FACTS_ANCESTORS]);
 
 // facts_read_host reads what is known of the machine as thread tid sees it; our own is
 // the cheapest to ask. cgroup is that of the process in question, from
