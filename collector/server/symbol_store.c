@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "collector/server/symbol_folder_size.h"
@@ -34,7 +35,7 @@ struct symbol_store {
     size_t *places;   // of the keys
     size_t count;
     size_t room;
-    int64_t known_ms;  // when they were read
+    int64_t known_ms;  // when they were read, by the monotonic clock; 0: never
     int64_t strays_ms; // when objects are looked at next
 };
 
@@ -138,9 +139,10 @@ static enum ch_status set_apart(const struct symbol_store *symbols,
         return status;
     }
     // A folder that cannot be written to has nothing to move.
-    int CH_CLEANUP(file_close) fd =
-        file_make_parents(done, 0755) ? open(done, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)
-                                      : -1;
+    int fd = file_make_parents(done, 0755)
+                 ? open(done, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)
+                 : -1;
+    file_close(&fd);
     return CH_OK;
 }
 
@@ -236,14 +238,15 @@ static enum ch_status find_symbol_object(struct symbol_store *symbols, const cha
     if (symbols->objects == NULL)
         return CH_ERR_NOT_FOUND;
     pthread_mutex_lock(&symbols->lock);
-    if (moment_now() - symbols->known_ms >= KNOWN_MS) {
+    int64_t now_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    if (symbols->known_ms == 0 || now_ms - symbols->known_ms >= KNOWN_MS) {
         symbols->count = 0;
         text_clear(&symbols->keys);
         status = store_list_symbols(symbols->options.store, take_key, symbols);
         if (text_ok(&symbols->keys) && symbols->count != 0)
             qsort_r(symbols->places, symbols->count, sizeof(*symbols->places), by_key,
                     symbols->keys.bytes);
-        symbols->known_ms = status == CH_OK ? moment_now() : 0;
+        symbols->known_ms = status == CH_OK ? now_ms : 0;
     }
     if (status == CH_OK && !is_key_listed(symbols, key))
         status = CH_ERR_NOT_FOUND;
