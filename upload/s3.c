@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "upload/http.h"
+#include "upload/retry.h"
 
 enum {
     STALL_MS = 10000, // at less than the rate of a call
@@ -65,9 +66,10 @@ static void describe_answer(const struct http_reply *reply, char why[S3_WHY_SIZE
 // note_rest notes how long a server that refused asks to be left alone (Retry-After).
 static void note_rest(const struct s3 *s3, const struct http_reply *reply)
 {
-    int64_t rest_s =
-        reply->retry_after_s < REST_MAX_S ? reply->retry_after_s : REST_MAX_S;
-    if (s3->rest_until_ms != NULL && rest_s > 0)
+    int64_t rest_s = retry_wait_s(reply->retry_after_s, 0);
+    if (rest_s > REST_MAX_S)
+        rest_s = REST_MAX_S;
+    if (s3->rest_until_ms != NULL && reply->retry_after_s >= 0)
         *s3->rest_until_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC) + rest_s * 1000;
 }
 

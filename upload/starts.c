@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "handler/starts.h"
 #include "report/report_id.h"
+#include "report/spool_wait.h"
 #include "upload/http.h"
 #include "upload/sentry.h"
 
@@ -225,6 +226,12 @@ static bool is_over(int64_t day)
     return day + KEPT_DAYS < time(NULL) / DAY_S;
 }
 
+// is_awake is false while a target asked to be left alone.
+static bool is_awake(const struct target *target)
+{
+    return spool_wait_over(&target->rest, time(NULL));
+}
+
 // send_batch sends one batch to every collector, and removes it once all have it.
 static void send_batch(const struct starts_sending *sending, const char *name,
                        size_t *waiting)
@@ -236,7 +243,8 @@ static void send_batch(const struct starts_sending *sending, const char *name,
     char *body = batch != NULL ? json_dumps(batch, JSON_COMPACT) : NULL;
     for (size_t i = 0; i < sending->target_count && body != NULL; i++) {
         if (sending->targets[i].kind == TARGET_KIND_COLLECTOR)
-            all &= send_batch_to(sending, &sending->targets[i], body);
+            all &= is_awake(&sending->targets[i]) &&
+                   send_batch_to(sending, &sending->targets[i], body);
     }
     bool over = starts_read_name(name, &day, release, sizeof(release)) && is_over(day);
     if ((body != NULL && all) || over)
@@ -275,8 +283,9 @@ static void send_sessions(const struct starts_sending *sending, const char *name
         for (int hour = 0; hour < SENTRY_SESSION_HOURS; hour++)
             starts += sessions.starts[hour] = counts.starts[hour];
         // Ends alone say nothing to Sentry.
-        sent =
-            starts == 0 || sentry_send_sessions(target, &sessions, sending->timeout_ms);
+        sent = starts == 0 ||
+               (is_awake(target) &&
+                sentry_send_sessions(target, &sessions, sending->timeout_ms));
     }
     if (sent || is_over(sessions.day))
         (void)unlinkat(sending->spool->folder_fd, name, 0);

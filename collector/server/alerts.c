@@ -270,11 +270,9 @@ static void keep_fate(struct alerts *alerts, const struct receiver *receiver,
                       const struct message_fate *fate)
 {
     char error[STORE_ERROR_SIZE];
-    int64_t wait_s = fate->wait_s;
     enum ch_status status = CH_OK;
-    if (sent != CH_OK && wait_s < 0)
-        wait_s = retry_backoff_s((uint32_t)alert->tries);
-    int64_t due_ms = moment_now() + wait_s * 1000;
+    int64_t due_ms =
+        moment_now() + retry_wait_s(fate->wait_s, (uint32_t)alert->tries) * 1000;
     do {
         status = sent == CH_OK
                      ? store_alert_done(alerts->options.store, receiver->id,

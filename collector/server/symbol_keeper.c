@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collector/server/background.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_naming.h"
@@ -186,10 +187,11 @@ static int keep_once(struct symbol_keeper *keeper)
     bool more = false;
     bool more_files = false;
     enum ch_status status = ask_some(keeper, &more);
-    if (moment_now() >= keeper->tidy_ms) {
+    int64_t now_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    if (now_ms >= keeper->tidy_ms) {
         enum ch_status tidied =
             symbol_store_tidy(keeper->options.symbols, &more_files, error);
-        keeper->tidy_ms = moment_now() + (more_files ? 0 : TIDY_MS);
+        keeper->tidy_ms = now_ms + (more_files ? 0 : TIDY_MS);
         if (tidied != CH_OK && !store_gave_up(keeper->options.store))
             keeper->options.complain(error);
     }

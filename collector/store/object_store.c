@@ -73,7 +73,8 @@ enum ch_status object_store_put(struct object_store *objects, const char *name,
 // is_resting says whether a read failed a moment ago.
 static bool is_resting(struct object_store *objects, char why[OBJECT_WHY_SIZE])
 {
-    if (moment_now() - objects->failed_ms >= REST_MS)
+    int64_t failed_ms = objects->failed_ms;
+    if (failed_ms == 0 || (int64_t)clock_now_ms(CLOCK_MONOTONIC) - failed_ms >= REST_MS)
         return false;
     (void)snprintf(why, OBJECT_WHY_SIZE, "the object store failed a moment ago");
     return true;
@@ -82,7 +83,7 @@ static bool is_resting(struct object_store *objects, char why[OBJECT_WHY_SIZE])
 static enum ch_status note_read(struct object_store *objects, enum ch_status status)
 {
     if (status == CH_ERR_IO)
-        objects->failed_ms = moment_now();
+        objects->failed_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
     return status;
 }
 

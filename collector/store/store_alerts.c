@@ -7,9 +7,12 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
 #include "report/report_id.h"
+#include "report/spool_wait.h"
 
 enum {
     SPREAD_STEP = 64,
+    // Longer than any wait for a receiver.
+    WAIT_MAX_MS = (SPOOL_WAIT_MAX_S + 60) * 1000,
     NAMING_PATIENCE_MS = 60000, // how long an alert waits for its report's names
     KIND_SIZE = 16,
     BURSTS = 50,
@@ -192,9 +195,10 @@ static enum ch_status claim_alert(struct sql *sql, void *context)
     struct sending *sending = context;
     struct sql_value values[] = { sql_text(sending->receiver),
                                   sql_number(sending->until_ms),
-                                  sql_number(moment_now()) };
+                                  sql_number(moment_now()),
+                                  sql_number(moment_now() + WAIT_MAX_MS) };
     sending->alert = 0;
-    sql_queue(sql, STORE_ALERT_CLAIM, values, 3, take_sending, sending);
+    sql_queue(sql, STORE_ALERT_CLAIM, values, 4, take_sending, sending);
     return sql_flush(sql);
 }
 
@@ -233,11 +237,14 @@ enum ch_status store_alert_claim(struct store *store, const char *receiver,
 {
     int64_t now_ms = moment_now();
     int64_t due = 0;
-    struct sql_value asked[] = { sql_text(receiver), sql_number(now_ms) };
+    struct sql_value asked[] = { sql_text(receiver), sql_number(now_ms),
+                                 sql_number(now_ms + WAIT_MAX_MS) };
     snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
-    enum ch_status status = count_rows(
-        store, "SELECT count(*) FROM alert_sends WHERE receiver = ?1 AND due <= ?2",
-        asked, 2, &due);
+    enum ch_status status =
+        count_rows(store,
+                   "SELECT count(*) FROM alert_sends WHERE receiver = ?1 AND"
+                   " (due <= ?2 OR due > ?3)",
+                   asked, 3, &due);
     if (status == CH_OK && due == 0)
         return CH_ERR_NOT_FOUND;
     struct sending sending = { .receiver = receiver, .until_ms = now_ms + lease_ms };

@@ -13,6 +13,7 @@ import http.server
 import json
 import os
 import queue
+import sqlite3
 import sys
 import threading
 import time
@@ -23,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 import sample_reports
 from ports import held_port
-from running import Collector
+from running import Collector, wait_for
 
 BINARY = None
 PATIENCE_S = 60
@@ -309,6 +310,22 @@ class Trouble(Alerting):
             metrics = own.request("GET", "/metrics")[2].decode()
             self.assertIn("crashhook_alerts_sent_total 1\n", metrics)
             self.assertIn("crashhook_alert_failures_total 4\n", metrics)
+
+    @unittest.skipIf(os.environ.get("CRASHHOOK_TEST_POSTGRESQL"), "changes the SQLite file")
+    def test_an_alert_postponed_before_the_clock_was_set_back_is_sent(self):
+        hook = self.hook()
+        hook.acts = ["503"]
+        own = self.collector(hook.url + "\n")
+        with own:
+            self.post(own, self.fingerprint())
+            hook.next()
+            wait_for(lambda: self.waiting(own)["error"], "the failure is noted")
+            own.stop()
+            with contextlib.closing(sqlite3.connect(own.path("store.db"))) as database:
+                database.execute("UPDATE alert_sends SET due = due + 864000000")
+                database.commit()
+            own.start()
+            self.assertEqual(hook.next()[3], "ok")
 
     def test_a_receiver_that_hangs_delays_others_by_one_attempt(self):
         stuck, well = self.hook(), self.hook()

@@ -3,6 +3,8 @@
 # crashhook upload against servers that fail in every way, over real sockets, with real
 # locks between real processes.
 
+import contextlib
+import email.utils
 import fcntl
 import json
 import os
@@ -259,6 +261,42 @@ class Failures(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             wait = spool.state(spool.ids[0])[0]["next_time"] - time.time()
             self.assertTrue(400 < wait < 760, wait)
+
+
+    def test_whatever_retry_after_says_a_report_is_sent_at_most_once_a_second(self):
+        now = time.time()
+        date = lambda seconds: email.utils.formatdate(now + seconds, usegmt=True)
+        values = ("", "0", "00", "1", "2", "59", "3600", "57600", "86399", "86400", "86401",
+                  "129600", "9" * 19, "1" + "0" * 30, "-1", "-86400", "+5", "1.5", "soon",
+                  "0x10", "1 2", "\t7", date(-10 ** 9), date(-1), date(1), date(86400),
+                  date(10 ** 9), "Thu, 01 Jan 1970 00:00:00 GMT",
+                  "Fri, 31 Dec 9999 23:59:59 GMT", "99 Foo 2000", "x" * 70)
+        watching_s = 4
+        with contextlib.ExitStack() as stack:
+            runs = []
+            for i, value in enumerate(values):
+                spool = stack.enter_context(Spool(1))
+                server = stack.enter_context(FaultServer(
+                    answer((429, 503)[i % 2], b"", ["Retry-After: " + value])))
+                watcher = spool.start("--url", server.url, "--watch")
+                stack.callback(watcher.communicate)
+                stack.callback(watcher.kill)
+                runs.append((value, spool, server))
+            for _, _, server in runs:
+                server.await_requests(1)
+            # How many requests come in a time takes that time to find out.
+            began = time.monotonic()
+            before = [len(server.requests) for _, _, server in runs]
+            time.sleep(watching_s)
+            for (value, spool, server), first in zip(runs, before):
+                passed = time.monotonic() - began
+                self.assertLessEqual(len(server.requests) - first, passed + 1, value)
+                state = spool.state(spool.ids[0])[0]
+                self.assertIn(state["next_time"] - state["last_time"],
+                              range(1, 86401), value)
+                if value.isdigit() and int(value) > 60:
+                    self.assertEqual(len(server.requests), 1, value)
+        print(f"{len(values)} values of Retry-After")
 
 
 class Unreadable(unittest.TestCase):

@@ -45,10 +45,13 @@ VALUES(?1, ?2, 0, 0, '')
 ON CONFLICT(receiver, alert) DO NOTHING
 
 -- name: STORE_ALERT_CLAIM
+-- What is due after ?4, later than any wait ends, was postponed before the clock was set
+-- back.
 UPDATE alert_sends
 SET due = ?2, tries = tries + 1
-WHERE receiver = ?1 AND due <= ?3
-    AND alert = (SELECT min(alert) FROM alert_sends WHERE receiver = ?1 AND due <= ?3)
+WHERE receiver = ?1 AND (due <= ?3 OR due > ?4)
+    AND alert = (SELECT min(alert) FROM alert_sends
+        WHERE receiver = ?1 AND (due <= ?3 OR due > ?4))
 RETURNING alert, tries
 
 -- name: STORE_ALERT_DONE
