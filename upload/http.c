@@ -34,6 +34,7 @@ struct transfer {
     const struct http_request *request;
     struct http_reply *reply;
     size_t header_bytes;
+    size_t file_bytes; // of the answer, written to a file
     char retry_after[DATE_SIZE];
     char date[DATE_SIZE];
     const char *refused; // why we aborted it
@@ -47,8 +48,13 @@ static size_t take_answer_body(char *bytes, size_t size, size_t count, void *con
     long status = 0;
     if (to != NULL)
         (void)curl->easy_getinfo(transfer->client, CURLINFO_RESPONSE_CODE, &status);
-    if (status >= 200 && status < 300)
-        return fwrite(bytes, 1, size * count, to);
+    if (status >= 200 && status < 300) {
+        transfer->file_bytes += size * count;
+        if (transfer->file_bytes <= HTTP_FILE_MAX_BYTES)
+            return fwrite(bytes, 1, size * count, to);
+        transfer->refused = "its answer is too long";
+        return 0;
+    }
     most = most != 0 ? most : REPLY_MAX_BYTES;
     if (size * count > most - transfer->reply->body.size) {
         transfer->refused = "its answer is too long";
@@ -254,6 +260,7 @@ static void set_limits(CURL *client, const struct http_request *request)
     if (request->least_rate != 0) {
         curl->easy_setopt(client, CURLOPT_LOW_SPEED_LIMIT, (long)request->least_rate);
         curl->easy_setopt(client, CURLOPT_LOW_SPEED_TIME, (timeout + 999) / 1000);
+        curl->easy_setopt(client, CURLOPT_TIMEOUT, (long)HTTP_LONG_MAX_S);
     } else {
         curl->easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One HTTP request with everything bounded: the time it takes, the size of the answer
-// and of its headers. TLS certificates are verified, redirects are not followed (a
-// report goes to the host that was configured and to no other), and only http and https
-// are allowed. Proxies and certificate bundles come from the variables that the curl
-// command reads. Only http.c, message.c and libcurl.c use libcurl.
+// and of its headers. An answer is taken as it is sent: none is decompressed here. TLS
+// certificates are verified, redirects are not followed (a report goes to the host that
+// was configured and to no other), and only http and https are allowed. Proxies and
+// certificate bundles come from the variables that the curl command reads. Only http.c,
+// message.c and libcurl.c use libcurl.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,6 +15,10 @@
 
 #include "base/status.h"
 #include "base/text.h"
+
+// HTTP_FILE_MAX_BYTES is the longest answer that is written to a file, HTTP_LONG_MAX_S
+// the longest that a request takes which may go on while bytes arrive.
+enum { HTTP_FILE_MAX_BYTES = 1 << 30, HTTP_LONG_MAX_S = 2 * 3600 };
 
 // http_progress_fn is called now and then with how much of the body was sent.
 typedef void http_progress_fn(void *context, uint64_t sent, uint64_t size);
@@ -38,11 +43,11 @@ struct http_request {
     const void *body;         // NULL: none
     FILE *file;               // the body, read from its position, instead; NULL: none
     size_t size;              // of body or file, in bytes
-    FILE *to; // where the body of a 2xx goes, of any length; NULL: reply
+    FILE *to; // where the body of a 2xx goes, HTTP_FILE_MAX_BYTES at most; NULL: reply
     const struct http_signature *signature; // NULL: it is not signed
     uint64_t timeout_ms;
-    uint32_t least_rate; // bytes a second: no limit on the whole time, only on
-                         // timeout_ms at less than that; 0: timeout_ms is for all
+    uint32_t least_rate; // bytes a second: HTTP_LONG_MAX_S for all, and timeout_ms at
+                         // less than that; 0: timeout_ms is for all
     const atomic_bool *abandon; // once it is true the request fails; NULL: never
     http_progress_fn *progress; // NULL: not reported
     void *context;

@@ -50,8 +50,8 @@ static bool read_cached_name(const char *path, struct cached_file *out)
     return false;
 }
 
-// drop_left_over removes the file of an upload that was killed.
-static void drop_left_over(const FTSENT *entry)
+// drop_killed_upload removes the file of an upload that was killed.
+static void drop_killed_upload(const FTSENT *entry)
 {
     enum { DAY_S = 24 * 3600 };
     if (strncmp(entry->fts_name, ".upload-", strlen(".upload-")) == 0 &&
@@ -65,7 +65,7 @@ static void add_cached(struct cached_files *files, const FTSENT *entry)
     const char *inside = entry->fts_path + files->root;
     struct cached_file file = { .project = "" };
     if (!read_cached_name(entry->fts_path, &file)) {
-        drop_left_over(entry);
+        drop_killed_upload(entry);
         return;
     }
     inside += strspn(inside, "/");

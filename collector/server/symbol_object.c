@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hex.h"
+#include "upload/http.h"
 
 enum { LEVEL = 3, PART_BYTES = 256 << 10 };
 
@@ -99,6 +100,7 @@ static enum ch_status unpack(FILE *from, struct symbol_upload *upload,
 {
     struct sha256 sha;
     size_t left = 1; // of a frame: 0 at its end
+    uint64_t unpacked = 0;
     enum ch_status status = CH_OK;
     ZSTD_DStream *stream = ZSTD_createDStream();
     char *in = malloc(PART_BYTES);
@@ -112,8 +114,10 @@ static enum ch_status unpack(FILE *from, struct symbol_upload *upload,
         while (status == CH_OK && input.pos < input.size) {
             ZSTD_outBuffer output = { .dst = out, .size = PART_BYTES };
             left = ZSTD_decompressStream(stream, &output, &input);
-            status = ZSTD_isError(left) ? CH_ERR_MALFORMED
-                                        : symbol_upload_write(upload, out, output.pos);
+            unpacked += output.pos;
+            status = ZSTD_isError(left) || unpacked > HTTP_FILE_MAX_BYTES
+                         ? CH_ERR_MALFORMED
+                         : symbol_upload_write(upload, out, output.pos);
             sha256_add(&sha, out, output.pos);
         }
     }

@@ -182,7 +182,15 @@ static bool try_server(struct search *search)
     if (debuginfod_fetch(search->where->debuginfod_url, &search->id, path,
                          sizeof(path)) != CH_OK)
         return false;
-    return try_debug_file(search, path);
+    if (try_debug_file(search, path))
+        return true;
+    struct debug_elf file;
+    bool opened = debug_elf_open(&file, path) == CH_OK;
+    if (!opened || !debug_fits(search, &file))
+        (void)unlink(path); // not what was asked for: nobody needs it in the cache
+    if (opened)
+        debug_elf_close(&file);
+    return false;
 }
 
 // open_plain opens the decompressed debug information of the image's build from the

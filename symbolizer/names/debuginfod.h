@@ -3,6 +3,9 @@
 // Debug files from a debuginfod server. This is used only on explicit request, never
 // because a variable happens to be set, and never while a process is held.
 //
+// The server is not trusted: a file has at most 1 GiB, decompressed, and 50 s to come.
+// The client follows redirects, within that time.
+//
 // The client library is loaded when it is first needed, so that programs that symbolize
 // do not depend on an HTTP client.
 #pragma once

@@ -41,17 +41,27 @@ class Upstream(http.server.ThreadingHTTPServer):
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 self.server.asked.append(self.path)
+                if self.server.endless:
+                    return self.send_forever()
                 status, body = self.server.files.get(self.path, (404, b"no"))
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 
+            def send_forever(self):
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    while self.server.endless:
+                        self.server.sent += self.wfile.write(bytes(1 << 20))
+
             def log_message(self, *_):
                 pass
 
         super().__init__(("127.0.0.1", 0), Handler)
         self.files, self.asked = {}, []
+        self.endless, self.sent = False, 0
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
@@ -322,6 +332,27 @@ class SymbolStore(test_symbols.Symbols):
             collector.stop()
             self.assertEqual(self.asked_of(upstream, other), 2, "once, of both servers")
             self.assertEqual(self.asked_of(upstream, self.build_id), before)
+        upstream.shutdown()
+        upstream.server_close()
+
+    def test_a_server_upstream_that_never_stops_is_left_with_nothing_kept(self):
+        upstream = Upstream()
+        upstream.endless = True
+        own = Collector(BINARY, extra=["--debuginfod-urls", upstream.url])
+        # Of a download that a kill ended two days ago.
+        left_over = own.path("symbols") + "/.build-id/.upload-AbCdEf"
+        os.makedirs(os.path.dirname(left_over))
+        with open(left_over, "wb"):
+            os.utime(left_over, (time.time() - 2 * 86400,) * 2)
+        with own as collector:
+            self.assertEqual(collector.post(self.make_report(self.build_id, self.found))[0],
+                             201)
+            line = collector.process.stderr.readline()
+            self.assertIn("its answer is too long", line)
+            wait_for(lambda: [name for _, _, names in os.walk(collector.path("symbols"))
+                              for name in names] == [".apart"], "nothing is kept")
+            self.assertIn(upstream.sent, range(1 << 30, (1 << 30) + (64 << 20)))
+            upstream.endless = False
         upstream.shutdown()
         upstream.server_close()
 

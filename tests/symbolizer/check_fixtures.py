@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+import zlib
 
 import compare_names
 from harness import (COMPILERS, build_id_of, build_shapes, code_of, is_refused, run, sections,
@@ -318,6 +320,66 @@ def a_debuginfod_server_is_asked_when_its_url_is_given(folder):
         server.shutdown()
 
 
+def bomb(size):
+    """Zeros as a server sends them compressed."""
+    packer, out = zlib.compressobj(1, zlib.DEFLATED, 31), b""
+    for _ in range(size >> 20):
+        out += packer.compress(b"\0" * (1 << 20))
+    return out + packer.flush()
+
+
+def a_debuginfod_server_that_sends_too_much_leaves_nothing(folder):
+    path = build_shapes(folder)
+    text = addresses_of(path)
+    take_apart(path, os.path.join(folder, "debug"))
+    cache = os.path.join(folder, "cache")
+    packed = bomb(1100 << 20)
+
+    class Liar(http.server.BaseHTTPRequestHandler):
+        way, sent = None, 0
+
+        def do_GET(self):
+            self.send_response(200)
+            if Liar.way == "compressed":
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            try:
+                while True:
+                    piece = {"compressed": packed, "other": b"no ELF file",
+                             "endless": b"\0" * (1 << 20)}[Liar.way]
+                    self.wfile.write(piece)
+                    Liar.sent += len(piece)
+                    if Liar.way != "endless":
+                        return
+            except OSError:
+                pass
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    os.environ["DEBUGINFOD_CACHE_PATH"] = cache
+    try:
+        for way in ("other", "compressed", "endless"):
+            Liar.way = way
+            os.makedirs(cache + "/aa", exist_ok=True)
+            for name, age in (("debuginfo.AbCdEf", 700), ("debuginfo.GhIjKl", 0)):
+                open(f"{cache}/aa/{name}", "wb").close()
+                os.utime(f"{cache}/aa/{name}", (time.time() - age,) * 2)
+            assert with_lines(names(path, text, "--debuginfod",
+                                    f"http://127.0.0.1:{server.server_port}")) == 0, way
+            left = [name for _, _, names_there in os.walk(cache) for name in names_there
+                    if name.startswith("debuginfo")]
+            # That of a download that may be under way stays.
+            assert left == ["debuginfo.GhIjKl"], (way, left)
+            shutil.rmtree(cache)
+        assert Liar.sent < 1200 << 20, Liar.sent
+    finally:
+        server.shutdown()
+        del os.environ["DEBUGINFOD_CACHE_PATH"]
+
+
 def a_file_that_is_no_program_is_refused_in_one_line(folder):
     for content in (b"", b"hello", b"\x7fELF", b"\x7fELF\x02\x01\x01" + b"\0" * 57):
         path = os.path.join(folder, "odd")
@@ -512,6 +574,7 @@ CHECKS = [
     debug_information_shared_by_dwz_is_followed,
     a_report_is_named_on_a_machine_that_has_only_debug_files,
     a_debuginfod_server_is_asked_when_its_url_is_given,
+    a_debuginfod_server_that_sends_too_much_leaves_nothing,
     a_file_that_is_no_program_is_refused_in_one_line,
     the_text_form_is_that_of_addr2line_with_columns,
     large_compressed_information_takes_little_memory_without_a_cache,
