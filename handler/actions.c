@@ -120,6 +120,24 @@ static void note_runtime(int signal, uint64_t handler)
         __atomic_fetch_and(&crash_state.runtime_asks, ~own, __ATOMIC_RELAXED);
 }
 
+// prepare_for does what is needed before the program's handler is in force, most of it
+// once.
+static void prepare_for(int signal, const struct crash_action *theirs)
+{
+    static bool prepared;
+    note_runtime(signal, theirs->handler);
+    if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
+        return;
+    next_call_find();
+    map_process();
+    if (on_exit != NULL)
+        (void)on_exit(note_status, NULL);
+    else
+        (void)atexit(note_exit);
+    if (__cxa_at_quick_exit != NULL)
+        (void)__cxa_at_quick_exit(note_quick_exit, NULL);
+}
+
 // gnu_get_libc_version is glibc's.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
@@ -132,26 +150,6 @@ static bool abort_unblocks(void)
            strtol(gnu_get_libc_version() + strlen("2."), NULL, 10) <= MINOR_LAST;
 }
 
-// prepare_for does what is needed before the program's handler is in force, most of it
-// once.
-static void prepare_for(int signal, const struct crash_action *theirs)
-{
-    static bool prepared;
-    note_runtime(signal, theirs->handler);
-    if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
-        return;
-    next_call_find();
-    map_process();
-    uint64_t held = SIGNALS_FAULT | (uint64_t)!abort_unblocks() << SIGABRT;
-    crash_holds = (crash_plan->signals & held) >> 1;
-    if (on_exit != NULL)
-        (void)on_exit(note_status, NULL);
-    else
-        (void)atexit(note_exit);
-    if (__cxa_at_quick_exit != NULL)
-        (void)__cxa_at_quick_exit(note_quick_exit, NULL);
-}
-
 void actions_take(int signal)
 {
     struct sys_action ours;
@@ -159,6 +157,8 @@ void actions_take(int signal)
     struct crash_action theirs = { 0 };
     struct crash_action old;
 
+    if (signal_in(SIGNALS_FAULT, signal) || (signal == SIGABRT && !abort_unblocks()))
+        crash_holds |= UINT64_C(1) << (signal - 1);
     crash_action_for_kernel(signal, &theirs, &ours);
     if (sys_sigaction(signal, &ours, &before) != 0)
         return;

@@ -11,6 +11,8 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/crash.h"
+#include "handler/machine.h"
+#include "handler/syscalls.h"
 
 typedef int raise_fn(int);
 typedef int kill_fn(pid_t, int);
@@ -33,6 +35,33 @@ static void *before_signal(enum signal_call call, int number, int code, pid_t pr
     if (found[call] == NULL)
         found[call] = dlsym(RTLD_NEXT, names[call]);
     return found[call];
+}
+
+// unblock_abort unblocks SIGABRT where libc's abort does not (glibc 2.41, musl):
+// otherwise the kernel ends a thread that blocks it without our handler. A handler of
+// the program's own would not run without us, so then nothing is done. It returns
+// libc's abort.
+__attribute__((noinline)) static void *unblock_abort(void)
+{
+    static void *next;
+    const uint64_t own = UINT64_C(1) << (SIGABRT - 1);
+    struct crash_action action;
+    crash_action_read(SIGABRT, &action);
+    if ((crash_holds & own) != 0 && !crash_action_calls(&action))
+        (void)machine_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&own, 0,
+                            SYS_SIGSET_BYTES);
+    if (next == NULL)
+        next = dlsym(RTLD_NEXT, "abort");
+    return next;
+}
+
+// abort_at_once is abort. A function that is declared not to return would not end in a
+// jump.
+void abort_at_once(void) __asm__("abort");
+
+CRASHHOOK_API void abort_at_once(void)
+{
+    ((void (*)(void))unblock_abort())();
 }
 
 CRASHHOOK_API int raise(int number)

@@ -99,6 +99,17 @@ class FailingHandlers(unittest.TestCase):
                         self.assertEqual(len(scene.reports()), int(ended.status != 0),
                                          ended.stderr)
 
+    def test_abort_is_reported_in_a_thread_that_blocks_every_signal(self):
+        for way in ("preload", "trace"):
+            with self.subTest(way=way), Scene() as scene:
+                scene.preload = None
+                ended = scene.run(command_of(way, ["blocked", "calls_abort", "thread"]))
+                self.assertEqual(ended.signal, signal.SIGABRT, ended.stderr)
+                report, = scene.reports()
+                self.assertIn("calls_abort", report["title"])
+                names = harness.names_of(harness.crashed_thread(report))
+                self.assertEqual(names.count("abort"), 1)
+
     def test_an_end_by_a_signal_that_nothing_could_report_is_reported_by_run(self):
         for kills in ("run", "no"):
             with self.subTest(kills=kills), Scene() as scene:

@@ -126,6 +126,11 @@ __attribute__((noinline)) static void illegal(void)
     __builtin_trap();
 }
 
+__attribute__((noinline)) static void calls_abort(void)
+{
+    abort();
+}
+
 __attribute__((noinline)) static int overflows(int level)
 {
     volatile char frame[500];
@@ -139,6 +144,8 @@ static void *fault(void *kind)
         writes();
     if (strcmp(kind, "illegal") == 0)
         illegal();
+    if (strcmp(kind, "calls_abort") == 0)
+        calls_abort();
     if (strcmp(kind, "overflows") == 0)
         (void)overflows(0);
     return NULL;
