@@ -1,19 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# test_manual FOLDER: the manual pages that the build has left in FOLDER.
+# The manual pages that the build has left in its folder share/man.
 
 import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
 import cli_scene
 from cli_scene import commands
 
-FOLDER = None
+FOLDER = os.path.join(cli_scene.BUILD, "share", "man")
 
 
 def pages():
@@ -71,5 +70,4 @@ class Manual(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FOLDER = sys.argv.pop(1)
     unittest.main(verbosity=2)
