@@ -132,7 +132,8 @@ static void link_for_sentries(const struct starts_sending *sending, const char *
             continue;
         sentry_mark(&sending->targets[i], mark, sizeof(mark));
         (void)snprintf(linked, sizeof(linked), "%s%s", stem, mark);
-        (void)linkat(folder, name, folder, linked, 0);
+        if (linkat(folder, name, folder, linked, 0) != 0)
+            return; // without room for one name there is none for the next
     }
 }
 
