@@ -85,11 +85,14 @@ static void note_exit(void)
     crash_report_exit(-1, (uintptr_t)__builtin_frame_address(0));
 }
 
-static void note_quick_exit(void *unused)
+static void note_call(void *unused)
 {
     (void)unused;
     note_exit();
 }
+
+// atexit itself is a part of each library; Debian's lacks the marks of machine_marks.h.
+extern int __cxa_atexit(void (*)(void *), void *, void *library); // the ABI's name
 
 // on_exit is glibc's; unlike atexit it gives the status too.
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
@@ -133,9 +136,9 @@ static void prepare_for(int signal, const struct crash_action *theirs)
     if (on_exit != NULL)
         (void)on_exit(note_status, NULL);
     else
-        (void)atexit(note_exit);
+        (void)__cxa_atexit(note_call, NULL, NULL);
     if (__cxa_at_quick_exit != NULL)
-        (void)__cxa_at_quick_exit(note_quick_exit, NULL);
+        (void)__cxa_at_quick_exit(note_call, NULL);
 }
 
 // gnu_get_libc_version is glibc's.

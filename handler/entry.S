@@ -9,6 +9,8 @@
 // a handler that has replaced ours may, has no such frame and takes another path.
 //
 // On other processors the entry is in C (crash_entry.c).
+#include "handler/machine_marks.h"
+
 #if defined(__x86_64__)
 
 // FRAME has room for a struct crash_asked and is 8 more than a multiple of 16; the return
@@ -49,6 +51,7 @@ crash_handle:
     SAVED(2, 152)  // rcx
     SAVED(7, 160)  // rsp
     SAVED(16, 168) // rip
+    LANDING
     lea 8(%rsp), %rax
     cmp %rax, %rdx // the kernel puts the context right above the return address
     jne crash_handle_called

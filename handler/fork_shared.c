@@ -32,7 +32,3 @@ bool life_hear_forks(void (*in_child)(void))
 }
 
 #endif
-
-// __dso_handle is by what libc's atexit knows its caller. Compilers have it in a file
-// that this library is linked without; where a build links that, it is theirs.
-__attribute__((weak, visibility("hidden"))) void *__dso_handle; // the ABI's name

@@ -5,12 +5,15 @@
 // filter's answer to a call of ours.
 #include <sys/syscall.h>
 
+#include "handler/machine_marks.h"
+
 #define FUNCTION(name)      \
     .hidden name           ;\
     .globl name            ;\
     .type name, %function  ;\
     name:                  ;\
-    .cfi_startproc
+    .cfi_startproc         ;\
+    LANDING
 #define PLACE(name)         \
     .hidden name           ;\
     .globl name            ;\
