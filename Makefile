@@ -65,8 +65,13 @@ places: deps
 	packaging/install-packages packaging/more-packages.txt
 	tests/check-places
 
-# Unit tests under memcheck; what lines tests run; AArch64 under qemu; Debian 13.
-valgrind coverage aarch64 trixie: deps
+# The release build and all its tests in a root of Debian 13, whose packages are its own.
+trixie:
+	command -v mmdebstrap >/dev/null || echo mmdebstrap | packaging/install-packages /dev/stdin
+	tests/check-trixie $(JOBS)
+
+# Unit tests under memcheck; what lines tests run; AArch64 under qemu.
+valgrind coverage aarch64: deps
 	packaging/install-packages packaging/more-packages.txt
 	tests/check-$@ $(JOBS)
 

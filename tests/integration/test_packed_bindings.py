@@ -161,7 +161,8 @@ class Packed(unittest.TestCase):
                               "--disable-pip-version-check", "--root-user-action", "ignore",
                               "--target", place, package],
                              env={**os.environ, "PIP_CONFIG_FILE": os.devnull})
-                self.assertTrue(glob.glob(os.path.join(place, "*.dist-info", "LICENSE")))
+                self.assertTrue(glob.glob(os.path.join(place, "*.dist-info", "**", "LICENSE"),
+                                          recursive=True))
                 self.check_python(place)
 
     def check_python(self, place):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# format ROOT: every source file is as clang-format would write it.
+# format ROOT [VERSION]: every source file is as clang-format would write it. With VERSION, a
+# clang-format of another version is not asked.
 
 import subprocess
 import sys
@@ -23,4 +24,6 @@ def main(root):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        source_tree.need_version("clang-format", sys.argv[2])
     main(sys.argv[1])

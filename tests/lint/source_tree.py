@@ -6,6 +6,7 @@
 
 import os
 import re
+import subprocess
 import sys
 
 SKIPPED = {".git", "build", "node_modules", "__pycache__"}
@@ -48,6 +49,16 @@ def _blank(match):
 def code(text):
     """The text with comments and the insides of literals blanked, lines kept."""
     return TOKEN.sub(_blank, text)
+
+
+def need_version(tool, major):
+    """Ends as skipped, by exit status 77, if the tool is of another major version than the one
+    that the sources are written for: each version formats and warns differently."""
+    said = subprocess.run([tool, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+    found = re.search(r"version (\d+)", said.stdout).group(1)
+    if found != major:
+        print(f"{tool} {found}: the sources are written for version {major}")
+        sys.exit(77)
 
 
 def report(name, problems, checked):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# tidy ROOT BUILD [JOBS]: clang-tidy, with the checks of .clang-tidy, over the project's
+# tidy ROOT BUILD JOBS [VERSION]: clang-tidy, of this version if one is given, with the checks of .clang-tidy, over the project's
 # own sources as BUILD/compile_commands.json compiles them. A NOLINT names the check it
 # silences and says why. What was found clean is not looked at again until it, or a header
 # it includes, has changed. The analyzer follows as many paths as it can only with
@@ -122,4 +122,6 @@ def main(root, build, jobs):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 2)
+    if len(sys.argv) > 4:
+        source_tree.need_version("clang-tidy", sys.argv[4])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
