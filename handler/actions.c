@@ -91,7 +91,8 @@ static void note_call(void *unused)
     note_exit();
 }
 
-// atexit itself is a part of each library; Debian's lacks the marks of machine_marks.h.
+// __cxa_atexit is what atexit calls. That is a part of each library, and Debian's lacks
+// the marks of machine_marks.h.
 extern int __cxa_atexit(void (*)(void *), void *, void *library); // the ABI's name
 
 // on_exit is glibc's; unlike atexit it gives the status too.

@@ -157,8 +157,8 @@ void symbol_cache_folder_share(const char *folder, const struct build_id *id)
         return;
     (void)fchmod(folder_fd, 0755);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (folder_name_of(id, kinds[i], "", name) && fchmodat(folder_fd, name, 0644, 0) != 0 &&
-            errno != ENOENT)
+        if (folder_name_of(id, kinds[i], "", name) &&
+            fchmodat(folder_fd, name, 0644, 0) != 0 && errno != ENOENT)
             return; // another user's cache, which that user shares
 }
 
