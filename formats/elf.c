@@ -305,8 +305,8 @@ static enum ch_status build_id_of_sections(const struct elf_view *file,
     return CH_ERR_NOT_FOUND;
 }
 
-enum ch_status elf_view_build_id(const struct elf_view *file, const uint8_t **out,
-                                 size_t *out_size)
+enum ch_status elf_view_loaded_build_id(const struct elf_view *file,
+                                        const uint8_t **out, size_t *out_size)
 {
     struct elf_segment segment;
     int tried = 0;
@@ -317,6 +317,14 @@ enum ch_status elf_view_build_id(const struct elf_view *file, const uint8_t **ou
         if (elf_find_build_id(notes, segment.align, out, out_size) == CH_OK)
             return CH_OK;
     }
+    return CH_ERR_NOT_FOUND;
+}
+
+enum ch_status elf_view_build_id(const struct elf_view *file, const uint8_t **out,
+                                 size_t *out_size)
+{
+    if (elf_view_loaded_build_id(file, out, out_size) == CH_OK)
+        return CH_OK;
     return build_id_of_sections(file, out, out_size);
 }
 

@@ -183,6 +183,12 @@ CH_CHECKED enum ch_status elf_view_find_section(const struct elf_view *file,
 struct cursor elf_section_cursor(const struct elf_view *file,
                                  const struct elf_section *section);
 
+// elf_view_loaded_build_id finds the GNU build ID by program headers alone, as it is
+// found in a process. Go 1.24 links programs whose ID only a section leads to.
+CH_CHECKED enum ch_status elf_view_loaded_build_id(const struct elf_view *file,
+                                                   const uint8_t **out,
+                                                   size_t *out_size);
+
 // elf_view_build_id finds the GNU build ID by program headers, else by sections.
 CH_CHECKED enum ch_status elf_view_build_id(const struct elf_view *file,
                                             const uint8_t **out, size_t *out_size);

@@ -48,7 +48,7 @@ static bool same_build(const struct elf_view *file, const struct target_image *i
 {
     const uint8_t *id;
     size_t size;
-    if (elf_view_build_id(file, &id, &size) != CH_OK)
+    if (elf_view_loaded_build_id(file, &id, &size) != CH_OK)
         return image->build_id_size == 0;
     if (size > IMAGE_BUILD_ID_MAX)
         size = IMAGE_BUILD_ID_MAX;

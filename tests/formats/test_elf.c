@@ -57,6 +57,8 @@ static void elf_finds_the_build_id_by_segments_and_by_sections(void **state)
         assert_int_equal(elf_view_build_id(&file, &id, &size), CH_OK);
         assert_int_equal(size, sizeof(expected));
         assert_memory_equal(id, expected, sizeof(expected));
+        assert_int_equal(elf_view_loaded_build_id(&file, &id, &size),
+                         kind < 2 ? CH_OK : CH_ERR_NOT_FOUND);
     }
 }
 

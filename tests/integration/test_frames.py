@@ -60,6 +60,11 @@ class Frames(unittest.TestCase):
             ours = [int(frame["address"], 16) for frame in physical_frames(thread)]
             expected = [pc for pc in theirs[thread["tid"]]
                         if any(low <= pc < high for low, high in ranges)]
+            # gdb 16 goes on with what is no code, too.
+            interrupted = [at for at, frame in enumerate(physical_frames(thread))
+                           if at != 0 and frame["kind"] == "pc"]
+            if name.startswith("go") and interrupted:
+                expected = expected[:interrupted[0]]
             if ours[:len(expected)] != expected:
                 lost.append(f"{name}: {[hex(pc) for pc in ours]} for "
                             f"{[hex(pc) for pc in expected]}")
