@@ -8,7 +8,7 @@
 
 // Offsets in glibc's description of an image, whose beginning is the same in all
 // versions: where it is itself, and the name that it was opened by.
-// Its bounds (start, end, end of the code) stand together further on. The name follows
+// Its bounds (start, end) stand together further on. The name follows
 // a node of a list, in the same memory, of which malloc overwrites the last word once
 // it is freed.
 enum {
@@ -35,13 +35,11 @@ static bool has_bounds(const struct capture *capture, uint64_t description,
     uint64_t words[DESCRIPTION_MAX / WORD];
     if (memory_read(&capture->reader, description, words, (size_t)size) != CH_OK)
         return false;
-    for (size_t i = BOUNDS_FIRST / WORD; i + 2 < size / WORD; i++) {
+    for (size_t i = BOUNDS_FIRST / WORD; i + 1 < size / WORD; i++) {
         uint64_t start = words[i];
         uint64_t end = words[i + 1];
-        uint64_t text_end = words[i + 2];
         if (start % PAGE_BYTES == 0 && start <= address && address < end &&
-            end - start < IMAGE_MAX && start < text_end && text_end <= end &&
-            images_mapping(&capture->images, start) == NULL)
+            end - start < IMAGE_MAX && images_mapping(&capture->images, start) == NULL)
             return true;
     }
     return false;
