@@ -29,8 +29,8 @@ extern void get_terminate(void) __asm__("_ZSt13get_terminatev") __attribute__((w
 enum { DESCRIPTOR_WORDS = 128 };
 
 // find_thread_slot looks for globals in the C library's descriptor of the thread:
-// libc++abi has them on the heap and keeps the pointer by pthread_setspecific. 0: they
-// are not there.
+// libc++abi before LLVM 19 has them on the heap and keeps the pointer by
+// pthread_setspecific. 0: they are not there.
 static int64_t find_thread_slot(uint64_t pointer, uint64_t globals)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
@@ -57,6 +57,7 @@ void message_places_find(struct runtime_places *out)
         return;
     out->terminate = (uintptr_t)terminate;
     out->set_terminate = (uintptr_t)set_terminate;
+    out->get_terminate = (uintptr_t)get_terminate;
     uint64_t globals = (uintptr_t)__cxa_get_globals();
     uint64_t pointer = machine_thread_pointer();
     if (globals == 0 || pointer == 0)
@@ -64,6 +65,4 @@ void message_places_find(struct runtime_places *out)
     out->exception_slot = find_thread_slot(pointer, globals);
     if (out->exception_slot == 0)
         out->exception_globals = (int64_t)(globals - pointer);
-    else
-        out->get_terminate = (uintptr_t)get_terminate;
 }
