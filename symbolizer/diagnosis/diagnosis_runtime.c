@@ -151,6 +151,10 @@ static const struct allocator_call {
     { "cfree", "free" },
     { "__libc_free", "free" },
     { "_int_free", "free" },
+    { "_int_free_chunk", NULL }, // from glibc 2.41 on, as are those of its parts
+    { "_int_free_create_chunk", NULL },
+    { "_int_free_maybe_consolidate", NULL },
+    { "_int_free_merge_chunk", NULL },
     { "malloc", "malloc" },
     { "__libc_malloc", "malloc" },
     { "calloc", "calloc" },
@@ -168,7 +172,10 @@ static const struct allocator_call {
     { "unlink_chunk", NULL },
     { "sysmalloc", NULL },
     { "systrim", NULL },
+    { "tcache_double_free_verify", NULL },
     { "tcache_get", NULL },
+    { "tcache_get_n", NULL },
+    { "tcache_try_malloc", NULL },
     { "tcache_put", NULL },
 };
 
@@ -222,6 +229,16 @@ static bool is_bad_free(const json_t *crash, const char *call)
              strcmp(at + size - strlen(before_hex), before_hex) == 0));
 }
 
+// is_top_function is whether a frame's function is the one that crashed: those above it
+// were inlined into it.
+static bool is_top_function(const json_t *frames, size_t frame)
+{
+    for (size_t i = 0; i < frame; i++)
+        if (!json_is_true(json_object_get(json_array_get(frames, i), "inline")))
+            return false;
+    return true;
+}
+
 // name_allocator says that the C library's allocator came upon a heap that is not as it
 // left it.
 static bool name_allocator(const json_t *report, json_t *crash)
@@ -231,7 +248,8 @@ static bool name_allocator(const json_t *report, json_t *crash)
     if (found == NULL || json_object_get(crash, "check") != NULL)
         return false;
     note_check(crash, "malloc", found->call, strlen(found->call));
-    if (frame == 0 && is_bad_free(crash, found->call))
+    if (is_top_function(runtime_frames(report), frame) &&
+        is_bad_free(crash, found->call))
         set_word(crash, "reason", "bad-free");
     else
         set_word(crash, "kind", "heap-corruption");
