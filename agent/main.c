@@ -29,6 +29,7 @@
 #include "agent/store.h"
 #include "agent/trace.h"
 #include "agent/warm.h"
+#include "base/ample_stack.h"
 #include "base/bounded_write.h"
 #include "base/clock.h"
 #include "base/own_thread.h"
@@ -350,7 +351,24 @@ static void populate_stack(void)
     populate((void *)(here - STACK_BYTES), STACK_BYTES);
 }
 
-int main(int argc, char **argv)
+// spare_descriptors makes room for the files of a report where the limit on
+// descriptors, which is the crashed program's, leaves none. Nothing reads the agent's
+// input, or its output.
+static void spare_descriptors(void)
+{
+    enum { FEW = 16 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FEW)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < FEW) {
+        close(STDIN_FILENO);
+        close(STDOUT_FILENO);
+    }
+}
+
+static int run_agent(int argc, char **argv)
 {
     static struct agent agent; // all zero, so that it is in .bss and not in the file
     int again = -1;
@@ -363,10 +381,17 @@ int main(int argc, char **argv)
         serve_daemon(&agent, &again);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)
         run_tracer(&agent, argv[2]);
+    if (argc == 1)
+        spare_descriptors();
     agent.capture.same_root = argc == 1;
     set_up_agent(&agent);
     int status = report_process(&agent, &again);
     if (again >= 0)
         daemon_again(again);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    return ample_stack_run(run_agent, argc, argv);
 }

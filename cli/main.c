@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ample_stack.h"
 #include "base/standard_files.h"
 #include "cli/command.h"
 #include "cli/session.h"
@@ -162,7 +163,7 @@ static int run_words(char **argv)
     return command_misused("there is no command '%s': see crashhook --help", argv[0]);
 }
 
-int main(int argc, char **argv)
+static int run_crashhook(int argc, char **argv)
 {
     int result = COMMAND_DONE;
     standard_files_hold();
@@ -180,4 +181,9 @@ int main(int argc, char **argv)
     if (fflush(stdout) != 0 || ferror(stdout))
         return command_fail("cannot write to stdout: %s", strerror(errno));
     return result;
+}
+
+int main(int argc, char **argv)
+{
+    return ample_stack_run(run_crashhook, argc, argv);
 }

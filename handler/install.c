@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -253,6 +255,43 @@ static int install_handler(char *const *environment,
     return 0;
 }
 
+// An installation is what install_with_room passes on.
+struct installation {
+    char *const *environment;
+    const struct crashhook_options *options;
+    int error;
+};
+
+static int install_there(void *argument)
+{
+    struct installation *asked = argument;
+    asked->error = install_handler(asked->environment, asked->options);
+    return 0;
+}
+
+// install_with_room installs on a mapping where the limit of the first thread's stack
+// leaves less than is needed. The program's file name is at the top of that stack. For
+// another thread the difference means nothing, and either way works.
+static int install_with_room(char *const *environment,
+                             const struct crashhook_options *options)
+{
+    enum { NEEDED_BYTES = 64 * 1024 };
+    struct installation asked = { environment, options, ENOMEM };
+    struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+    uintptr_t top = getauxval(AT_EXECFN);
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    (void)machine_call4(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit);
+    if (limit.rlim_cur >= NEEDED_BYTES + (top - here))
+        return install_handler(environment, options);
+    char *stack = mmap(NULL, NEEDED_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        return ENOMEM;
+    machine_call_on(stack + NEEDED_BYTES, install_there, &asked);
+    (void)munmap(stack, NEEDED_BYTES);
+    return asked.error;
+}
+
 // lock_install takes a lock of our own: before main, a sanitizer's runtime that
 // interposes those of libc may not be initialized.
 static void lock_install(void)
@@ -283,7 +322,7 @@ static int install_once(char *const *environment,
         (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     int error = plan_is_in_force() && options == NULL
                     ? 0
-                    : install_handler(environment, options);
+                    : install_with_room(environment, options);
     unlock_install();
     return error;
 }
