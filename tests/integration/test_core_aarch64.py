@@ -66,9 +66,11 @@ def kinds_of(thread):
 def gdb_arguments(path, core):
     """What gdb says of the arguments of every frame, by thread."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_arguments.py")
-    said = subprocess.run(["gdb-multiarch", "-nx", "-batch", "-x", script, path, core],
-                          capture_output=True, text=True, check=True, timeout=100).stdout
-    return json.loads(said.split("ARGUMENTS ")[1].splitlines()[0])
+    done = subprocess.run(["gdb-multiarch", "-nx", "-batch", "-x", script, path, core],
+                          capture_output=True, text=True, check=False, timeout=100)
+    if gdb_compare.NO_REGISTER in done.stderr:
+        raise unittest.SkipTest("this gdb misses a register in the core")
+    return json.loads(done.stdout.split("ARGUMENTS ")[1].splitlines()[0])
 
 
 def number_of(value):
@@ -113,7 +115,7 @@ class CoresOfQemu(unittest.TestCase):
         self.check(report, names[:names.index("abort") + 1] + DESCENT)
         self.assertEqual(report["crash"]["kind"], "abort")
         paths = [image["path"] for image in report["images"]]
-        self.assertEqual(paths[0], path)
+        self.assertIn(path, paths)
         self.assertIn("/lib/ld-linux-aarch64.so.1", paths)
         self.assertTrue(any(p.endswith("/libc.so.6") for p in paths), paths)
         self.assertTrue(all("build_id" in image for image in report["images"]))

@@ -91,8 +91,10 @@ class Unwinding(unittest.TestCase):
     def expect_rules_alone(self, process):
         for how in ("auto", "dwarf", "precise"):
             trusts = self.trusts(process, "--unwind", how)
-            # pause, write's five callers and itself, main, two of the C library, _start
-            self.assertEqual(trusts, ["context"] + ["cfi"] * 10)
+            # pause, write's five callers and itself, main, two of the C library, _start;
+            # from glibc 2.41 on, pause calls two functions
+            self.assertIn(len(trusts), (11, 13))
+            self.assertEqual(trusts, ["context"] + ["cfi"] * (len(trusts) - 1))
 
     def test_an_image_without_eh_frame_hdr_is_indexed(self):
         self.expect_rules_alone(self.start(
@@ -147,7 +149,7 @@ class Unwinding(unittest.TestCase):
                    if frame["kind"] == "omit"]
         self.assertEqual(backtrace["ended"], "end-of-stack")
         self.assertEqual(len(backtrace["frames"]), 64)
-        self.assertEqual(omitted, [1000005 + 1 - 63])
+        self.assertIn(omitted, [[1000005 + inside - 63] for inside in (1, 3)])
         # The compiler was larger.
         self.assertEqual(before, after)
 

@@ -142,7 +142,8 @@ def a_frame_whose_split_file_is_missing_says_so(folder):
     run("objcopy", "--strip-all", "--keep-section=.debug_*", path)
     assert frame_at(path, static)["function"].startswith("histogram")
     # binutils of Debian 13 has none.
-    run("dwp" if shutil.which("dwp") else "llvm-dwp", "-e", "shapes", "-o", "shapes.dwp", cwd=folder)
+    run("dwp" if shutil.which("dwp") else "llvm-dwp", "-e", "shapes", "-o", "shapes.dwp",
+        cwd=folder)
     os.remove(os.path.join(folder, "shapes.cc.dwo"))
     frame = frame_at(path, static)
     assert "function" not in frame and frame["symbol_status"] == "split-package", frame
