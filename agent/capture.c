@@ -9,6 +9,7 @@
 
 #include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
+#include "agent/images/rights.h"
 #include "agent/live/map_query.h"
 #include "agent/live/permitted.h"
 #include "agent/stall.h"
@@ -111,6 +112,16 @@ static pid_t living_thread(const struct capture *capture, pid_t pid)
     return tid != 0 ? tid : pid;
 }
 
+// use_rights_of opens what the process names from now on with the rights of its thread.
+static void use_rights_of(pid_t tid)
+{
+    struct rights rights;
+    if (geteuid() != 0)
+        return;
+    rights_read(tid, &rights);
+    rights_apply(&rights);
+}
+
 // fetch_image_headers has the memory reader read the beginnings of all images, of which
 // a process may have hundreds.
 static void fetch_image_headers(struct capture *capture)
@@ -194,6 +205,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     thread_names_begin(&capture->names, &capture->stop);
     capture->narrow = is_narrow(capture);
     pid_t tid = living_thread(capture, pid);
+    use_rights_of(tid);
     status = target_memory_init(&capture->memory, tid);
     if (status != CH_OK)
         return status;

@@ -13,13 +13,38 @@
 
 #include "agent/daemon_keep.h"
 #include "agent/finish.h"
+#include "agent/request.h"
 #include "agent/warm.h"
+#include "base/file.h"
 #include "base/process_end.h"
 #include "handler/request_page.h"
 
 // DAEMON_NONE is receive_channel's answer where no process that could crash is left;
 // DAEMON_AGAIN: nothing has come.
 enum { DAEMON_NONE = -1, DAEMON_AGAIN = -2 };
+
+// channel_of is the descriptor in a message that has one, and one only. The kernel says
+// who sent it.
+static int channel_of(struct msghdr *message)
+{
+    struct ucred caller = { 0 };
+    int channel = -1;
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head != NULL;
+         head = CMSG_NXTHDR(message, head)) {
+        if (head->cmsg_level != SOL_SOCKET)
+            continue;
+        if (head->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&caller, CMSG_DATA(head), sizeof(caller));
+        size_t bytes =
+            head->cmsg_type == SCM_RIGHTS ? head->cmsg_len - CMSG_LEN(0) : 0;
+        for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+            file_close(&channel);
+            memcpy(&channel, CMSG_DATA(head) + at, sizeof(channel));
+        }
+    }
+    request_expect(&caller);
+    return channel;
+}
 
 // receive_channel receives the next crash.
 static int receive_channel(int socket)
@@ -28,7 +53,7 @@ static int receive_channel(int socket)
     struct iovec piece = { &byte, 1 };
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
     } control;
     for (;;) {
         struct msghdr message = { .msg_iov = &piece,
@@ -42,13 +67,9 @@ static int receive_channel(int socket)
             return DAEMON_AGAIN;
         if (count <= 0)
             return DAEMON_NONE;
-        const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-        if (head == NULL || head->cmsg_level != SOL_SOCKET ||
-            head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int)))
-            continue;
-        int channel;
-        memcpy(&channel, CMSG_DATA(head), sizeof(channel));
-        return channel;
+        int channel = channel_of(&message);
+        if (channel >= 0)
+            return channel;
     }
 }
 
@@ -123,6 +144,8 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
                                struct trace_report *out, int *out_again)
 {
     static struct daemon_keep keep;
+    const int on = 1;
+    (void)setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
     (void)setsid();                 // the handler leaves that to us
     (void)signal(SIGCHLD, SIG_IGN); // so that the kernel reaps the children
     *out_again = -1;

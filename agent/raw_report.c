@@ -11,6 +11,7 @@
 #include "agent/death.h"
 #include "agent/first_fault.h"
 #include "agent/flight_report.h"
+#include "agent/images/rights.h"
 #include "agent/near_memory.h"
 #include "agent/raw_crash.h"
 #include "agent/raw_threads.h"
@@ -59,6 +60,25 @@ static void write_ancestors(struct json_writer *w, pid_t parent)
     json_write_end(w, ']');
 }
 
+// write_read_as writes which rights to read files with, if those are fewer than ours.
+static void write_read_as(struct json_writer *w)
+{
+    const struct rights *rights = rights_applied();
+    if (rights == NULL)
+        return;
+    json_write_key(w, "read_as");
+    json_write_object(w);
+    raw_write_count(w, "uid", rights->user);
+    raw_write_count(w, "gid", rights->group);
+    raw_write_count(w, "capabilities", rights->capabilities);
+    json_write_key(w, "groups");
+    json_write_array(w);
+    for (size_t i = 0; i < rights->group_count; i++)
+        json_write_uint(w, rights->groups[i]);
+    json_write_end(w, ']');
+    json_write_end(w, '}');
+}
+
 static void write_process(struct json_writer *w, const struct capture *capture)
 {
     const struct process_facts *p = &capture->process;
@@ -83,6 +103,7 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     if (capture->death != NULL)
         death_write_memory(w, capture->death);
     raw_write_count(w, "uid", p->uid);
+    write_read_as(w);
     raw_write_string(w, "cgroup", p->cgroup.bytes);
     raw_write_path(w, capture, "working_directory", p->working_directory.bytes,
                    p->working_directory.size);

@@ -5,11 +5,39 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/images/rights.h"
 #include "agent/live/permitted.h"
 #include "agent/live/target_memory.h"
 #include "base/file.h"
+
+static struct ucred expected; // pid 0: nobody in particular
+static bool expects;
+
+void request_expect(const struct ucred *caller)
+{
+    expected = *caller;
+    expects = true;
+}
+
+// is_of_caller is whether the thread is one of the caller's process. The number may be
+// another process's by now, or the process may have executed a setuid program: root
+// takes neither from others. A process that gained rights has files of root in /proc.
+static bool is_of_caller(const struct request_message *message)
+{
+    char path[64];
+    struct stat folder;
+    struct rights rights;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d", message->pid, message->tid);
+    if (message->pid != expected.pid || stat(path, &folder) != 0)
+        return false;
+    if (geteuid() != 0 || expected.uid == 0)
+        return true;
+    rights_read(message->tid, &rights);
+    return folder.st_uid != 0 && rights.real_user == expected.uid;
+}
 
 static enum ch_status receive_message(int channel, struct request_message *out)
 {
@@ -105,6 +133,8 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     if (status != CH_OK)
         return status;
 
+    if (expects && !is_of_caller(&message))
+        return CH_ERR_MALFORMED;
     if (message.filtered != 0)
         permitted_expect_filter();
     target_memory_init_uncached(&memory, message.tid);

@@ -15,10 +15,16 @@ struct agent_request {
     uint64_t deadline_monotonic_ns;
 };
 
+// request_expect has the next request_receive take a request of this caller alone, as
+// the kernel names it: a process that shares the socket of an agent that waits must not
+// have it stop another one.
+struct ucred;
+void request_expect(const struct ucred *caller);
+
 // request_receive waits on channel for the handler's message and reads the request page
 // whose address it has. CH_END: the handler is gone. CH_ERR_MALFORMED: this is not a
-// request, or one of another version. CH_ERR_FAULT: the process's memory cannot be
-// read.
+// request, or one of another version, or it names a process other than its caller.
+// CH_ERR_FAULT: the process's memory cannot be read.
 CH_CHECKED enum ch_status request_receive(int channel, struct agent_request *out);
 
 // request_crash fills out from the page's description of the crash of thread tid.

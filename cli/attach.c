@@ -6,10 +6,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/attach.h"
 #include "cli/attach_samples.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/session.h"
 #include "report/report.h"
 
@@ -99,6 +101,10 @@ static int run_attach(const struct options *options)
     if (!command_parse_pid(options->arguments[0], &pid))
         return command_misused("attach: '%s' is no process id", options->arguments[0]);
     session_init(&session, options);
+    // What root reads here was made by others.
+    session.confined = geteuid() == 0;
+    if (session.confined)
+        confine_observer();
     if (options_given(options, "samples"))
         return print_samples(options, &session, pid);
     if (attach_report(pid, &session.settings, getenv("HOME"), &raw, &held) != CH_OK)

@@ -21,6 +21,7 @@
 static const rlim_t address_space = (rlim_t)16 << 30;
 static const rlim_t cpu_seconds = 600;
 
+// refused is what the free phase needs none of. An observer needs the first OBSERVING.
 static const int refused[] = {
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -54,15 +55,16 @@ static const int refused[] = {
     SYS_sethostname,
     SYS_setdomainname,
 };
-enum { REFUSED = sizeof(refused) / sizeof(refused[0]), FIXED = 6 };
+enum { REFUSED = sizeof(refused) / sizeof(refused[0]), FIXED = 6, OBSERVING = 2 };
 
-// refused_reader is what a reader does not need either. socketpair stays: it is local.
+// refused_reader is what a reader does not need either, those of the network first.
+// socketpair stays: it is local.
 static const int refused_reader[] = {
     SYS_socket,     SYS_connect,         SYS_bind,           SYS_listen, SYS_accept,
     SYS_accept4,    SYS_sendto,          SYS_sendmmsg,       SYS_kill,   SYS_tkill,
     SYS_pidfd_open, SYS_process_madvise, SYS_io_uring_setup,
 };
-enum { REFUSED_READER = sizeof(refused_reader) / sizeof(refused_reader[0]) };
+enum { REFUSED_READER = sizeof(refused_reader) / sizeof(refused_reader[0]), NETWORK = 8 };
 
 #if defined(__x86_64__)
 enum { OUR_ARCH = AUDIT_ARCH_X86_64 };
@@ -126,7 +128,8 @@ static void confine_limit(__rlimit_resource_t resource, rlim_t value)
     (void)setrlimit(resource, &now);
 }
 
-void confine_free_phase(void)
+// confine_base sets limits, and filters all of refused but the first skipped ones.
+static void confine_base(size_t skipped)
 {
     if (!CRASHHOOK_SANITIZED) // the sanitizer's shadow memory takes the whole address
                               // space
@@ -135,7 +138,18 @@ void confine_free_phase(void)
     confine_limit(RLIMIT_CORE, 0);
     // Without no_new_privs a filter takes CAP_SYS_ADMIN (seccomp(2)).
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-        install_filter(refused, REFUSED);
+        install_filter(refused + skipped, REFUSED - skipped);
+}
+
+void confine_free_phase(void)
+{
+    confine_base(0);
+}
+
+void confine_observer(void)
+{
+    confine_base(OBSERVING);
+    install_filter(refused_reader, NETWORK);
 }
 
 // refuse_writing makes the kernel refuse to change files by path. A kernel without
@@ -168,19 +182,27 @@ void confine_reader(void)
     install_filter(refused_reader, REFUSED_READER);
 }
 
-bool confine_become(uid_t user, gid_t group, const gid_t *groups, size_t count)
+bool confine_become(const struct rights *rights)
 {
-    // setuid(0) must fail now: otherwise privileges remain.
-    return user != 0 && setgroups(count, groups) == 0 &&
-           setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0 &&
-           setuid(0) != 0;
+    const uid_t user = rights->user;
+    const gid_t group = rights->group;
+    if (setgroups(rights->group_count, rights->groups) != 0 ||
+        setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0)
+        return false;
+    // Root keeps the capabilities that it had. For others setuid(0) must fail now:
+    // otherwise privileges remain.
+    return user == 0 ? rights_limit_capabilities(rights->capabilities, true)
+                     : setuid(0) != 0;
 }
 
 bool confine_become_nobody(void)
 {
-    enum { NOBODY = 65534 };
+    struct rights nobody = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
     const struct passwd *found = getpwnam("crashhook");
     bool ours = found != NULL && found->pw_uid != 0 && found->pw_gid != 0;
-    return confine_become(ours ? found->pw_uid : NOBODY, ours ? found->pw_gid : NOBODY,
-                          NULL, 0);
+    if (ours) {
+        nobody.user = found->pw_uid;
+        nobody.group = found->pw_gid;
+    }
+    return confine_become(&nobody);
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "agent/images/rights.h"
+
 // confine_free_phase limits the time and memory of this process, keeps it from gaining
 // privileges, and makes the kernel refuse (EPERM) system calls that read or change
 // other processes, start programs, or affect the system: ptrace, process_vm_readv,
@@ -22,9 +24,13 @@ void confine_free_phase(void);
 // and writing of files (Landlock), and more than a gigabyte of memory.
 void confine_reader(void);
 
-// confine_become turns a process of root into that user with only these groups and no
-// capabilities. False: it could not, or the user is root.
-bool confine_become(uid_t user, gid_t group, const gid_t *groups, size_t count);
+// confine_observer does it for a process that reads another one, which takes ptrace and
+// process_vm_readv: these stay allowed, the network does not.
+void confine_observer(void);
+
+// confine_become gives a process of root these rights alone, for good. Users other than
+// root are left no capabilities. False: it could not.
+bool confine_become(const struct rights *rights);
 
 // confine_become_nobody does so with a user that owns nothing: the system's user
 // `crashhook` if there is one (the package creates it), else nobody, which several

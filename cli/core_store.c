@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent/core/core_input.h"
-#include "agent/images/read_file.h"
+#include "agent/images/rights.h"
 #include "agent/raw_report.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -21,85 +21,36 @@
 #include "report/report.h"
 #include "symbolizer/names/guarded_child.h"
 
-enum { GROUPS_MAX = 64 };
-
-// core_owner is the user whose rights the core is read with.
-struct core_owner {
-    bool is_safe; // use the user and groups below; else those of nobody
-    uid_t user;
-    gid_t group;
-    gid_t groups[GROUPS_MAX];
-    size_t group_count;
-};
-
 // core_work is what the child works on.
 struct core_work {
     struct core_store *store;
-    struct core_owner owner;
+    struct rights owner; // the user whose rights the core is read with
+    bool owner_is_safe;  // else those of nobody are used
     struct core_input input; // its fd is negative if the core is a file
     char id[REPORT_ID_SIZE];
 };
 
-// read_core_ids reads the numbers after key in /proc/PID/status; it returns how many.
-static size_t read_core_ids(const struct text *status, const char *key, unsigned *out,
-                            size_t room)
-{
-    const char *at = status->bytes != NULL ? strstr(status->bytes, key) : NULL;
-    size_t count = 0;
-    if (at == NULL)
-        return 0;
-    at += strlen(key);
-    while (count < room) {
-        char *end;
-        at += strspn(at, " \t");
-        unsigned long id = strtoul(at, &end, 10);
-        if (end == at)
-            break;
-        out[count++] = (unsigned)id;
-        at = end;
-    }
-    return count;
-}
-
-// all_equal is false for a process that changed its user or group: its ids differ.
-static bool all_equal(const unsigned ids[static 4], size_t count)
-{
-    return count == 4 && ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
-}
-
-// find_owner reads the user of the dying process. The files in /proc of a process that
+// find_owner reads the rights of the dying process. The files in /proc of a process that
 // may not be dumped belong to root (proc(5)).
-static void find_owner(pid_t pid, struct core_owner *out)
+static void find_owner(struct core_work *work)
 {
-    enum { STATUS_LIMIT_BYTES = 16 << 10 };
-    struct text CH_CLEANUP(text_deinit) status = { 0 };
     struct stat folder;
     char path[64];
-    unsigned users[4];
-    unsigned groups[4];
-    *out = (struct core_owner){ 0 };
+    pid_t pid = work->store->options.pid;
     (void)snprintf(path, sizeof(path), "/proc/%d", pid);
     if (pid == 0 || stat(path, &folder) != 0)
         return;
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    if (read_file(path, STATUS_LIMIT_BYTES, &status) != CH_OK ||
-        !all_equal(users, read_core_ids(&status, "\nUid:", users, 4)) ||
-        !all_equal(groups, read_core_ids(&status, "\nGid:", groups, 4)))
-        return;
-    out->user = users[0];
-    out->group = groups[0];
-    out->group_count = read_core_ids(&status, "\nGroups:", out->groups, GROUPS_MAX);
-    out->is_safe = users[0] != 0 && folder.st_uid == users[0];
+    rights_read(pid, &work->owner);
+    work->owner_is_safe = !work->owner.mixed && work->owner.user != 0 &&
+                          folder.st_uid == work->owner.user;
 }
 
-static bool become_owner(const struct core_owner *owner)
+static bool become_owner(const struct core_work *work)
 {
     if (geteuid() != 0)
         return true;
-    if (owner->is_safe)
-        return confine_become(owner->user, owner->group, owner->groups,
-                              owner->group_count);
-    return confine_become_nobody();
+    return work->owner_is_safe ? confine_become(&work->owner)
+                               : confine_become_nobody();
 }
 
 // let_go closes the pipe: the kernel keeps the dying process until that happens.
@@ -142,7 +93,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     struct report_error error;
     json_auto_t *report = NULL;
     spool_close(&work->store->session->spool);
-    if (!become_owner(&work->owner))
+    if (!become_owner(work))
         return CH_ERR_IO;
     confine_reader();
     enum ch_status status = read_core_report(work, &raw, &held);
@@ -234,7 +185,7 @@ int core_store_report(struct core_store *store)
     struct process_facts facts;
     struct stat info;
     int64_t time_ms = 2 * (int64_t)store->session->settings.timeout_ms;
-    find_owner(store->options.pid, &work.owner);
+    find_owner(&work);
     report_id_make(clock_now_ms(CLOCK_REALTIME), work.id);
     if (fstat(store->fd, &info) != 0)
         return command_fail("cannot read '%s': %s", store->name, strerror(errno));

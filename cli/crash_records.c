@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/images/rights.h"
 #include "agent/raw_report.h"
 #include "agent/record_capture.h"
 #include "base/clock.h"
-#include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/exit_words.h"
 #include "cli/one_death.h"
@@ -89,8 +89,8 @@ static enum ch_status make_record_report(const struct session *session,
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
         return status;
-    attachments_fill(report, &record->settings);
-    session_symbolize(session, report);
+    (void)session_complete(session, report,
+                           &(const struct session_files){ .attach = &record->settings });
     if (spool != NULL && one_death_is_told(spool, id, report))
         return CH_END;
     status = report_print_kept(report, out);
@@ -330,12 +330,29 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
     return store_words(taking, &words, &death, start); // its capture takes the texts
 }
 
+// use_rights_of_record reads what the record names with the rights of its file's user,
+// who wrote it. A life is mapped by its program from the start on, whatever rights that
+// gives up later, so it has nobody's.
+static void use_rights_of_record(const char *name, int fd)
+{
+    static const char life[] = "life-";
+    struct rights rights = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
+    struct stat file;
+    if (strncmp(name, life, sizeof(life) - 1) != 0 && fstat(fd, &file) == 0) {
+        rights.user = file.st_uid;
+        rights.group = file.st_gid;
+    }
+    rights.fewer = geteuid() == 0 && rights.user != 0;
+    rights_apply(&rights);
+}
+
 static bool take_record(void *context, const char *name, int fd)
 {
     const struct taking *taking = context;
     struct record_capture record;
     if (spool_is_words(name))
         return is_record_done(name, take_last_words(taking, name, fd));
+    use_rights_of_record(name, fd);
     enum ch_status status =
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
@@ -345,6 +362,7 @@ static bool take_record(void *context, const char *name, int fd)
             status = store_record_report(taking, &record);
         record_capture_close(&record);
     }
+    rights_apply(&(const struct rights){ 0 });
     return is_record_done(name, status);
 }
 

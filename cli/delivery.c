@@ -51,8 +51,8 @@ static void prepare_delivery(void *context, json_t *report)
     enum { CACHED_FROM = 2 };
     const struct session *session = ((const struct delivery *)context)->session;
     size_t before = session->memo != NULL ? session->memo->file_readers : 0;
-    session_symbolize(session, report);
-    if (session->memo != NULL && session->memo->file_readers > before &&
+    bool ours = session_complete(session, report, &(const struct session_files){ 0 });
+    if (ours && session->memo != NULL && session->memo->file_readers > before &&
         session->memo->file_readers >= CACHED_FROM)
         session_cache_symbols(session, report);
 }

@@ -17,7 +17,6 @@
 #include "base/bounded_write.h"
 #include "base/clock.h"
 #include "base/large_heap.h"
-#include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/crash_records.h"
@@ -38,7 +37,8 @@ struct finish {
     json_t *report;
     struct symbolizer_held_image images[HELD_IMAGES];
     size_t image_count;
-    bool over; // the spool exceeds its limits because of reports that others work on
+    bool caches; // the files were read with our own rights
+    bool over;   // the spool exceeds its limits because of reports that others work on
 };
 
 // LEAST_UPLOAD_MS is reserved for the upload, however long everything before it took.
@@ -120,8 +120,8 @@ static enum ch_status hold_report(struct finish *finish, const char *lock_fd)
     return spool_adopt(spool, finish->id, finish->lock_fd);
 }
 
-// add_held_values makes values from what the agent copied of the process, if it did.
-static void add_held_values(struct finish *finish, const char *held_fd)
+// map_held maps what the agent copied of the process, if it did. The mapping stays.
+static void map_held(const char *held_fd, struct session_files *out)
 {
     struct stat info;
     int fd;
@@ -131,8 +131,8 @@ static void add_held_values(struct finish *finish, const char *held_fd)
         size_t size = (size_t)info.st_size;
         void *held = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (held != MAP_FAILED) {
-            session_add_values(&finish->session, finish->report, held, size);
-            (void)munmap(held, size);
+            out->held = held;
+            out->held_size = size;
         }
     }
     (void)close(fd);
@@ -299,17 +299,19 @@ static enum ch_status finish_add_names(struct finish *finish,
 {
     note_write_time(finish->report, options_value(options, "write-us"));
     hold_images(finish, options_value(options, "image-fds"));
-    attachments_fill(finish->report, &finish->session.settings);
-    session_symbolize(&finish->session, finish->report);
+    struct session_files files = { .attach = &finish->session.settings };
+    map_held(options_value(options, "held-fd"), &files);
+    finish->caches = session_complete(&finish->session, finish->report, &files);
+    if (files.held_size != 0)
+        (void)munmap((void *)(uintptr_t)files.held, files.held_size);
     if (remove_repeated(finish))
         return CH_END;
-    add_held_values(finish, options_value(options, "held-fd"));
     return rewrite_report(finish);
 }
 
 static int run_finish(const struct options *options)
 {
-    struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1 };
+    struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1, .caches = true };
     json_auto_t *named = NULL;
     session_init_quietly(&finish.session, options);
     finish.log_fd = open_finish_log(finish.session.settings.log);
@@ -342,7 +344,7 @@ static int run_finish(const struct options *options)
     print_finished(&finish, named); // its reader may be slow
     clean_up(&finish);
     crash_records_take(&finish.session); // of earlier crashes
-    if (finish.report != NULL)
+    if (finish.report != NULL && finish.caches)
         session_cache_symbols(&finish.session, finish.report);
     return COMMAND_DONE;
 }

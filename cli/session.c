@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/attachments.h"
 #include "cli/command.h"
+#include "cli/report_owner.h"
 #include "cli/render.h"
 #include "report/own.h"
 #include "report/report.h"
@@ -159,19 +161,54 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
     };
 }
 
-void session_symbolize(const struct session *session, json_t *report)
+// symbolize_here reads the files with our own rights.
+static void symbolize_here(const struct session *session, json_t *report)
 {
     char folder[PATH_MAX];
-    const struct settings *settings = &session->settings;
     const struct symbolizer_options options = symbolizer_options_of(session, folder);
     int64_t start = (int64_t)clock_now_us(CLOCK_MONOTONIC);
-    if (settings->symbolize == SYMBOLIZE_OFF)
-        return;
     // Failures are among the report's problems, and the rest of the report is useful
     // without names.
     (void)!symbolizer_report_guarded(report, &options);
     note_timing(report, "symbolize", (int64_t)clock_now_us(CLOCK_MONOTONIC) - start);
     (void)!report_update_fingerprint(report);
+}
+
+// A completion is the argument of complete_here.
+struct completion {
+    const struct session *session;
+    const struct session_files *files;
+};
+
+static void complete_here(void *context, json_t *report)
+{
+    const struct completion *completion = context;
+    const struct session *session = completion->session;
+    const struct session_files *files = completion->files;
+    if (files->attach != NULL)
+        attachments_fill(report, files->attach);
+    if (session->settings.symbolize != SYMBOLIZE_OFF)
+        symbolize_here(session, report);
+    if (files->held_size != 0)
+        session_add_values(session, report, files->held, files->held_size);
+}
+
+bool session_complete(const struct session *session, json_t *report,
+                      const struct session_files *files)
+{
+    struct completion completion = { .session = session, .files = files };
+    if (!session->confined && !report_owner_differs(report)) {
+        complete_here(&completion, report);
+        return true;
+    }
+    report_owner_complete(report, complete_here, &completion,
+                          2 * session->settings.timeout_ms);
+    return false;
+}
+
+void session_symbolize(const struct session *session, json_t *report)
+{
+    (void)session_complete(session, report, &(const struct session_files){ 0 });
 }
 
 void session_add_values(const struct session *session, json_t *report, const void *held,
@@ -212,11 +249,12 @@ int session_print_raw(const struct session *session, const struct text *raw,
     json_t *report;
     if (report_parse(raw->bytes, raw->size, &report, &error) != CH_OK)
         return command_fail("cannot read our own report: %s", error.text);
-    session_symbolize(session, report);
-    session_add_values(session, report, held->bytes, held->size);
+    const struct session_files files = { .held = held->bytes, .held_size = held->size };
+    bool ours = session_complete(session, report, &files);
     int result = print_session_report(session, report, as_json);
     fflush(stdout); // print the answer first: caching may take long
-    session_cache_symbols(session, report);
+    if (ours)
+        session_cache_symbols(session, report);
     json_decref(report);
     return result;
 }

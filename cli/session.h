@@ -22,6 +22,7 @@ struct session {
     const struct symbolizer_held_image *held_images; // as in symbolizer_options
     size_t held_image_count;
     struct naming_memo *memo; // as in symbolizer_options
+    bool confined; // reports are completed in a child that is confined as a reader
 };
 
 // session_options_understood says whether the options that stand for variables have
@@ -52,6 +53,20 @@ void session_symbolize(const struct session *session, json_t *report);
 // say.
 void session_add_values(const struct session *session, json_t *report, const void *held,
                         size_t size);
+
+// A session_files is what completes a raw report beyond its names.
+struct session_files {
+    const void *held; // a held_file, as session_add_values takes it
+    size_t held_size; // 0: none
+    const struct settings *attach; // how to read attachments too; NULL: not at all
+};
+
+// session_complete does session_symbolize and what files says. The files of a process
+// that has fewer rights than we have are read with its own (report_owner.h), in
+// session_symbolize alone too. False: a confined child did it, and no cache may be
+// written.
+bool session_complete(const struct session *session, json_t *report,
+                      const struct session_files *files);
 
 // session_cache_symbols writes the symbol caches that session_symbolize did not find,
 // in the background. It is called after the report was delivered.

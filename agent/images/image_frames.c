@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/images/debug_frame.h"
+#include "agent/images/rights.h"
 #include "agent/images/sparse_file.h"
 #include "formats/elf.h"
 
@@ -30,7 +31,7 @@ static uint8_t *read_section_bytes(int fd, size_t size)
 static uint8_t *read_regular(const char *path, size_t *out_size)
 {
     // Opening a pipe or a device must neither block nor touch it.
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = rights_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat info;
     uint8_t *bytes = NULL;
     if (fd < 0)
@@ -108,7 +109,7 @@ static int image_frames_open_again(const struct target_image *image)
         return -1;
     memcpy(path, image->path, image->path_size);
     path[image->path_size] = 0;
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return rights_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 // load_debug_frame copies the .debug_frame of the file at fd, if it is the image's.

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/images/rights.h"
+
 enum { SEGMENTS_MAX = 256, NOTES_MAX_BYTES = 4096 };
 
 // A view is an image being read: where its header is, and whether addresses are
@@ -126,7 +128,7 @@ enum ch_status image_outline_open(const char *path, struct image_outline *out,
                                   int *out_fd)
 {
     // Opening a pipe or a device must neither block nor touch it.
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = rights_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat info;
     if (fd < 0)
         return CH_ERR_IO;

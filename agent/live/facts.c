@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "agent/images/read_file.h"
+#include "agent/images/rights.h"
+#include "agent/live/process_file.h"
 #include "base/clock.h"
 
 enum {
@@ -186,7 +188,11 @@ static void read_os(struct text *out, pid_t tid)
     char path[ROOT_PATH_BYTES];
     write_root_path(tid, "etc/os-release", path);
     text_append(&release, "\n", 1);
-    if (read_file(path, SMALL_LIMIT_BYTES, &release) == CH_OK) {
+    // In a root folder of its own making a process can put a link to any file.
+    if ((rights_applied() != NULL && tid != getpid()
+             ? process_file_read(tid, "/etc/os-release", PROCESS_FILE_ANY,
+                                 SMALL_LIMIT_BYTES, &release)
+             : read_file(path, SMALL_LIMIT_BYTES, &release)) == CH_OK) {
         const char *line = strstr(release.bytes, key);
         const char *value = line != NULL ? line + sizeof(key) - 1 : "";
         value += *value == '"';

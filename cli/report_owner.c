@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report_owner.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/confine.h"
+#include "report/report.h"
+#include "symbolizer/names/guarded_child.h"
+
+static const char read_as[] = "read_as";
+
+struct owner_work {
+    json_t *report;
+    report_owner_fn *work;
+    void *context;
+};
+
+static json_t *owner_process(const json_t *report)
+{
+    return json_object_get(report, "process");
+}
+
+bool report_owner_differs(const json_t *report)
+{
+    return geteuid() == 0 && json_object_get(owner_process(report), read_as) != NULL;
+}
+
+// read_owner reads the rights from the report; nobody's are in place of what is missing.
+static void read_owner(const json_t *report, struct rights *out)
+{
+    const json_t *from = json_object_get(owner_process(report), read_as);
+    const json_t *groups = json_object_get(from, "groups");
+    *out = (struct rights){
+        .user = (uid_t)report_integer(from, "uid", RIGHTS_NOBODY),
+        .group = (gid_t)report_integer(from, "gid", RIGHTS_NOBODY),
+        .capabilities = (uint64_t)report_integer(from, "capabilities", 0),
+    };
+    for (size_t i = 0; i < json_array_size(groups) && i < RIGHTS_GROUPS_MAX; i++)
+        out->groups[out->group_count++] =
+            (gid_t)json_integer_value(json_array_get(groups, i));
+}
+
+// complete_as_owner is a guarded_child_fn.
+static enum ch_status complete_as_owner(void *context, int to_parent)
+{
+    const struct owner_work *work = context;
+    struct text CH_CLEANUP(text_deinit) done = { 0 };
+    struct rights rights;
+    read_owner(work->report, &rights);
+    if (report_owner_differs(work->report) && !confine_become(&rights))
+        return CH_ERR_IO;
+    confine_reader();
+    (void)json_object_del(owner_process(work->report), read_as);
+    work->work(work->context, work->report);
+    enum ch_status status = report_print_kept(work->report, &done);
+    if (status != CH_OK)
+        return status;
+    return file_write_all(to_parent, done.bytes, done.size) ? CH_OK : CH_ERR_IO;
+}
+
+// take_completed replaces the report by what the child made of it. CH_ERR_MALFORMED: it
+// made something else.
+static enum ch_status take_completed(json_t *report, const struct text *done)
+{
+    struct report_error error;
+    json_auto_t *completed = NULL;
+    enum ch_status status = report_parse(done->bytes, done->size, &completed, &error);
+    if (status != CH_OK)
+        return status;
+    if (!json_equal(json_object_get(report, "id"), json_object_get(completed, "id")))
+        return CH_ERR_MALFORMED;
+    (void)json_object_clear(report);
+    return json_object_update(report, completed) == 0 ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+void report_owner_complete(json_t *report, report_owner_fn *work, void *context,
+                           uint64_t timeout_ms)
+{
+    struct owner_work owner = { .report = report, .work = work, .context = context };
+    struct text CH_CLEANUP(text_deinit) done = { .limit_bytes = REPORT_MAX_BYTES };
+    int64_t deadline_ms = guarded_child_now_ms() + (int64_t)timeout_ms;
+    enum ch_status status =
+        guarded_child_run(complete_as_owner, &owner, deadline_ms, &done);
+    if (status == CH_OK)
+        status = take_completed(report, &done);
+    if (status == CH_OK)
+        return;
+    (void)json_object_del(owner_process(report), read_as);
+    (void)json_array_append_new(
+        json_object_get(report, "problems"),
+        json_pack("{s:s, s:o}", "stage", "symbolize", "status",
+                  json_sprintf("the report could not be completed in a confined "
+                               "process: %s",
+                               ch_status_name(status))));
+}
