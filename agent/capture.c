@@ -9,11 +9,12 @@
 
 #include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
-#include "agent/images/rights.h"
 #include "agent/live/map_query.h"
 #include "agent/live/permitted.h"
 #include "agent/stall.h"
 #include "base/clock.h"
+#include "base/own_user.h"
+#include "base/rights.h"
 #include "handler/context_page.h"
 
 // How long a thread may take to stop: longer than any scheduling delay, but short
@@ -116,9 +117,11 @@ static pid_t living_thread(const struct capture *capture, pid_t pid)
 static void use_rights_of(pid_t tid)
 {
     struct rights rights;
-    if (geteuid() != 0)
+    if (own_user() != 0)
         return;
     rights_read(tid, &rights);
+    if (rights.user == 0 && permitted_all())
+        rights_compare_capabilities(&rights);
     rights_apply(&rights);
 }
 

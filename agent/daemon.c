@@ -35,8 +35,7 @@ static int channel_of(struct msghdr *message)
             continue;
         if (head->cmsg_type == SCM_CREDENTIALS)
             memcpy(&caller, CMSG_DATA(head), sizeof(caller));
-        size_t bytes =
-            head->cmsg_type == SCM_RIGHTS ? head->cmsg_len - CMSG_LEN(0) : 0;
+        size_t bytes = head->cmsg_type == SCM_RIGHTS ? head->cmsg_len - CMSG_LEN(0) : 0;
         for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
             file_close(&channel);
             memcpy(&channel, CMSG_DATA(head) + at, sizeof(channel));

@@ -32,6 +32,7 @@
 #include "base/ample_stack.h"
 #include "base/bounded_write.h"
 #include "base/clock.h"
+#include "base/log_file.h"
 #include "base/own_thread.h"
 #include "base/populate.h"
 #include "base/process_end.h"
@@ -75,18 +76,6 @@ static void log_agent_line(const struct agent *agent, const char *format, ...)
     size_t size = strlen(line);
     line[size++] = '\n';
     (void)bounded_write(agent->log_fd, line, size, STALL_MS);
-}
-
-// open_agent_log opens the log. Without CRASHHOOK_LOG the agent prints nothing, no
-// matter where it was started.
-static int open_agent_log(const struct settings *settings)
-{
-    if (settings->log == NULL)
-        return -1;
-    if (strcmp(settings->log, "stderr") == 0)
-        return STDERR_FILENO;
-    return open(settings->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                0600);
 }
 
 // arm_deadline has the kernel kill us should we ever hang: the process's own watchdog
@@ -271,7 +260,7 @@ static void prepare_agent(struct agent *agent)
 // set_up_agent prepares for the work on one process.
 static void set_up_agent(struct agent *agent)
 {
-    agent->log_fd = open_agent_log(&agent->settings);
+    agent->log_fd = log_file_open(agent->settings.log);
     arm_deadline(agent->settings.timeout_ms);
     if (!agent->prepared)
         prepare_agent(agent);

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/images/rights.h"
 #include "agent/live/permitted.h"
 #include "agent/live/target_memory.h"
 #include "base/file.h"
+#include "base/rights.h"
 
 static struct ucred expected; // pid 0: nobody in particular
 static bool expects;

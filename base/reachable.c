@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mounts.h"
+#include "base/rights.h"
 
 enum {
     ANSWER_MS = 1000,
@@ -41,7 +42,7 @@ static bool probe_mount(const char *path)
         return false;
     pid_t child = fork();
     if (child == 0) {
-        (void)open(path, OPEN_FLAGS);
+        (void)rights_open(path, OPEN_FLAGS);
         _exit(0);
     }
     (void)close(ends[1]);
@@ -81,7 +82,7 @@ bool reachable_check(const char *path)
 int reachable_open(const char *path)
 {
     if (reachable_check(path))
-        return open(path, OPEN_FLAGS);
+        return rights_open(path, OPEN_FLAGS);
     errno = ETIMEDOUT;
     return -1;
 }

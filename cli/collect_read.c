@@ -10,6 +10,7 @@
 #include "cli/confine.h"
 #include "cli/crash_records.h"
 #include "report/report.h"
+#include "report/report_rights.h"
 #include "report/sanitize.h"
 #include "report/spool_state.h"
 #include "symbolizer/names/guarded_child.h"
@@ -26,6 +27,7 @@ struct collect_sizes {
 static void note_owner(json_t *report, const struct collect_file *file)
 {
     json_t *process = json_object_get(report, "process");
+    report_rights_set(report, file->owner);
     int64_t said = report_integer(process, "uid", -1);
     if (said == (int64_t)file->owner || !json_is_object(process))
         return;

@@ -64,7 +64,10 @@ static const int refused_reader[] = {
     SYS_accept4,    SYS_sendto,          SYS_sendmmsg,       SYS_kill,   SYS_tkill,
     SYS_pidfd_open, SYS_process_madvise, SYS_io_uring_setup,
 };
-enum { REFUSED_READER = sizeof(refused_reader) / sizeof(refused_reader[0]), NETWORK = 8 };
+enum {
+    REFUSED_READER = sizeof(refused_reader) / sizeof(refused_reader[0]),
+    NETWORK = 8
+};
 
 #if defined(__x86_64__)
 enum { OUR_ARCH = AUDIT_ARCH_X86_64 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "agent/images/rights.h"
+#include "base/rights.h"
 
 // confine_free_phase limits the time and memory of this process, keeps it from gaining
 // privileges, and makes the kernel refuse (EPERM) system calls that read or change

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "agent/core/core_input.h"
-#include "agent/images/rights.h"
 #include "agent/raw_report.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/rights.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/delivery.h"
@@ -24,14 +24,14 @@
 // core_work is what the child works on.
 struct core_work {
     struct core_store *store;
-    struct rights owner; // the user whose rights the core is read with
-    bool owner_is_safe;  // else those of nobody are used
+    struct rights owner;     // the user whose rights the core is read with
+    bool owner_is_safe;      // else those of nobody are used
     struct core_input input; // its fd is negative if the core is a file
     char id[REPORT_ID_SIZE];
 };
 
-// find_owner reads the rights of the dying process. The files in /proc of a process that
-// may not be dumped belong to root (proc(5)).
+// find_owner reads the rights of the dying process. The files in /proc of a process
+// that may not be dumped belong to root (proc(5)).
 static void find_owner(struct core_work *work)
 {
     struct stat folder;
@@ -49,8 +49,7 @@ static bool become_owner(const struct core_work *work)
 {
     if (geteuid() != 0)
         return true;
-    return work->owner_is_safe ? confine_become(&work->owner)
-                               : confine_become_nobody();
+    return work->owner_is_safe ? confine_become(&work->owner) : confine_become_nobody();
 }
 
 // let_go closes the pipe: the kernel keeps the dying process until that happens.

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/images/rights.h"
 #include "agent/raw_report.h"
 #include "agent/record_capture.h"
 #include "base/clock.h"
+#include "base/rights.h"
 #include "cli/command.h"
 #include "cli/exit_words.h"
 #include "cli/one_death.h"
@@ -89,8 +89,8 @@ static enum ch_status make_record_report(const struct session *session,
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
         return status;
-    (void)session_complete(session, report,
-                           &(const struct session_files){ .attach = &record->settings });
+    (void)session_complete(
+        session, report, &(const struct session_files){ .attach = &record->settings });
     if (spool != NULL && one_death_is_told(spool, id, report))
         return CH_END;
     status = report_print_kept(report, out);

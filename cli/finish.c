@@ -17,6 +17,7 @@
 #include "base/bounded_write.h"
 #include "base/clock.h"
 #include "base/large_heap.h"
+#include "base/log_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/crash_records.h"
@@ -78,15 +79,6 @@ static void log_finish_line(void *context, const char *line)
     text_appendf(&whole, "crashhook: %s\n", line);
     if (text_ok(&whole))
         (void)bounded_write(finish->log_fd, whole.bytes, whole.size, SOON_MS);
-}
-
-static int open_finish_log(const char *log)
-{
-    if (log == NULL)
-        return -1;
-    if (strcmp(log, "stderr") == 0)
-        return STDERR_FILENO;
-    return open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static void log_failure(const struct finish *finish, const char *what, const char *why)
@@ -311,10 +303,11 @@ static enum ch_status finish_add_names(struct finish *finish,
 
 static int run_finish(const struct options *options)
 {
-    struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1, .caches = true };
+    struct finish CH_CLEANUP(finish_deinit)
+        finish = { .lock_fd = -1, .log_fd = -1, .caches = true };
     json_auto_t *named = NULL;
     session_init_quietly(&finish.session, options);
-    finish.log_fd = open_finish_log(finish.session.settings.log);
+    finish.log_fd = log_file_open(finish.session.settings.log);
     finish.id = options_value(options, "id");
     if (finish.id == NULL || !report_id_ok(finish.id))
         return command_misused("finish: it takes --id ID");

@@ -6,9 +6,11 @@
 #include "base/file.h"
 #include "cli/confine.h"
 #include "report/report.h"
+#include "report/report_rights.h"
 #include "symbolizer/names/guarded_child.h"
 
-static const char read_as[] = "read_as";
+// completing is set in the child.
+static bool completing;
 
 struct owner_work {
     json_t *report;
@@ -16,29 +18,11 @@ struct owner_work {
     void *context;
 };
 
-static json_t *owner_process(const json_t *report)
-{
-    return json_object_get(report, "process");
-}
-
 bool report_owner_differs(const json_t *report)
 {
-    return geteuid() == 0 && json_object_get(owner_process(report), read_as) != NULL;
-}
-
-// read_owner reads the rights from the report; nobody's are in place of what is missing.
-static void read_owner(const json_t *report, struct rights *out)
-{
-    const json_t *from = json_object_get(owner_process(report), read_as);
-    const json_t *groups = json_object_get(from, "groups");
-    *out = (struct rights){
-        .user = (uid_t)report_integer(from, "uid", RIGHTS_NOBODY),
-        .group = (gid_t)report_integer(from, "gid", RIGHTS_NOBODY),
-        .capabilities = (uint64_t)report_integer(from, "capabilities", 0),
-    };
-    for (size_t i = 0; i < json_array_size(groups) && i < RIGHTS_GROUPS_MAX; i++)
-        out->groups[out->group_count++] =
-            (gid_t)json_integer_value(json_array_get(groups, i));
+    struct rights rights;
+    report_rights(report, &rights);
+    return rights.fewer && !completing;
 }
 
 // complete_as_owner is a guarded_child_fn.
@@ -47,11 +31,11 @@ static enum ch_status complete_as_owner(void *context, int to_parent)
     const struct owner_work *work = context;
     struct text CH_CLEANUP(text_deinit) done = { 0 };
     struct rights rights;
-    read_owner(work->report, &rights);
-    if (report_owner_differs(work->report) && !confine_become(&rights))
+    report_rights(work->report, &rights);
+    if (rights.fewer && !confine_become(&rights))
         return CH_ERR_IO;
     confine_reader();
-    (void)json_object_del(owner_process(work->report), read_as);
+    completing = true;
     work->work(work->context, work->report);
     enum ch_status status = report_print_kept(work->report, &done);
     if (status != CH_OK)
@@ -86,7 +70,6 @@ void report_owner_complete(json_t *report, report_owner_fn *work, void *context,
         status = take_completed(report, &done);
     if (status == CH_OK)
         return;
-    (void)json_object_del(owner_process(report), read_as);
     (void)json_array_append_new(
         json_object_get(report, "problems"),
         json_pack("{s:s, s:o}", "stage", "symbolize", "status",

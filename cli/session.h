@@ -56,8 +56,8 @@ void session_add_values(const struct session *session, json_t *report, const voi
 
 // A session_files is what completes a raw report beyond its names.
 struct session_files {
-    const void *held; // a held_file, as session_add_values takes it
-    size_t held_size; // 0: none
+    const void *held;              // a held_file, as session_add_values takes it
+    size_t held_size;              // 0: none
     const struct settings *attach; // how to read attachments too; NULL: not at all
 };
 

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/un.h>
 
+#include "handler/crash_trust.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
@@ -59,24 +60,33 @@ static char *say_signal(char *to, int signal)
     return to;
 }
 
+static char *say_no_agent(char *to)
+{
+    if (crash_distrusted == NULL)
+        return say_text(to, "no agent starts");
+    to = say_text(to, "users other than root and its own can change the agent '");
+    return say_text(say_text(to, crash_distrusted), "'");
+}
+
 static char *say_record(char *to, const char *folder)
 {
-    to = say_text(to, " yet: no agent starts; its record is in '");
+    to = say_no_agent(say_text(to, " yet: "));
+    to = say_text(to, "; its record is in '");
     to = say_text(to, folder);
     return say_text(to, "' as it sees that; set CRASHHOOK_MODE=daemon\n");
 }
 
 static char *say_reason(char *to, enum record_reason reason)
 {
-    const char *what = "no agent starts";
     to = say_text(to, ": ");
     if (crash_state.why[0] != 0)
         return say_text(to, crash_state.why);
     if (reason == RECORD_AGENT_LATE)
-        what = "the agent is late";
-    if (reason == RECORD_AGENT_GONE)
-        what = "the agent ended";
-    to = say_text(to, what);
+        to = say_text(to, "the agent is late");
+    else if (reason == RECORD_AGENT_GONE)
+        to = say_text(to, "the agent ended");
+    else
+        to = say_no_agent(to);
     return say_text(to, " and no spool takes a record; see 'crashhook doctor'\n");
 }
 

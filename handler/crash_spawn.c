@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "handler/crash_trust.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
@@ -67,7 +68,10 @@ static int become_agent(void *argument)
     (void)argument;
     lift_limits();
     for (const char *agent = crash_plan->agents; *agent != 0; agent++) {
-        sys_exec(agent, crash_state.helper.argv, crash_plan->envp);
+        if (crash_trusts(agent))
+            sys_exec(agent, crash_state.helper.argv, crash_plan->envp);
+        else
+            crash_distrusted = agent;
         while (*agent != 0)
             agent++;
     }

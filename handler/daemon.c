@@ -56,7 +56,8 @@ bool daemon_start(void)
         sys_clock_ns(CLOCK_MONOTONIC) + crash_plan->timeout_ns;
     if (!crash_run_natively(start_agent))
         return false;
-    // The agent asks for the sender of each message, but a crash may come before it has.
+    // The agent asks for the sender of each message, but a crash may come before it
+    // has.
     const int on = 1;
     int fd = move_up(daemon_channel);
     machine_call(SYS_setsockopt, fd, SOL_SOCKET, SO_PASSCRED, (long)&on, sizeof(on));

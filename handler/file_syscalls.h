@@ -60,6 +60,12 @@ static inline long sys_status(int fd, struct stat *out)
     return machine_call2(SYS_fstat, fd, (long)out);
 }
 
+// sys_status_at is sys_status of the file at path, with the flags of fstatat(2).
+static inline long sys_status_at(const char *path, struct stat *out, int flags)
+{
+    return machine_call4(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, flags);
+}
+
 static inline long sys_readlink(const char *path, char *to, size_t size)
 {
     return machine_call4(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)size);

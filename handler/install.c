@@ -22,6 +22,7 @@
 #include "handler/agent_path.h"
 #include "handler/context.h"
 #include "handler/crash.h"
+#include "handler/crash_trust.h"
 #include "handler/daemon.h"
 #include "handler/file_syscalls.h"
 #include "handler/flight_place.h"
@@ -146,8 +147,16 @@ static bool find_spool(struct variables *variables, const struct settings *setti
 static void find_agent(const struct settings *settings, bool first,
                        char path[static PATH_MAX], struct plan_wishes *out)
 {
-    if (settings->agent == NULL ||
-        !agent_path_absolute(settings->agent, path, PATH_MAX)) {
+    bool given =
+        settings->agent != NULL && agent_path_absolute(settings->agent, path, PATH_MAX);
+    if (given && (!crash_trusts(path) || sys_getuid() != sys_geteuid())) {
+        if (first)
+            complain_of_name("crashhook: CRASHHOOK_AGENT is ignored: users other than "
+                             "root and this one can change '",
+                             path, strlen(path), "' or a folder above it\n");
+        given = false;
+    }
+    if (!given) {
         out->folder = path;
         out->folder_length = agent_path_folder(path, PATH_MAX);
         return;
@@ -313,8 +322,10 @@ static void unlock_install(void)
 static int install_once(char *const *environment,
                         const struct crashhook_options *options)
 {
-    if (getauxval(AT_SECURE) != 0)
+    if (getauxval(AT_SECURE) != 0) {
+        variables_forget((char **)(uintptr_t)environment);
         return EPERM;
+    }
     lock_install();
     // This is written before anything in its page is read: what is read first is mapped
     // twice.

@@ -172,6 +172,17 @@ void variables_collect(struct variables *out, char *const *environment,
     }
 }
 
+void variables_forget(char **environment)
+{
+    char **to = environment;
+    for (; environment != NULL && *environment != NULL; environment++) {
+        if (strncmp(*environment, ours, sizeof(ours) - 1) != 0)
+            *to++ = *environment;
+    }
+    if (to != NULL)
+        *to = NULL;
+}
+
 const char *variables_get(void *variables, const char *name)
 {
     const struct variables *all = variables;

@@ -29,6 +29,10 @@ bool variables_options_ok(const struct crashhook_options *options);
 void variables_collect(struct variables *out, char *const *environment,
                        const struct crashhook_options *options);
 
+// variables_forget removes our variables from an environment, as the dynamic linker
+// does with its own: a program that gains rights must not pass on what its user wants.
+void variables_forget(char **environment);
+
 // variables_get is a settings_get_fn over struct variables.
 const char *variables_get(void *variables, const char *name);
 

@@ -15,6 +15,7 @@
 #include "base/reachable.h"
 #include "formats/elf.h"
 #include "report/report.h"
+#include "report/report_rights.h"
 #include "report/source_file.h"
 
 enum { SOURCE_MAX_BYTES = 8 << 20, BUILD_ID_MAX = 64 };
@@ -153,16 +154,21 @@ enum ch_status frame_source_read(const json_t *report, const json_t *frame,
 {
     const char *path = report_string(frame, "file");
     int64_t line = report_integer(frame, "line", 0);
+    struct rights rights;
     assert(around >= 0 && 2 * around < FRAME_SOURCE_LINES);
-    FILE *file =
-        path != NULL && line > 0 && line <= INT32_MAX ? open_source(path) : NULL;
-    if (file == NULL)
+    if (path == NULL || line <= 0 || line > INT32_MAX)
         return CH_ERR_NOT_FOUND;
-    *out = (struct frame_source){ .state = judge_source(report, frame, file),
-                                  .first = line > around ? line - around : 1 };
-    read_source_lines(file, line + around, out);
-    (void)fclose(file);
-    return CH_OK;
+    report_rights(report, &rights);
+    rights_apply(&rights);
+    FILE *file = open_source(path);
+    if (file != NULL) {
+        *out = (struct frame_source){ .state = judge_source(report, frame, file),
+                                      .first = line > around ? line - around : 1 };
+        read_source_lines(file, line + around, out);
+        (void)fclose(file);
+    }
+    rights_apply(&(const struct rights){ 0 });
+    return file != NULL ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
 void frame_source_deinit(struct frame_source *source)

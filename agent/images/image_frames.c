@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "agent/images/debug_frame.h"
-#include "agent/images/rights.h"
 #include "agent/images/sparse_file.h"
+#include "base/rights.h"
 #include "formats/elf.h"
 
 static uint8_t *read_section_bytes(int fd, size_t size)

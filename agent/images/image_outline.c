@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/images/rights.h"
+#include "base/rights.h"
 
 enum { SEGMENTS_MAX = 256, NOTES_MAX_BYTES = 4096 };
 

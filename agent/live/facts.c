@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "agent/images/read_file.h"
-#include "agent/images/rights.h"
 #include "agent/live/process_file.h"
 #include "base/clock.h"
+#include "base/rights.h"
 
 enum {
     ARGUMENTS_LIMIT_BYTES = 128 << 10,

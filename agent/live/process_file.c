@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent/images/read_file.h"
-#include "agent/images/rights.h"
+#include "base/rights.h"
 
 enum { PROCESS_PATH_BYTES = 64, PROCESS_STATUS_BYTES = 16384 };
 

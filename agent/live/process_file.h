@@ -12,8 +12,9 @@
 
 // process_file_read appends a file of the process of pid; the path is absolute and the
 // process's. It has to be a regular file of user uid, and no symbolic link leads out of
-// the process's root. It is opened with the rights that were applied (rights.h). CH_ERR_NOT_FOUND: there is no such file. CH_ERR_LIMIT: it has
-// more than limit_bytes, and the first of them were read.
+// the process's root. It is opened with the rights that were applied (rights.h).
+// CH_ERR_NOT_FOUND: there is no such file. CH_ERR_LIMIT: it has more than limit_bytes,
+// and the first of them were read.
 CH_CHECKED enum ch_status process_file_read(pid_t pid, const char *path, uid_t uid,
                                             size_t limit_bytes, struct text *out);
 

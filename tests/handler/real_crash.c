@@ -138,7 +138,7 @@ void real_crash_prepare(struct real_crash *run)
     char agent[128];
     char library[128];
     snprintf(run->folder, sizeof(run->folder), "/tmp/crashhook-test-XXXXXX");
-    if (mkdtemp(run->folder) == NULL || chmod(run->folder, 0777) != 0)
+    if (mkdtemp(run->folder) == NULL || chmod(run->folder, 01777) != 0)
         fail("cannot make a folder");
     snprintf(agent, sizeof(agent), "%s/probe-agent", run->folder);
     snprintf(library, sizeof(library), "%s/library.so", run->folder);

@@ -3,11 +3,11 @@
 // What a thread of another process may do, and opening files with no more rights than
 // that.
 //
-// An agent of root serves processes that have fewer rights: in daemon mode, as the
-// tracer, and by `crashhook attach`. Such a process chooses the paths of its images,
-// its JIT code and its root folder. So these files are opened with the file system
-// ids, the groups and the capabilities of its thread. rights_apply sets them for the
-// whole process, which has one thread.
+// Root's agents and commands serve processes that have fewer rights: in daemon mode, as
+// the tracer, by `crashhook attach`, and when a report is completed, shown or sent.
+// Such a process chooses the paths of its images, debug files, sources, JIT code and
+// root folder. So these files are opened with the file system ids, the groups and the
+// capabilities of its thread. Rights are applied to the calling thread alone.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +19,11 @@
 enum { RIGHTS_GROUPS_MAX = 64, RIGHTS_NOBODY = 65534 };
 
 struct rights {
-    bool fewer;    // than this process has, which is root's
-    bool mixed;    // the real, effective, saved and file system ids differ
+    bool fewer; // than this process has, which is root's
+    bool mixed; // the real, effective, saved and file system ids differ
     uid_t real_user;
-    uid_t user;    // of the file system
-    gid_t group;   //
+    uid_t user;                      // of the file system
+    gid_t group;                     //
     gid_t groups[RIGHTS_GROUPS_MAX]; // those past the limit are left out
     size_t group_count;
     uint64_t capabilities; // the effective ones
@@ -37,6 +37,10 @@ void rights_parse(const struct text *status, struct rights *out);
 
 // rights_read reads the rights of a thread.
 void rights_read(pid_t tid, struct rights *out);
+
+// rights_compare_capabilities makes rights fewer if we have other capabilities too: a
+// process of root may have given some up.
+void rights_compare_capabilities(struct rights *rights);
 
 // rights_apply sets the rights that rights_open opens files with.
 void rights_apply(const struct rights *rights);

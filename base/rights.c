@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls of the kernel are used instead of libc's, which change all threads.
-#include "agent/images/rights.h"
+// The kernel's calls change one thread, libc's all of them.
+#include "base/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
+#include "base/file.h"
 
 enum { STATUS_LIMIT_BYTES = 512 << 10 }; // a process may have 65,536 groups
 
-static struct rights applied;
-static struct rights own; // to return to
+static _Thread_local struct rights applied;
+static _Thread_local struct rights own; // to return to
 
 static const char *rights_line(const struct text *status, const char *key)
 {
@@ -70,17 +71,23 @@ void rights_parse(const struct text *status, struct rights *out)
             read_ids(status, "\nGroups:", out->groups, RIGHTS_GROUPS_MAX);
         out->capabilities = strtoull(capabilities, NULL, 16);
     }
-    out->fewer = geteuid() == 0 &&
-                 (out->user != 0 ||
-                  (rights_own_capabilities() & ~out->capabilities) != 0);
+    out->fewer = geteuid() == 0 && out->user != 0;
 }
 
 void rights_read(pid_t tid, struct rights *out)
 {
     struct text CH_CLEANUP(text_deinit) status = { 0 };
-    if (read_process_file(tid, "status", STATUS_LIMIT_BYTES, &status) != CH_OK)
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
+    int CH_CLEANUP(file_close) fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || text_read(&status, fd, STATUS_LIMIT_BYTES) != CH_OK)
         text_clear(&status);
     rights_parse(&status, out);
+}
+
+void rights_compare_capabilities(struct rights *rights)
+{
+    rights->fewer |= (rights_own_capabilities() & ~rights->capabilities) != 0;
 }
 
 void rights_apply(const struct rights *rights)
@@ -128,8 +135,7 @@ bool rights_limit_capabilities(uint64_t kept, bool for_good)
         uint32_t part = (uint32_t)(kept >> (32 * i));
         sets.half[i].effective = sets.half[i].permitted & part;
         if (for_good)
-            sets.half[i].permitted = sets.half[i].inheritable =
-                sets.half[i].effective;
+            sets.half[i].permitted = sets.half[i].inheritable = sets.half[i].effective;
     }
     return capability_call(SYS_capset, &sets);
 }
