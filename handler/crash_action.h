@@ -124,6 +124,10 @@ enum { CRASH_POPULATE_READ = 22, CRASH_POPULATE_WRITE = 23 };
 struct fault_note *crash_fault_open(struct crash_asked *asked);
 bool crash_fault_close(struct crash_asked *asked);
 
+// crash_fault_is_open is whether a handler may be running for a fault of this signal,
+// in any thread.
+bool crash_fault_is_open(int signal);
+
 // crash_fault_note is this thread's note, or NULL. crash_fault_stands is whether the
 // code at depth, a stack address, was called by the note's handler.
 struct fault_note *crash_fault_note(void);

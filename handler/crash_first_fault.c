@@ -40,25 +40,17 @@ static size_t note_home(uint64_t thread)
     return (size_t)(thread >> 6 ^ thread >> 12 ^ thread >> 18) % NOTES;
 }
 
-static struct fault_note *fault_note_of(uint64_t thread)
-{
-    for (size_t i = 0; i < PROBES; i++) {
-        struct fault_note *note = &notes[(note_home(thread) + i) % NOTES];
-        if (__atomic_load_n(&note->thread, __ATOMIC_RELAXED) == thread)
-            return note;
-    }
-    return NULL;
-}
-
-// fault_note_take takes a free note for thread. NULL: there is no room; then the fault
-// is missed only where the process ends by exit.
-static struct fault_note *fault_note_take(uint64_t thread)
+// fault_note_find is the note of thread, or a free one that it takes for it. NULL:
+// there is none; where none is free, the fault is missed only if the process ends by
+// exit.
+static struct fault_note *fault_note_find(uint64_t thread, bool take)
 {
     for (size_t i = 0; i < PROBES; i++) {
         struct fault_note *note = &notes[(note_home(thread) + i) % NOTES];
         uint64_t unused = 0;
-        if (__atomic_compare_exchange_n(&note->thread, &unused, thread, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        if (take ? __atomic_compare_exchange_n(&note->thread, &unused, thread, false,
+                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+                 : __atomic_load_n(&note->thread, __ATOMIC_RELAXED) == thread)
             return note;
     }
     return NULL;
@@ -106,7 +98,16 @@ struct fault_note *crash_fault_note(void)
 {
     // Without rdfsbase the thread's word costs a system call.
     uint64_t thread = __atomic_load_n(&noted, __ATOMIC_RELAXED) ? this_thread() : 0;
-    return thread != 0 ? fault_note_of(thread) : NULL;
+    return thread != 0 ? fault_note_find(thread, false) : NULL;
+}
+
+bool crash_fault_is_open(int signal)
+{
+    bool open = false;
+    for (size_t i = 0; i < NOTES; i++)
+        open |= __atomic_load_n(&notes[i].thread, __ATOMIC_RELAXED) != 0 &&
+                notes[i].is_fault && notes[i].signal == signal;
+    return open;
 }
 
 struct fault_note *crash_fault_open(struct crash_asked *asked)
@@ -115,7 +116,7 @@ struct fault_note *crash_fault_open(struct crash_asked *asked)
     uint64_t thread = this_thread();
     bool is_fault = is_a_fault(asked->info);
     asked->held = 0;
-    struct fault_note *note = thread != 0 ? fault_note_of(thread) : NULL;
+    struct fault_note *note = thread != 0 ? fault_note_find(thread, false) : NULL;
     // A fault within the handler of another is not the first.
     if (note != NULL && (note->is_fault || !is_fault) &&
         crash_fault_stands(note, machine_context_stack(context))) {
@@ -123,7 +124,7 @@ struct fault_note *crash_fault_open(struct crash_asked *asked)
         return NULL;
     }
     if (note == NULL && thread != 0)
-        note = fault_note_take(thread);
+        note = fault_note_find(thread, true);
     if (note == NULL)
         return NULL;
     if (crash_process != NULL && *crash_process == 0)

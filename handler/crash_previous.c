@@ -136,6 +136,21 @@ static enum crash_verdict ignored(int signal, const siginfo_t *info)
     return aborts(signal, info) ? CRASH_GOES_ON : CRASH_NONE;
 }
 
+// await_fault_elsewhere lets another thread report first: a handler of its fault may
+// have sent the process this signal, to return then. That thread's crash ends the wait.
+static void await_fault_elsewhere(int signal, const siginfo_t *info)
+{
+    enum { TURNS = 40, TURN_NS = 5000000 };
+    if (info->si_code > 0 || !crash_fault_is_open(signal) ||
+        crash_fault_note() != NULL || info->si_pid != sys_getpid())
+        return;
+    for (int i = 0; i < TURNS; i++) {
+        if (__atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST) != 0)
+            return;
+        sys_futex_wait((uint32_t *)&crash_state.claim, 0, TURN_NS);
+    }
+}
+
 // is_fault_of_call is whether the handler could not be entered, because its code has
 // been unmapped since it was last called. Calling it would fault in the same way for
 // ever.
@@ -152,8 +167,10 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
     if (held != CRASH_ASKS)
         return held;
     crash_action_read(signal, &asked->action);
-    if (asked->action.handler == (uintptr_t)SIG_DFL)
+    if (asked->action.handler == (uintptr_t)SIG_DFL) {
+        await_fault_elsewhere(signal, info);
         return CRASH_DIES;
+    }
     if (asked->action.handler == (uintptr_t)SIG_IGN)
         return ignored(signal, info);
     if (!crash_action_is_there(signal, &asked->action) ||

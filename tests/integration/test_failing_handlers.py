@@ -135,8 +135,9 @@ class FailingHandlers(unittest.TestCase):
                 self.assertEqual(harness.names_of(harness.crashed_thread(report))[0], "writes")
 
     def test_a_process_that_kills_itself_by_a_signal_and_faults_again_is_told_once(self):
-        for _ in range(20 if FULL else 5):
-            self.check(["kills-and-returns", "writes", "thread"], "trace")
+        for _ in range(20 if FULL else 4):
+            for way in WAYS:
+                self.check(["kills-and-returns", "writes", "thread"], way)
 
     def test_children_that_a_program_kills_are_no_crashes(self):
         program = harness.program("kills_children")

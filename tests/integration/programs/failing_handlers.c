@@ -151,6 +151,16 @@ static void *fault(void *kind)
     return NULL;
 }
 
+// crashhook_thread_init is there where the static library is linked.
+extern int crashhook_thread_init(void) __attribute__((weak));
+
+static void *fault_in_thread(void *kind)
+{
+    if (crashhook_thread_init != NULL)
+        (void)crashhook_thread_init();
+    return fault(kind);
+}
+
 static void set(const char *name)
 {
     sigset_t all;
@@ -185,7 +195,7 @@ int main(int argc, char **argv)
     set(argv[1]);
     for (int i = 0; argc == 4 && i < 4; i++)
         (void)pthread_create(&thread, NULL, sleep_on, NULL);
-    if (argc == 4 && pthread_create(&thread, NULL, fault, argv[2]) == 0)
+    if (argc == 4 && pthread_create(&thread, NULL, fault_in_thread, argv[2]) == 0)
         pthread_join(thread, NULL);
     (void)fault(argv[2]);
     return 0;
