@@ -6,8 +6,21 @@
 #pragma once
 #include <signal.h>
 
+#include "crashhook/crashhook.h"
+
+// INTERPOSED is for functions that come before libc's.
+#define INTERPOSED CRASHHOOK_API __attribute__((weak))
+
 // next_call_find looks them up, so that no later call has to.
 void next_call_find(void);
+
+// next_symbol is what the loader finds for name after this library. dlsym is not used:
+// another library may wrap it, and then it looks from there. NULL: there is none.
+void *next_symbol(const char *name);
+
+// next_libc_sigaction is libc's sigaction, by a name that nobody interposes.
+int next_libc_sigaction(int signal, const struct sigaction *action,
+                        struct sigaction *old);
 
 // next_sigaction is libc's sigaction: -1, with errno set, where it fails.
 int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old);

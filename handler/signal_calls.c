@@ -4,7 +4,6 @@
 // ours, such as SIGTERM: interposed before libc's by the shared library, they report
 // the handler's fault first. Each ends in a jump to libc's own function, so that it is
 // on no stack that is unwound.
-#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -12,6 +11,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/crash.h"
 #include "handler/machine.h"
+#include "handler/next_call.h"
 #include "handler/syscalls.h"
 
 typedef int raise_fn(int);
@@ -33,7 +33,7 @@ static void *before_signal(enum signal_call call, int number, int code, pid_t pr
     static void *found[sizeof(names) / sizeof(names[0])];
     crash_report_signal(number, code, process);
     if (found[call] == NULL)
-        found[call] = dlsym(RTLD_NEXT, names[call]);
+        found[call] = next_symbol(names[call]);
     return found[call];
 }
 
