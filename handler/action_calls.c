@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions by which a program sets signal actions, interposed before libc's (see
-// actions.h), and the exits by which its handlers end it. In libcrashhook.a they are
-// weak: definitions by the program or a sanitizer win, and libc's do where it links
-// them.
+// actions.h), and the exits and the longjmp by which its handlers end. In
+// libcrashhook.a they are weak: definitions by the program or a sanitizer win, and
+// libc's do where it links them.
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,7 @@
 #include "handler/crash.h"
 #include "handler/life.h"
 #include "handler/next_call.h"
-
-#define INTERPOSED CRASHHOOK_API __attribute__((weak))
+#include "handler/threads.h"
 
 typedef void handler_fn(int);
 
@@ -203,3 +203,30 @@ INTERPOSED void _Exit(int status)
 {
     end_now(status);
 }
+
+#if defined(__GLIBC__)
+
+typedef void longjmp_fn(struct __jmp_buf_tag *, int);
+
+// __longjmp_chk is glibc's longjmp for programs built with _FORTIFY_SOURCE. It queries
+// the kernel whether it leaves an alternate stack, and the kernel has only ours.
+__attribute__((noreturn)) void __longjmp_chk(struct __jmp_buf_tag *to, int value);
+
+// jump_unchecked is siglongjmp also where we are built with _FORTIFY_SOURCE.
+__attribute__((noreturn)) void jump_unchecked(struct __jmp_buf_tag *to,
+                                              int value) __asm__("siglongjmp");
+
+INTERPOSED void __longjmp_chk(struct __jmp_buf_tag *to, int value)
+{
+    static longjmp_fn *next;
+    stack_t now = { .ss_flags = 0 };
+    if (next == NULL)
+        next = (longjmp_fn *)next_symbol("__longjmp_chk");
+    if (threads_have_set)
+        (void)sigaltstack(NULL, &now);
+    if (next != NULL && (now.ss_flags & SS_ONSTACK) == 0)
+        next(to, value);
+    jump_unchecked(to, value);
+}
+
+#endif

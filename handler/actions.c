@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "handler/crash.h"
-#include "handler/end_signal.h"
 #include "handler/go_text.h"
 #include "handler/next_call.h"
 #include "handler/plan.h"
@@ -32,7 +32,7 @@ static bool is_left_ignored(int signal, const struct crash_action *action)
 static void action_from_kernel(struct crash_action *out, const struct sys_action *from)
 {
     *out = (struct crash_action){ .handler = from->handler,
-                                  .flags = from->flags & ~(uint64_t)SYS_SA_RESTORER,
+                                  .flags = from->flags,
                                   .mask = from->mask };
 }
 
@@ -40,6 +40,9 @@ static void action_from_libc(struct crash_action *out, const struct sigaction *f
 {
     out->handler = (uintptr_t)from->sa_handler;
     out->flags = (uint32_t)from->sa_flags;
+#if defined(__x86_64__)
+    out->flags |= SYS_SA_RESTORER; // which queries return
+#endif
     memcpy(&out->mask, &from->sa_mask, sizeof(out->mask));
     // The kernel drops these two from masks, because they cannot be blocked.
     out->mask &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
@@ -52,6 +55,14 @@ static void action_to_libc(const struct crash_action *from, struct sigaction *ou
     memcpy(&out->sa_mask, &from->mask, sizeof(from->mask));
 }
 
+// kernel_action is the kernel's sigaction, called from libc's code: a program that
+// dispatches its own system calls (PR_SET_SYSCALL_USER_DISPATCH) may allow no other.
+static bool kernel_action(int signal, const struct sys_action *action,
+                          struct sys_action *out_old)
+{
+    return syscall(SYS_rt_sigaction, signal, action, out_old, SYS_SIGSET_BYTES) == 0;
+}
+
 // tell_kernel installs our action in place of theirs.
 static void tell_kernel(int signal, const struct crash_action *theirs)
 {
@@ -59,7 +70,19 @@ static void tell_kernel(int signal, const struct crash_action *theirs)
     crash_action_for_kernel(signal, theirs, &ours);
     if (is_left_ignored(signal, theirs))
         ours = (struct sys_action){ .handler = (uintptr_t)SIG_IGN };
-    (void)sys_sigaction(signal, &ours, NULL);
+    (void)kernel_action(signal, &ours, NULL);
+}
+
+// find_restorer has libc set our handler for signal, and takes from the kernel what
+// libc has it return to.
+static void find_restorer(int signal)
+{
+    struct sigaction ours = { .sa_sigaction = crash_handle,
+                              .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    struct sys_action set = { 0 };
+    if (next_libc_sigaction(signal, &ours, NULL) == 0 &&
+        kernel_action(signal, NULL, &set))
+        crash_restorer = set.restorer;
 }
 
 // map_process maps the word that has this process's pid; the kernel zeroes it in a
@@ -74,10 +97,12 @@ static void map_process(void)
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return;
-    if (sys_madvise((uintptr_t)page, bytes, WIPE_ON_FORK) == 0)
-        crash_process = page;
-    else
+    if (sys_madvise((uintptr_t)page, bytes, WIPE_ON_FORK) != 0) {
         sys_munmap(page, bytes);
+        return;
+    }
+    crash_process = page;
+    *crash_process = getpid();
 }
 
 static void note_exit(void)
@@ -133,6 +158,7 @@ static void prepare_for(int signal, const struct crash_action *theirs)
     if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
         return;
     next_call_find();
+    find_restorer(signal);
     map_process();
     if (on_exit != NULL)
         (void)on_exit(note_status, NULL);
@@ -154,6 +180,55 @@ static bool abort_unblocks(void)
            strtol(gnu_get_libc_version() + strlen("2."), NULL, 10) <= MINOR_LAST;
 }
 
+// is_shared is whether this is a child that runs in its parent's memory until it
+// executes a program, as vfork's does. The kernel keeps the child's actions apart, and
+// so must we.
+static bool is_shared(void)
+{
+    if (crash_process == NULL)
+        return false;
+    if (*crash_process == 0)
+        *crash_process = getpid();
+    return *crash_process != getpid();
+}
+
+// is_relayed is whether the kernel is to have our handler for a signal that is no
+// crash: theirs is moved to its own stack, or its sender noted (crash_relay.c).
+static bool is_relayed(int signal, const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN &&
+           action->sa_sigaction != crash_handle &&
+           ((action->sa_flags & SA_ONSTACK) != 0 ||
+            (signal == SIGTERM && crash_state.ended != NULL));
+}
+
+static int exchange_relayed(int signal, const struct sigaction *action,
+                            struct sigaction *old)
+{
+    struct crash_action theirs;
+    struct crash_action before;
+    struct sigaction ours;
+
+    crash_action_read(signal, &before);
+    if (action != NULL && is_relayed(signal, action)) {
+        map_process();
+        ours = *action;
+        if (!is_shared()) {
+            action_from_libc(&theirs, action);
+            crash_action_exchange(signal, &theirs, &before);
+            ours.sa_sigaction = crash_handle;
+            ours.sa_flags |= SA_SIGINFO;
+        }
+        action = &ours;
+    }
+    int result = next_sigaction(signal, action, old);
+    if (result == 0 && old != NULL && old->sa_sigaction == crash_handle) {
+        old->sa_sigaction = (void (*)(int, siginfo_t *, void *))before.handler;
+        old->sa_flags ^= SA_SIGINFO ^ (int)(before.flags & SA_SIGINFO);
+    }
+    return result;
+}
+
 void actions_take(int signal)
 {
     struct sys_action ours;
@@ -164,10 +239,14 @@ void actions_take(int signal)
     if (signal_in(SIGNALS_FAULT, signal) || (signal == SIGABRT && !abort_unblocks()))
         crash_holds |= UINT64_C(1) << (signal - 1);
     crash_action_for_kernel(signal, &theirs, &ours);
-    if (sys_sigaction(signal, &ours, &before) != 0)
+    if (!kernel_action(signal, &ours, &before))
         return;
-    action_from_kernel(&theirs, &before);
-    theirs.flags |= CRASH_ACTION_UNSEEN;
+    if (before.handler == (uintptr_t)crash_handle) {
+        crash_action_read(signal, &theirs); // we have relayed it
+    } else {
+        action_from_kernel(&theirs, &before);
+        theirs.flags |= CRASH_ACTION_UNSEEN;
+    }
     if (crash_action_calls(&theirs))
         prepare_for(signal, &theirs);
     crash_action_exchange(signal, &theirs, &old);
@@ -181,19 +260,7 @@ void actions_give_back(int signal)
     struct sigaction action = { 0 };
     crash_action_read(signal, &theirs);
     action_to_libc(&theirs, &action);
-    (void)next_sigaction(signal, &action, NULL);
-}
-
-// is_shared is whether this is a child that runs in its parent's memory until it
-// executes a program, as vfork's does. The kernel keeps the child's actions apart, and
-// so must we.
-static bool is_shared(void)
-{
-    if (crash_process == NULL)
-        return false;
-    if (*crash_process == 0)
-        *crash_process = sys_getpid();
-    return *crash_process != sys_getpid();
+    (void)exchange_relayed(signal, &action, NULL);
 }
 
 static int exchange_ours(int signal, const struct sigaction *action,
@@ -219,13 +286,10 @@ static int exchange_ours(int signal, const struct sigaction *action,
 
 int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    if (signal == SIGTERM && crash_state.ended != NULL) {
-        map_process();
-        if (!is_shared())
-            return end_signal_exchange(action, old);
-    }
-    if (!is_ours(signal))
+    if (!plan_is_in_force() || signal <= 0 || signal > SYS_SIGNALS)
         return next_sigaction(signal, action, old);
+    if (!is_ours(signal))
+        return exchange_relayed(signal, action, old);
     if (action == NULL || !is_shared())
         return exchange_ours(signal, action, old);
     struct sigaction wanted = *action;
@@ -238,7 +302,7 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 __attribute__((noinline)) static bool action_is_taken(int signal)
 {
     struct sys_action now = { 0 };
-    return is_ours(signal) && sys_sigaction(signal, NULL, &now) == 0 &&
+    return is_ours(signal) && kernel_action(signal, NULL, &now) &&
            now.handler != (uintptr_t)crash_handle && now.handler != (uintptr_t)SIG_IGN;
 }
 

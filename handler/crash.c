@@ -3,9 +3,8 @@
 // The crash path. Any lock may be held here and the heap may be broken; the code runs
 // on 64 KB of alternate stack, or on whatever the thread had; other threads still run;
 // and it may be re-entered, by its own crash or by another thread's. So this file calls
-// only syscalls.h and the other handler/crash*.c files, and writes only to the
-// crash_state. The program's own code, an earlier handler or a callback, is called from
-// here, but is not bound by this.
+// only syscalls.h and the other handler/crash*.c files, and writes only to crash_state.
+// The program's earlier handlers and callbacks, which it calls, are not bound by this.
 #include "handler/crash.h"
 
 #include "handler/context_page.h"
@@ -135,14 +134,16 @@ uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
                       struct crash_asked *asked)
 {
     machine_allow_misaligned();
+    if (crash_relay(signal, info, context, asked))
+        return asked->action.handler;
     if (is_re_entered(signal, info, context))
         return 0;
-    enum crash_verdict verdict = crash_ask(signal, info, context, asked);
+    enum crash_verdict verdict = crash_ask_there(signal, info, context, asked);
     if (verdict == CRASH_ASKS)
         return (uintptr_t)asked->action.handler;
     if (verdict == CRASH_ASKS_LATE) {
         uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
-        conclude_crash(verdict, signal, info, context);
+        conclude_crash(verdict, signal, asked->home->info, asked->home->context);
         sys_sigmask(mask);
         crash_fault_tell(asked->note, asked->last);
         return (uintptr_t)asked->action.handler;
@@ -153,6 +154,8 @@ uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
 
 void crash_end(struct crash_asked *asked)
 {
+    if (crash_stack_return(asked))
+        return;
     enum crash_verdict verdict = crash_judge(asked);
     if (asked->told && verdict == CRASH_NONE)
         go_on();
@@ -168,7 +171,8 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
 {
     struct crash_called called = { .info = info, .context = context };
     struct crash_asked asked;
-
+    if (crash_relay_call(signal, info, context))
+        return;
     machine_allow_misaligned();
     // A handler that is being asked and calls us has given up.
     bool given_up =

@@ -17,9 +17,10 @@
 #include "handler/poison.h"
 
 enum {
+    ACTIONS_END = SYS_SIGNALS + 1,
     SLOT_BITS = 8,
     // As many as can be in force, and as many again for changes in progress.
-    SLOTS = 2 * SIGNALS_END,
+    SLOTS = 2 * ACTIONS_END,
 };
 
 struct action_slot {
@@ -28,9 +29,11 @@ struct action_slot {
 };
 
 static struct action_slot slots[SLOTS];
-static uint64_t in_force[SIGNALS_END]; // count << SLOT_BITS | slot + 1; 0: default
+static uint64_t in_force[ACTIONS_END]; // count << SLOT_BITS | slot + 1; 0: default
 static uint64_t exchanges;
-static uint64_t found[SIGNALS_END]; // the handler whose code was there; 0: none
+static uint64_t found[ACTIONS_END]; // the handler whose code was there; 0: none
+
+uintptr_t crash_restorer;
 
 static struct action_slot *action_slot_of(uint64_t word)
 {
@@ -92,6 +95,8 @@ void crash_action_exchange(int signal, const struct crash_action *action,
     uint64_t word = __atomic_exchange_n(
         &in_force[signal], count << SLOT_BITS | (taken + 1), __ATOMIC_ACQ_REL);
     struct action_slot *old = action_slot_of(word);
+    if ((action->flags & CRASH_ACTION_UNSEEN) == 0)
+        store(&found[signal], action->handler);
     *out_old = (struct crash_action){ 0 };
     if (old == NULL)
         return;
@@ -121,25 +126,30 @@ static bool code_is_mapped(uint64_t function)
 
 bool crash_action_is_there(int signal, const struct crash_action *action)
 {
-    uint64_t *seen = &found[signal];
-    if (load(seen) == action->handler)
+    if (load(&found[signal]) == action->handler)
         return true;
     if (!code_is_mapped(action->handler))
         return false;
-    store(seen, action->handler);
+    store(&found[signal], action->handler);
     return true;
 }
 
 void crash_action_look_again(void)
 {
-    for (int signal = 0; signal < SIGNALS_END; signal++)
-        store(&found[signal], 0);
+    struct crash_action action;
+    for (int signal = 1; signal < SIGNALS_END; signal++) {
+        crash_action_read(signal, &action);
+        if (crash_action_calls(&action))
+            store(&found[signal], code_is_mapped(action.handler) ? action.handler : 0);
+    }
 }
 
 // crash_action_for_kernel makes the action that the kernel gets. A program's handler is
-// to run with the mask and on the stack that it asked for without a call of ours, so
-// the kernel is told to do for us what it would have done for that handler. Without
-// such a handler we use our own stack and block everything but other crashes.
+// to run with the mask that it asked for without a call of ours, so the kernel is told
+// to do for us what it would have done for that handler. Our own code always runs on
+// the alternate stack: an overflow of the thread's stack leaves no room on that. It
+// returns through libc's code, which a program that dispatches its own system calls
+// expects. Without such a handler we block everything but other crashes.
 void crash_action_for_kernel(int signal, const struct crash_action *theirs,
                              struct sys_action *out)
 {
@@ -149,7 +159,7 @@ void crash_action_for_kernel(int signal, const struct crash_action *theirs,
                                 .flags = SA_SIGINFO | kept,
                                 .mask = ~(crash_plan->signals >> 1) };
     if (crash_action_calls(theirs)) {
-        out->flags = SA_SIGINFO | (theirs->flags & kept);
+        out->flags = SA_SIGINFO | SA_ONSTACK | (theirs->flags & kept);
         out->mask = crash_mask_of_kernel(signal, theirs);
         if ((crash_mask_to_hold(signal, theirs) >> (signal - 1) & 1) != 0)
             out->flags |= SA_NODEFER;
@@ -157,5 +167,7 @@ void crash_action_for_kernel(int signal, const struct crash_action *theirs,
 #if defined(__x86_64__)
     out->flags |= SYS_SA_RESTORER;
     out->restorer = (uintptr_t)crash_restore;
+    if (crash_action_calls(theirs) && crash_restorer != 0)
+        out->restorer = crash_restorer;
 #endif
 }

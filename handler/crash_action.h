@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "handler/crash_stack.h"
 #include "handler/request_page.h"
 
 #pragma GCC visibility push(hidden)
@@ -49,10 +50,13 @@ struct crash_asked {
     int signal;
     siginfo_t *info;
     void *context;
+    struct crash_asked *home;     // the copy on the handler's stack, or this one
+    struct crash_own_stack *left; // the stack of ours that the frame was on, or NULL
     struct crash_action action;
     struct fault_note *note;
     bool last;     // it ends the process, and never recovers
     bool told;     // the fault has been reported, once the handler has returned
+    bool relayed;  // the signal is not ours to judge
     uint32_t held; // before, by the handler of another signal
     uint64_t registers[REQUEST_REGISTERS]; // before the handler ran
 };
@@ -106,9 +110,13 @@ void crash_action_exchange(int signal, const struct crash_action *action,
 bool crash_action_calls(const struct crash_action *action);
 
 // crash_action_is_there is whether the code of the handler that signal is to call is
-// mapped. The result is cached until crash_action_look_again.
+// mapped. It is where the program has set the action by a call that we interpose, and
+// is looked at again by crash_action_look_again.
 bool crash_action_is_there(int signal, const struct crash_action *action);
 void crash_action_look_again(void);
+
+// crash_restorer is libc's code that signal handlers return to; 0: not known.
+extern uintptr_t crash_restorer;
 
 // crash_action_for_kernel is the kernel's action by which we run in place of theirs.
 void crash_action_for_kernel(int signal, const struct crash_action *theirs,
@@ -150,6 +158,10 @@ enum crash_verdict crash_mask_judge(int signal, const siginfo_t *info, void *con
 // passes (NULL: nothing), to what libc is to be passed, and now, the thread's mask, to
 // what the program takes for it. depth is an address on the caller's stack.
 void crash_mask_change(int how, uint64_t *set, uint64_t *now, uintptr_t depth);
+
+// crash_fault_moved records that the frame of the fault is now at context, on stack.
+void crash_fault_moved(struct fault_note *note, ucontext_t *context,
+                       const stack_t *stack);
 
 // crash_first_fault is the fault whose handler the caller runs in; depth is an address
 // on the stack that the handler uses. False: there is none.
@@ -198,6 +210,11 @@ bool crash_is_in_runtime(uint64_t address);
 // filled in.
 enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
                              struct crash_asked *asked);
+
+// crash_ask_there also moves the signal's frame to the stack of the handler, where the
+// kernel has called us; without room there, the verdict is that the process dies.
+enum crash_verdict crash_ask_there(int signal, siginfo_t *info, void *context,
+                                   struct crash_asked *asked);
 
 // crash_judge gives the verdict once the handler has returned.
 enum crash_verdict crash_judge(struct crash_asked *asked);

@@ -143,6 +143,16 @@ struct fault_note *crash_fault_open(struct crash_asked *asked)
     return note;
 }
 
+void crash_fault_moved(struct fault_note *note, ucontext_t *context,
+                       const stack_t *stack)
+{
+    if (note == NULL)
+        return;
+    note->context = context;
+    note->alternate = (uintptr_t)stack->ss_sp;
+    note->alternate_bytes = stack->ss_size;
+}
+
 bool crash_fault_close(struct crash_asked *asked)
 {
     struct fault_note *note = asked->note;

@@ -179,6 +179,7 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
     asked->signal = signal;
     asked->info = info;
     asked->context = context;
+    asked->relayed = false;
     asked->note = crash_fault_open(asked);
     machine_registers(context, asked->registers);
     if ((asked->action.flags & SYS_SA_RESETHAND) != 0)

@@ -14,8 +14,10 @@
 #if defined(__x86_64__)
 
 // FRAME has room for a struct crash_asked and is 8 more than a multiple of 16; the return
-// address and then the context are above it.
-#define FRAME   344
+// address and then the context are above it. All of it may be copied to another stack
+// (crash_stack.c), which HOME then points to; the rules for unwinding hold there as well.
+#define FRAME   360
+#define HOME    24
 #define CONTEXT (FRAME + 8)
 
 // SAVED is DW_CFA_expression for a register by its place in the context: DW_OP_breg7 (rsp)
@@ -62,6 +64,7 @@ crash_handle:
     call crash_begin
     test %rax, %rax
     jz 1f
+    mov HOME(%rsp), %rsp
     mov (%rsp), %edi
     mov 8(%rsp), %rsi
     mov 16(%rsp), %rdx

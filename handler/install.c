@@ -198,9 +198,8 @@ static struct rooms rooms_wanted(void)
 // refuses it, only a stack overflow goes unreported.
 static void rooms_use(const struct rooms *rooms, char *at)
 {
-    const stack_t stack = { .ss_sp = at, .ss_size = rooms->stack };
     if (rooms->stack != 0)
-        (void)sigaltstack(&stack, NULL);
+        (void)threads_use(at);
     if (rooms->context != 0)
         context_begin(at + rooms->stack);
 }

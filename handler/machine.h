@@ -80,6 +80,13 @@ static inline void machine_fault(int signal)
                              : "eax", "memory", "cc");
 }
 
+// machine_fault_at faults with the stack pointer at stack, so that no frame has room.
+static inline __attribute__((noreturn)) void machine_fault_at(uintptr_t stack)
+{
+    __asm__ volatile("mov %0, %%rsp\n\thlt" ::"r"(stack) : "memory");
+    __builtin_unreachable();
+}
+
 // machine_set_result sets the result of context's system call to value.
 static inline void machine_set_result(ucontext_t *context, long value)
 {
@@ -168,6 +175,12 @@ static inline void machine_fault(int signal)
         __asm__ volatile(".inst 0");
     if (signal == SIGTRAP)
         __asm__ volatile("brk #0");
+}
+
+static inline __attribute__((noreturn)) void machine_fault_at(uintptr_t stack)
+{
+    __asm__ volatile("mov sp, %0\n\tldr xzr, [%1]" ::"r"(stack), "r"(0L) : "memory");
+    __builtin_unreachable();
 }
 
 static inline void machine_set_result(ucontext_t *context, long value)

@@ -24,8 +24,7 @@ typedef int sigmask_fn(int, const sigset_t *, sigset_t *);
 extern void *dlsym(void *restrict, const char *restrict) __attribute__((weak));
 extern sigaction_fn __sigaction __attribute__((weak)); // libc's name
 
-// A static program has no dynamic section.
-#pragma weak _DYNAMIC
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak)); // the linker's name
 
 static sigaction_fn *found_sigaction;
 static exit_fn *found_exit;

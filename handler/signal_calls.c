@@ -51,7 +51,7 @@ __attribute__((noinline)) static void *unblock_abort(void)
         (void)machine_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&own, 0,
                             SYS_SIGSET_BYTES);
     if (next == NULL)
-        next = dlsym(RTLD_NEXT, "abort");
+        next = next_symbol("abort");
     return next;
 }
 

@@ -2,7 +2,7 @@
 //
 // pthread_create and thrd_create, interposed before libc's by the shared library, so
 // that every thread starts with an alternate signal stack. The thread's function and
-// argument are passed at the bottom of that stack, so nothing is allocated. Without
+// argument are passed near the bottom of that stack, so nothing is allocated. Without
 // memory for a stack, or if the handler is not installed, the thread is created as
 // without us. And dlclose, which may unload one of the program's handlers.
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/actions.h"
 #include "handler/crash.h"
+#include "handler/next_call.h"
 #include "handler/plan.h"
 #include "handler/threads.h"
 
@@ -32,16 +33,21 @@ struct thread_start {
 static pthread_create_fn *next_pthread_create;
 static thrd_create_fn *next_thrd_create;
 
+static struct thread_start *thread_start_on(void *stack)
+{
+    return (struct thread_start *)((struct crash_own_stack *)stack + 1);
+}
+
 static void *start_thread(void *stack)
 {
-    struct thread_start what = *(struct thread_start *)stack;
+    struct thread_start what = *thread_start_on(stack);
     threads_adopt(stack);
     return what.run(what.argument);
 }
 
 static int start_c11(void *stack)
 {
-    struct thread_start what = *(struct thread_start *)stack;
+    struct thread_start what = *thread_start_on(stack);
     threads_adopt(stack);
     return what.run_c11(what.argument);
 }
@@ -52,32 +58,33 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
                                  void *(*run)(void *), void *restrict argument)
 {
     if (next_pthread_create == NULL)
-        next_pthread_create = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+        next_pthread_create = (pthread_create_fn *)next_symbol("pthread_create");
     actions_take_back();
-    struct thread_start *what = plan_is_in_force() ? threads_stack_create() : NULL;
-    if (what == NULL)
+    void *stack = plan_is_in_force() ? threads_stack_create() : NULL;
+    if (stack == NULL)
         return next_pthread_create(thread, attributes, run, argument);
 
-    *what = (struct thread_start){ .run = run, .argument = argument };
-    int error = next_pthread_create(thread, attributes, start_thread, what);
+    *thread_start_on(stack) = (struct thread_start){ .run = run, .argument = argument };
+    int error = next_pthread_create(thread, attributes, start_thread, stack);
     if (error != 0)
-        threads_stack_destroy(what);
+        threads_stack_destroy(stack);
     return error;
 }
 
 CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     if (next_thrd_create == NULL)
-        next_thrd_create = (thrd_create_fn *)dlsym(RTLD_NEXT, "thrd_create");
+        next_thrd_create = (thrd_create_fn *)next_symbol("thrd_create");
     actions_take_back();
-    struct thread_start *what = plan_is_in_force() ? threads_stack_create() : NULL;
-    if (what == NULL)
+    void *stack = plan_is_in_force() ? threads_stack_create() : NULL;
+    if (stack == NULL)
         return next_thrd_create(thread, run, argument);
 
-    *what = (struct thread_start){ .run_c11 = run, .argument = argument };
-    int error = next_thrd_create(thread, start_c11, what);
+    *thread_start_on(stack) =
+        (struct thread_start){ .run_c11 = run, .argument = argument };
+    int error = next_thrd_create(thread, start_c11, stack);
     if (error != thrd_success)
-        threads_stack_destroy(what);
+        threads_stack_destroy(stack);
     return error;
 }
 
@@ -87,7 +94,7 @@ CRASHHOOK_API int dlclose(void *library)
 {
     static dlclose_fn *next_dlclose;
     if (next_dlclose == NULL)
-        next_dlclose = (dlclose_fn *)dlsym(RTLD_NEXT, "dlclose");
+        next_dlclose = (dlclose_fn *)next_symbol("dlclose");
     int error = next_dlclose(library);
     crash_action_look_again();
     return error;

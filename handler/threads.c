@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/crash.h"
+#include "handler/next_call.h"
 #include "handler/syscalls.h"
 
 enum {
@@ -20,8 +23,6 @@ enum {
     AUX_SIGNAL_FRAME = 51,
     SPARE_STACKS = 16,
     DOUBLINGS_MAX = 4,
-    // MADV_GUARD_INSTALL of Linux 6.13, for older headers.
-    ADVICE_GUARD = 102,
 };
 
 // A key_state is the progress of making the key. pthread's once-functions are not used:
@@ -35,10 +36,11 @@ enum key_state { KEY_NONE, KEY_WANTED, KEY_MADE, KEY_REFUSED };
 static void *spare_stacks[SPARE_STACKS];
 
 // Stacks are mapped one, two, four, eight and then sixteen at a time, so that a program
-// with few threads has few of them; alone where the kernel has no guards but mappings.
+// with few threads has few of them.
 static uint8_t doublings;
 _Static_assert((1 << DOUBLINGS_MAX) - 1 <= SPARE_STACKS, "all but one are kept");
-static bool alone;
+
+bool threads_have_set;
 
 static pthread_key_t stack_key;
 static uint32_t stack_key_state;
@@ -71,10 +73,16 @@ static bool is_large_enough(const stack_t *stack)
            stack->ss_size >= frame_bytes() + LEAST_ROOM;
 }
 
+// kernel_altstack is the kernel's sigaltstack, called from libc's code (see actions.c).
+static int kernel_altstack(const stack_t *stack, stack_t *out_old)
+{
+    return (int)syscall(SYS_sigaltstack, stack, out_old);
+}
+
 static bool has_large_enough(void)
 {
     stack_t now;
-    return sigaltstack(NULL, &now) == 0 && is_large_enough(&now);
+    return kernel_altstack(NULL, &now) == 0 && is_large_enough(&now);
 }
 
 // take_spare_stack gives a stack of an ended thread, or NULL.
@@ -104,39 +112,37 @@ static bool put_spare_stack(void *stack)
 }
 
 // map_stacks maps stacks, keeps all but the lowest, and gives that. Its guard is a
-// mapping, so that the kernel joins ours with no thread's stack below; more such guards
-// would cut each stack off from the next.
+// mapping, so that the kernel joins ours with no thread's stack below. There are none
+// between the others: what runs there is ours, and needs little.
 static void *map_stacks(size_t count)
 {
     size_t guard = page_bytes();
-    size_t step = guard + stack_bytes();
-    char *base = mmap(NULL, count * step, PROT_READ | PROT_WRITE,
+    size_t bytes = stack_bytes();
+    char *base = mmap(NULL, guard + count * bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    char *end = base + count * step;
-    char *at = sys_mprotect(base, guard, PROT_NONE) == 0 ? base + step : base;
-    for (; at != base && at != end; at += step) {
-        if (sys_madvise((uintptr_t)at, guard, ADVICE_GUARD) != 0) {
-            __atomic_store_n(&alone, true, __ATOMIC_RELAXED);
-            break;
-        }
-        if (!put_spare_stack(at + guard))
-            break;
-    }
+    char *first = base + guard;
+    char *end = first + count * bytes;
+    char *at = sys_mprotect(base, guard, PROT_NONE) == 0 ? first + bytes : base;
+    while (at > first && at != end && put_spare_stack(at))
+        at += bytes;
     if (at != end)
         sys_munmap(at, (size_t)(end - at));
-    return at != base ? base + guard : NULL;
+    if (at == base)
+        return NULL;
+    ((struct crash_own_stack *)first)->first = true;
+    return first;
 }
 
 void *threads_stack_create(void)
 {
     void *stack = take_spare_stack();
     uint8_t now = __atomic_load_n(&doublings, __ATOMIC_RELAXED);
-    if (stack == NULL && !__atomic_load_n(&alone, __ATOMIC_RELAXED)) {
-        stack = map_stacks((size_t)1 << now);
-        __atomic_store_n(&doublings, now + (now != DOUBLINGS_MAX), __ATOMIC_RELAXED);
-    }
+    if (stack != NULL)
+        return stack;
+    __atomic_store_n(&doublings, now + (now != DOUBLINGS_MAX), __ATOMIC_RELAXED);
+    stack = map_stacks((size_t)1 << now);
     return stack != NULL ? stack : map_stacks(1);
 }
 
@@ -147,9 +153,10 @@ void *threads_stack_end(void *stack)
 
 void threads_stack_destroy(void *stack)
 {
-    size_t guard = page_bytes();
-    if (stack != NULL && !put_spare_stack(stack))
-        sys_munmap((char *)stack - guard, guard + stack_bytes());
+    if (stack == NULL || put_spare_stack(stack))
+        return;
+    size_t guard = ((struct crash_own_stack *)stack)->first ? page_bytes() : 0;
+    sys_munmap((char *)stack - guard, guard + stack_bytes());
 }
 
 // at_thread_end frees the stack; the thread may have replaced it by one of its own. A
@@ -159,10 +166,10 @@ static void at_thread_end(void *stack)
 {
     const stack_t none = { .ss_flags = SS_DISABLE };
     stack_t now;
-    if (sigaltstack(&none, &now) != 0)
+    if (kernel_altstack(&none, &now) != 0)
         return;
     if (now.ss_sp != stack && (now.ss_flags & SS_DISABLE) == 0)
-        (void)sigaltstack(&now, NULL);
+        (void)kernel_altstack(&now, NULL);
     threads_stack_destroy(stack);
 }
 
@@ -189,21 +196,29 @@ static bool keep_thread_stack(void *stack)
     return has_thread_key() && pthread_setspecific(stack_key, stack) == 0;
 }
 
-void threads_adopt(void *stack)
+bool threads_use(void *stack)
 {
     const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
     stack_t before;
-    if (!keep_thread_stack(stack)) {
-        threads_stack_destroy(stack);
-        return;
-    }
+    crash_stack_bytes = wanted.ss_size;
     // Nearly no thread has a stack already, so asking first would be a call more.
-    bool changed = sigaltstack(&wanted, &before) == 0;
-    if (changed && !is_large_enough(&before))
-        return;
-    if (changed)
-        (void)sigaltstack(&before, NULL);
-    (void)pthread_setspecific(stack_key, NULL);
+    if (kernel_altstack(&wanted, &before) != 0)
+        return false;
+    if (is_large_enough(&before)) {
+        (void)kernel_altstack(&before, NULL);
+        return false;
+    }
+    crash_stack_mark(stack, &before);
+    return true;
+}
+
+void threads_adopt(void *stack)
+{
+    if (keep_thread_stack(stack)) {
+        if (threads_use(stack))
+            return;
+        (void)pthread_setspecific(stack_key, NULL);
+    }
     threads_stack_destroy(stack);
 }
 
@@ -221,4 +236,53 @@ int crashhook_thread_init(void)
         return ENOMEM;
     threads_adopt(stack);
     return has_large_enough() ? 0 : ENOMEM;
+}
+
+// A new_stack is what the program wants as its alternate stack, as the kernel would
+// tell it.
+static stack_t new_stack(const stack_t *wanted)
+{
+    const stack_t none = { .ss_flags = SS_DISABLE };
+    stack_t stack = *wanted;
+    bool disables = (stack.ss_flags & SS_DISABLE) != 0;
+    stack.ss_flags &= ~SS_ONSTACK;
+    return disables ? none : stack;
+}
+
+// sigaltstack sets and tells the program's stack. The kernel has ours all the same:
+// the crash path moves handlers to theirs (crash_stack.c).
+INTERPOSED int sigaltstack(const stack_t *restrict wanted, stack_t *restrict old)
+{
+    stack_t ours;
+    if (kernel_altstack(NULL, &ours) != 0)
+        return -1;
+    struct crash_own_stack *own = crash_stack_own(&ours);
+    if (own == NULL)
+        return kernel_altstack(wanted, old);
+    stack_t before = own->theirs;
+    bool used = before.ss_flags == 0 &&
+                crash_stack_is_on(&before, (uintptr_t)__builtin_frame_address(0));
+    before.ss_flags |= used ? SS_ONSTACK : 0;
+    if (wanted != NULL && used) {
+        errno = EPERM;
+        return -1;
+    }
+    if (wanted != NULL) {
+        threads_have_set = true;
+        // The kernel says whether it is one.
+        stack_t theirs = new_stack(wanted);
+        if (kernel_altstack(wanted, NULL) != 0)
+            return -1;
+        own->theirs.ss_size = 0;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        own->theirs.ss_sp = theirs.ss_sp;
+        own->theirs.ss_flags = theirs.ss_flags;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        own->theirs.ss_size = theirs.ss_size;
+        ours.ss_flags = 0;
+        (void)kernel_altstack(&ours, NULL);
+    }
+    if (old != NULL)
+        *old = before;
+    return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
@@ -140,7 +141,7 @@ static int count_mappings(int *out_guards)
     stack_t stack;
     FILE *maps = fopen("/proc/self/maps", "r");
     *out_guards = 0;
-    if (maps == NULL || sigaltstack(NULL, &stack) != 0)
+    if (maps == NULL || syscall(SYS_sigaltstack, NULL, &stack) != 0)
         _exit(3);
     for (; fgets(line, sizeof(line), maps) != NULL; count++) {
         char *at = strchr(line, '-');

@@ -435,6 +435,11 @@ do, and what of it is not seen, is in [handler.md](handler.md#handlers-of-the-pr
 
     CRASHHOOK_RUNTIMES=docs/runtimes.md CRASHHOOK_BUILD=build/release /usr/bin/python3 tests/integration/test_runtimes.py
 
+redis-server tests, when it has crashed, the memory that /proc/PID/maps lists as readable and writable. With the library
+preloaded that test passes, and redis's own report is complete, as without it: no page of ours is listed so and faults when
+it is touched. Sixteen alternate stacks share one mapping and the guard below it. A process with 10,000 threads has 20,024
+mappings without the library and 21,289 with it; a guard for each stack would make 40,061.
+
 """
 
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs that control their own system calls, and libraries that put themselves before the
+# calls that ours puts itself before, in every order: all end as they do without the library.
+# No call of the library reaches a program's dispatcher.
+
+import itertools
+import signal
+import unittest
+
+import harness
+from harness import HANDLER, Scene, frames_of, crashed_thread, program
+
+STACKS = ("thread", "asked", "own", "nodefer")
+LIBRARIES = ("signals", "threads", "dlsym", "ends")
+ORDERS = ("before", "after")
+
+
+def interposer(name):
+    return program(f"libinterposer_{name}.so")
+
+
+class Dispatchers(unittest.TestCase):
+    def setUp(self):
+        self.scene = Scene()
+        self.addCleanup(self.scene.__exit__)
+
+    def outcome(self, kind, *arguments, preload=""):
+        done = self.scene.run([program(f"dispatches_{kind}"), *arguments], timeout=30,
+                              LD_PRELOAD=preload)
+        return done.signal, done.status, done.stdout
+
+    def test_no_call_of_ours_reaches_a_dispatcher(self):
+        for how, span, stack in itertools.product(("dispatch", "filter"), ("none", "libc"), STACKS):
+            alone = self.outcome("alone", how, span, stack)
+            if alone[1] == 77:
+                self.skipTest("this kernel dispatches no system calls")
+            self.assertEqual(alone[:2], (0, 0), (how, span, stack, alone))
+            for kind, preload in (("alone", HANDLER), ("shared", ""), ("static", "")):
+                with self.subTest(how=how, span=span, stack=stack, kind=kind):
+                    self.assertEqual(self.outcome(kind, how, span, stack, preload=preload), alone)
+
+    def test_a_dispatched_call_that_nobody_answers_ends_the_program(self):
+        for kind, preload in (("alone", HANDLER), ("shared", ""), ("static", "")):
+            with self.subTest(kind=kind):
+                ended = self.outcome(kind, "nobody", "none", "thread", preload=preload)
+                self.assertIn(ended[0], (signal.SIGSYS, signal.SIGSEGV))
+
+    def test_a_crash_whose_calls_are_dispatched_ends_as_one(self):
+        for span, stack in itertools.product(("none", "libc"), STACKS):
+            alone = self.outcome("alone", "crash", span, stack)
+            self.assertEqual(alone[0], signal.SIGSEGV)
+            for kind, preload in (("alone", HANDLER), ("shared", ""), ("static", "")):
+                with self.subTest(span=span, stack=stack, kind=kind):
+                    self.assertEqual(self.outcome(kind, "crash", span, stack, preload=preload), alone)
+
+
+class Interposers(unittest.TestCase):
+    def run_one(self, scene, name, end, preload):
+        return scene.run([program(name), end], timeout=30, LD_PRELOAD=" ".join(preload))
+
+    def check(self, wanted, name, preload):
+        with self.subTest(name=name, preload=preload), Scene() as scene:
+            ended = self.run_one(scene, name, "exit", preload)
+            self.assertEqual((ended.status, ended.stdout), wanted)
+            crashed = self.run_one(scene, name, "crash", preload)
+            self.assertEqual((crashed.signal, crashed.stdout), (signal.SIGSEGV, wanted[1]))
+            reports = scene.reports()
+            self.assertEqual(len(reports), 1)
+            self.assertEqual(frames_of(crashed_thread(reports[0]))[0].get("function"), "main")
+
+    def test_the_library_works_with_others_in_every_order(self):
+        with Scene() as scene:
+            ended = self.run_one(scene, "interposed_alone", "exit", [])
+        wanted = ended.status, ended.stdout
+        self.assertEqual(wanted, (6, "0 0 1 1 0 2 0 5 3 0\n"))
+        count = 0
+        for first, second in itertools.permutations(LIBRARIES, 2):
+            libraries = [interposer(first), interposer(second)]
+            for at in range(3):
+                preload = libraries[:at] + [HANDLER] + libraries[at:]
+                self.check(wanted, "interposed_alone", preload)
+                count += 1
+        for name, order in itertools.product(LIBRARIES, ORDERS):
+            self.check(wanted, f"interposed_{name}_{order}", [])
+            for other in LIBRARIES:
+                self.check(wanted, f"interposed_{name}_{order}", [interposer(other)])
+                self.check(wanted, "interposed_static", [interposer(other)])
+                count += 2
+            count += 1
+        print(f"{count} orders")
+        self.assertGreaterEqual(count, 60)
+
+
+if __name__ == "__main__":
+    harness.main()
