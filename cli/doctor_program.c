@@ -32,6 +32,17 @@ static bool has_handler(const struct program *program)
     return program->kind == PROGRAM_HAS_HANDLER || program_has_name(program, names);
 }
 
+// note_sanitizer says of a runtime that tells nobody what it finds.
+static void note_sanitizer(const struct program *program, struct text *line)
+{
+    if (program->hidden != NULL)
+        text_appendf(
+            line,
+            "; what %s finds is not reported, because its runtime is linked in: "
+            "link that as a shared library, or use `run --stderr-tail`",
+            program->hidden);
+}
+
 static void note_handlers(const struct program *program, struct text *line)
 {
     static const char *const names[] = { "sigaction",     "signal",  "sigset",
@@ -65,6 +76,7 @@ static enum doctor_verdict note_program(const struct program *program,
                  linked ? "it holds the handler" : way_words(program, way));
     note_privileges(program->path, &out->line);
     note_handlers(program, &out->line);
+    note_sanitizer(program, &out->line);
     if (way == RUN_WAY_UNWATCHED) {
         text_append_string(&out->fix, "crashhook-core-pattern install "
                                       "# its cores are reported by the kernel's way\n");

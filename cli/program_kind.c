@@ -21,8 +21,9 @@ enum {
     NOTES_LOOKED_AT = 64,
     SEGMENTS_LOOKED_AT = 64,
     NAME_BYTES = 256,
-    GO_NOTE = 4,      // the build ID of Go's linker
-    HANDLER_NOTE = 1, // where watched objects are (handler/place_note.h)
+    NAMES_BYTES_MAX = 64 << 20, // names examined; more takes longer than it is worth
+    GO_NOTE = 4,                // the build ID of Go's linker
+    HANDLER_NOTE = 1,           // where watched objects are (handler/place_note.h)
 };
 
 #if defined(__x86_64__)
@@ -189,14 +190,17 @@ static bool find_runtime(const struct elf_view *file, char out[static NAME_MAX +
     return false;
 }
 
-// has_dynamic_name says whether one of names is a complete string in .dynstr.
-static bool has_dynamic_name(const struct elf_view *file, const char *const *names)
+// has_name says whether one of names is a complete string in a section of strings.
+static bool has_name(const struct elf_view *file, const char *section,
+                     const char *const *names)
 {
     struct elf_section strings;
-    if (elf_view_find_section(file, ".dynstr", &strings, NULL) != CH_OK)
+    if (elf_view_find_section(file, section, &strings, NULL) != CH_OK)
         return false;
     struct cursor c = elf_section_cursor(file, &strings);
     size_t size = cursor_left(&c);
+    if (size > NAMES_BYTES_MAX)
+        return false;
     const uint8_t *bytes = cursor_take(&c, size);
     for (; bytes != NULL && *names != NULL; names++) {
         const uint8_t *at = bytes;
@@ -216,7 +220,26 @@ static bool exports_sanitizer(const struct elf_view *file)
 {
     static const char *const names[] = { "__asan_init", "__tsan_init",   "__lsan_init",
                                          "__msan_init", "__hwasan_init", NULL };
-    return has_dynamic_name(file, names);
+    return has_name(file, ".dynstr", names);
+}
+
+// find_hidden_runtime is a sanitizer whose runtime only the names for debuggers tell
+// of. NULL: there is none, or the program is stripped.
+static const char *find_hidden_runtime(const struct elf_view *file)
+{
+    static const char *const exported[] = { "__sanitizer_set_death_callback", NULL };
+    static const char *const runtimes[][3] = {
+        { "__tsan_init", NULL, "ThreadSanitizer" },
+        { "__asan_init", NULL, "AddressSanitizer" },
+        { "__ubsan_handle_type_mismatch_v1", NULL, "UndefinedBehaviorSanitizer" },
+    };
+    if (has_name(file, ".dynstr", exported))
+        return NULL;
+    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+        if (has_name(file, ".strtab", runtimes[i]))
+            return runtimes[i][2];
+    }
+    return NULL;
 }
 
 static enum program_kind kind_of_elf(const struct elf_view *file, struct program *out)
@@ -225,6 +248,9 @@ static enum program_kind kind_of_elf(const struct elf_view *file, struct program
     char loader[NAME_BYTES];
     if (file->header.machine != NATIVE_MACHINE || !file->header.is_64)
         return PROGRAM_FOREIGN;
+    bool sanitized = find_runtime(file, out->runtime) || exports_sanitizer(file);
+    if (!sanitized)
+        out->hidden = find_hidden_runtime(file);
     if (elf_view_find_segment(file, ELF_PT_INTERP, &interpreter) != CH_OK) {
         if (program_has_note(file, "crashhook", HANDLER_NOTE))
             return PROGRAM_HAS_HANDLER;
@@ -233,8 +259,10 @@ static enum program_kind kind_of_elf(const struct elf_view *file, struct program
     segment_string(file, &interpreter, loader);
     if (strstr(loader, "ld-linux") == NULL)
         return PROGRAM_OTHER_LIBC;
-    if (find_runtime(file, out->runtime) || exports_sanitizer(file))
+    if (sanitized)
         return PROGRAM_SANITIZED;
+    if (out->hidden != NULL && strcmp(out->hidden, "ThreadSanitizer") == 0)
+        return PROGRAM_HIDDEN_TSAN;
     return program_has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_DYNAMIC;
 }
 
@@ -312,7 +340,7 @@ bool program_has_name(const struct program *program, const char *const *names)
         void *bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         found = bytes != MAP_FAILED &&
                 elf_view_init(&view, bytes, (size_t)file.st_size) == CH_OK &&
-                has_dynamic_name(&view, names);
+                has_name(&view, ".dynstr", names);
         if (bytes != MAP_FAILED)
             (void)munmap(bytes, (size_t)file.st_size);
     }
@@ -325,6 +353,7 @@ const char *program_kind_words(enum program_kind kind)
     static const char *const words[] = {
         [PROGRAM_DYNAMIC] = "it is linked with this C library",
         [PROGRAM_SANITIZED] = "it is built with a sanitizer",
+        [PROGRAM_HIDDEN_TSAN] = "it has the runtime of ThreadSanitizer linked in",
         [PROGRAM_HAS_HANDLER] = "it has the handler",
         [PROGRAM_PRIVILEGED] = "it gains privileges",
         [PROGRAM_STATIC] = "it is statically linked",

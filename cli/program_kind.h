@@ -14,6 +14,8 @@
 enum program_kind {
     PROGRAM_DYNAMIC,     // preloaded: it is of this machine and C library
     PROGRAM_SANITIZED,   // preloaded after its sanitizer's runtime
+    PROGRAM_HIDDEN_TSAN, // traced: its runtime cannot start after a library's
+                         // constructor
     PROGRAM_HAS_HANDLER, // static, with our handler linked
     PROGRAM_PRIVILEGED,  // it gains privileges, so the loader ignores LD_PRELOAD
     PROGRAM_STATIC,      // no library can be preloaded
@@ -27,6 +29,9 @@ struct program {
     enum program_kind kind;
     char path[PATH_MAX];        // of the file that is executed; empty: not found
     char runtime[NAME_MAX + 1]; // name of a sanitizer's shared library, or empty
+    // The sanitizer whose runtime is linked into the program and not exported, as gcc
+    // does with -static-libasan: the handler is not told what that finds. NULL: none.
+    const char *hidden;
 };
 
 // program_look examines what `command` would execute.

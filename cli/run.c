@@ -234,19 +234,30 @@ static int run_by_trace(const struct options *options)
     return run_traced(agent, options->arguments, kept);
 }
 
-// warn_of_leak_check says that a program with LeakSanitizer, which traces its own
-// threads, fails while it is traced.
-static void warn_of_leak_check(const char *command)
+// warn_of_sanitizer says what is different for a program with a sanitizer while it is
+// traced: LeakSanitizer traces the program's threads itself, and fails. Others end it
+// by an exit.
+static void warn_of_sanitizer(const struct program *program, const char *command)
 {
     static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init",
                                          NULL };
-    struct program program;
-    program_look(command, &program);
-    if (program_has_name(&program, names) ||
-        strncmp(program.runtime, "liblsan", strlen("liblsan")) == 0)
+    bool address =
+        program->hidden != NULL && strcmp(program->hidden, "AddressSanitizer") == 0;
+    if (program_has_name(program, names) || address ||
+        strncmp(program->runtime, "liblsan", strlen("liblsan")) == 0)
         (void)command_fail(
             "'%s' has LeakSanitizer, which fails in a traced program and "
             "ends it with an error; --via preload does not trace",
+            command);
+    else if (program->hidden != NULL)
+        (void)command_fail(
+            "'%s' has %s linked in: an exit because of what that finds is "
+            "not reported; link its runtime as a shared library",
+            command, program->hidden);
+    else if (program->kind == PROGRAM_SANITIZED)
+        (void)command_fail(
+            "'%s' has a sanitizer: an exit because of what that finds is "
+            "not reported while it is traced; --via preload reports it",
             command);
 }
 
@@ -260,8 +271,10 @@ static int run_by_auto(const struct options *options, const struct session *sess
         forget_preload("no");
         return run_preloaded(options->arguments, session, true);
     }
-    if (way == RUN_WAY_TRACE)
+    if (way == RUN_WAY_TRACE) {
+        warn_of_sanitizer(&program, options->arguments[0]);
         return run_by_trace(options);
+    }
     if (way == RUN_WAY_UNWATCHED) {
         (void)command_fail(
             "'%s' gains privileges, which tracing would take from it; it "
@@ -280,6 +293,12 @@ static int run_by_preload(const struct options *options, const struct session *s
 {
     struct program program;
     program_look(options->arguments[0], &program);
+    if (program.kind == PROGRAM_HIDDEN_TSAN) {
+        (void)command_fail("'%s' has ThreadSanitizer linked in, which crashes if a "
+                           "library is preloaded; it runs without being watched",
+                           options->arguments[0]);
+        return run_unwatched(options->arguments);
+    }
     int result =
         preload_library(program.runtime, session->settings.throws == SETTING_YES);
     return result == COMMAND_DONE ? run_preloaded(options->arguments, session,
@@ -309,7 +328,9 @@ static int run_run(const struct options *options)
     if (via == NULL || strcmp(via, "auto") == 0)
         return run_by_auto(options, &session);
     if (strcmp(via, "trace") == 0) {
-        warn_of_leak_check(options->arguments[0]);
+        struct program program;
+        program_look(options->arguments[0], &program);
+        warn_of_sanitizer(&program, options->arguments[0]);
         return run_by_trace(options);
     }
     if (strcmp(via, "preload") == 0)

@@ -288,5 +288,6 @@ int run_preloaded(const char **arguments, const struct session *session,
         unreported_tell(session, arguments[0], program.status, since_ms);
     if (session->spool.folder_fd >= 0)
         keeper_end(&program.keeper, program.status, &program.used, &said);
+    unreported_tell_exit(session, arguments[0], program.status, since_ms);
     return end_as(program.status);
 }

@@ -76,3 +76,19 @@ bool unreported_tell(const struct session *session, const char *program, int sta
             program, name, program_kind_words(kind.kind));
     return true;
 }
+
+void unreported_tell_exit(const struct session *session, const char *program,
+                          int status, uint64_t since_ms)
+{
+    struct program kind;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 0 ||
+        has_report(&session->spool, since_ms))
+        return;
+    program_look(program, &kind);
+    if (kind.hidden != NULL)
+        (void)command_fail(
+            "'%s' exited with %d: what %s finds is not reported, because "
+            "its runtime is linked in; 'crashhook run --stderr-tail' "
+            "reports what it says",
+            program, WEXITSTATUS(status), kind.hidden);
+}

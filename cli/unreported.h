@@ -11,3 +11,8 @@
 // True: there is no report.
 bool unreported_tell(const struct session *session, const char *program, int status,
                      uint64_t since_ms);
+
+// unreported_tell_exit says why an exit with a failure has no report, if the program
+// has a sanitizer that may have caused it and of which the handler is not told.
+void unreported_tell_exit(const struct session *session, const char *program,
+                          int status, uint64_t since_ms);

@@ -6,6 +6,7 @@
 
 #include "handler/actions.h"
 #include "handler/crash.h"
+#include "handler/file_syscalls.h"
 #include "handler/machine_context.h"
 #include "handler/syscalls.h"
 
@@ -13,6 +14,18 @@ extern void __sanitizer_set_death_callback(void (*)(void)) __attribute__((weak))
 
 extern void __tsan_init(void) __attribute__((weak));
 extern void __msan_init(void) __attribute__((weak));
+
+// on_exit is glibc's.
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static bool exits;
+
+static void note_runtime_exit(int status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    exits = true;
+}
 
 void sanitizer_start(void)
 {
@@ -25,7 +38,7 @@ void sanitizer_start(void)
 // before_end reports the fault that the runtime handles or, if it has found a mistake
 // itself, the call by which it ends the program; an abort that follows is no other
 // crash. ThreadSanitizer ends the program as it exits, far from the races that it
-// found.
+// found, unless it is told to halt on an error.
 static void before_end(void)
 {
     static siginfo_t info;
@@ -33,8 +46,14 @@ static void before_end(void)
     static bool told;
     struct crash_fault first;
     if (!crash_first_fault((uintptr_t)__builtin_frame_address(0), &first)) {
-        if (__tsan_init != NULL)
+        if (__tsan_init != NULL && exits) {
+            static const char line[] =
+                "crashhook: ThreadSanitizer ends this program as it exits, which makes "
+                "no "
+                "report; 'crashhook run --stderr-tail' reports what it says\n";
+            sys_write(2, line, sizeof(line) - 1);
             return;
+        }
         info.si_signo = SIGABRT;
         info.si_pid = sys_getpid();
         machine_context_call(&context);
@@ -47,6 +66,11 @@ static void before_end(void)
 void sanitizer_end_note(void)
 {
     // This only stores the function, which is safe before the runtime is initialized.
-    if (__sanitizer_set_death_callback != NULL)
-        __sanitizer_set_death_callback(before_end);
+    if (__sanitizer_set_death_callback == NULL)
+        return;
+    __sanitizer_set_death_callback(before_end);
+    if (__tsan_init != NULL && on_exit != NULL)
+        (void)on_exit(note_runtime_exit, NULL); // called before the runtime's own
+    if (sanitizer_note_other != NULL)
+        sanitizer_note_other(before_end);
 }

@@ -12,3 +12,7 @@ void sanitizer_start(void);
 // report in its own signal handler, and exits by a system call that we do not see. A
 // program that sets the same callback (__sanitizer_set_death_callback) replaces ours.
 void sanitizer_end_note(void);
+
+// sanitizer_note_other has a second runtime call end. The shared library alone has it.
+__attribute__((weak, visibility("hidden"))) void
+sanitizer_note_other(void (*end)(void));
