@@ -2,7 +2,9 @@
 #include "cli/one_death.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report/report.h"
@@ -60,13 +62,23 @@ static bool has_ancestor(const json_t *process, int64_t pid)
     return false;
 }
 
-// runs_longer_ms is by how much longer the process of the report had run at the time of
-// the other one, made ms before. 0: that is not known.
-static int64_t runs_longer_ms(const json_t *process, const json_t *other, uint64_t ms)
+// read_start_ms is when a process started. 0: that is not known.
+static int64_t read_start_ms(const json_t *process)
 {
-    int64_t uptime = report_integer(process, "uptime_ms", -1);
-    int64_t other_uptime = report_integer(other, "uptime_ms", -1);
-    return uptime < 0 || other_uptime < 0 ? 0 : uptime - (int64_t)ms - other_uptime;
+    struct tm start = { 0 };
+    const char *text = report_string(process, "started");
+    const char *rest =
+        text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S.", &start) : NULL;
+    return rest != NULL ? (int64_t)timegm(&start) * 1000 + strtol(rest, NULL, 10) : 0;
+}
+
+// runs_longer_ms is by how much earlier one process started than the other. 0: that is
+// not known.
+static int64_t runs_longer_ms(const json_t *process, const json_t *other)
+{
+    int64_t start = read_start_ms(process);
+    int64_t other_start = read_start_ms(other);
+    return start == 0 || other_start == 0 ? 0 : other_start - start;
 }
 
 // is_earlier_half is whether the other report, made ms before, is of the death that
@@ -76,7 +88,7 @@ static bool is_earlier_half(const json_t *report, const json_t *other, uint64_t 
     const json_t *process = json_object_get(report, "process");
     const json_t *dead = json_object_get(other, "process");
     int64_t pid = report_integer(process, "pid", 0);
-    int64_t longer = runs_longer_ms(process, dead, ms);
+    int64_t longer = runs_longer_ms(process, dead);
     if (report_integer(json_object_get(report, "crash"), "signal", 0) !=
         report_integer(json_object_get(other, "crash"), "signal", -1))
         return false;
