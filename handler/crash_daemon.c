@@ -9,6 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "handler/crash_valgrind.h"
+#include "handler/daemon.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
@@ -62,6 +64,25 @@ bool crash_ask_daemon(struct crash_agent *out)
         .channel = ends[0], .pidfd = -1, .tracer = crash_state.daemon_pid, .stays = true
     };
     return true;
+}
+
+static int started_channel;
+
+// start_daemon is a machine_child_fn. It returns 1 if it leaves a started_channel.
+static int start_daemon(void *unused)
+{
+    (void)unused;
+    struct crash_agent agent;
+    bool started = crash_start_agent(&agent, crash_plan->daemon_argv);
+    crash_helper_end();
+    if (started)
+        started_channel = agent.channel;
+    return started;
+}
+
+int crash_start_daemon(void)
+{
+    return crash_run_natively(start_daemon) ? started_channel : -1;
 }
 
 // crash_may_start is false for a program that had its agent started beforehand and now

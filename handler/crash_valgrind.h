@@ -16,6 +16,8 @@ bool crash_is_in_valgrind(void);
 // crash_run_natively calls function, which returns 0 or 1, and returns that. Under
 // Valgrind it runs on the real processor: Valgrind refuses the clone that starts the
 // agent, and ends the program for it. The argument of function means nothing.
+// It has no thread-local storage, so it is in a file of the crash path, which has no
+// stack protector.
 bool crash_run_natively(machine_child_fn *function);
 
 // crash_hide_memory keeps memcheck from finding heap blocks by pointers in there.

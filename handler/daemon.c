@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "handler/crash.h"
-#include "handler/crash_valgrind.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
@@ -35,31 +34,19 @@ static void forget_daemon(void)
     crash_state.daemon_pid = 0;
 }
 
-static int daemon_channel;
-
-// start_agent is a machine_child_fn. It returns 1 if daemon_channel leads to an agent.
-static int start_agent(void *unused)
-{
-    (void)unused;
-    struct crash_agent agent;
-    bool started = crash_start_agent(&agent, crash_plan->daemon_argv);
-    crash_helper_end();
-    daemon_channel = started ? agent.channel : -1;
-    return started;
-}
-
 bool daemon_start(void)
 {
     struct stat now;
     forget_daemon();
     crash_plan->page->deadline_monotonic_ns =
         sys_clock_ns(CLOCK_MONOTONIC) + crash_plan->timeout_ns;
-    if (!crash_run_natively(start_agent))
+    int channel = crash_start_daemon();
+    if (channel < 0)
         return false;
     // The agent asks for the sender of each message, but a crash may come before it
     // has.
     const int on = 1;
-    int fd = move_up(daemon_channel);
+    int fd = move_up(channel);
     machine_call(SYS_setsockopt, fd, SOL_SOCKET, SO_PASSCRED, (long)&on, sizeof(on));
     if (!crash_agent_started() || sys_status(fd, &now) != 0) {
         sys_close(fd);

@@ -11,3 +11,7 @@
 // daemon_start starts it for the plan in force, in place of an earlier one. False: it
 // could not be started; then each crash starts its own agent.
 bool daemon_start(void);
+
+// crash_start_daemon starts the agent that waits, natively under Valgrind, and returns
+// the channel to it; negative: there is none.
+int crash_start_daemon(void);

@@ -148,7 +148,7 @@ class Wrappers(unittest.TestCase):
         with Scene() as scene:
             said = self.summaries(scene, sys.executable, "-c", SENDS, CRASH,
                                   str(int(signal.SIGBUS)))
-            self.assertEqual(len(said), 2)
+            self.assertEqual(len(said), 2, said)
             self.assertIn("SIGBUS raised by the program itself", said[1])
 
     def test_a_signal_that_another_programs_child_died_of_is_a_crash(self):
@@ -156,12 +156,12 @@ class Wrappers(unittest.TestCase):
             self.assertEqual(len(self.summaries(scene, CRASH)), 1)
             said = self.summaries(scene, sys.executable, "-c", SENDS, "true",
                                   str(int(signal.SIGSEGV)))
-            self.assertEqual(len(said), 2)
+            self.assertEqual(len(said), 2, said)
 
     def test_an_abort_after_that_of_a_child_is_a_crash(self):
         with Scene() as scene:
             said = self.summaries(scene, sys.executable, "-c", ABORTS, example("heap_abort"))
-            self.assertEqual(len(said), 2)
+            self.assertEqual(len(said), 2, said)
 
     def test_an_abort_that_is_passed_on_is_told_once(self):
         with Scene() as scene:
@@ -173,7 +173,7 @@ class Wrappers(unittest.TestCase):
             faults = ("import subprocess, ctypes, sys; subprocess.run([sys.argv[1]]); "
                       "ctypes.string_at(8)")
             said = self.summaries(scene, sys.executable, "-c", faults, CRASH)
-            self.assertEqual(len(said), 2)
+            self.assertEqual(len(said), 2, said)
 
 
 if __name__ == "__main__":
