@@ -17,6 +17,7 @@
 #include "cli/run_program.h"
 #include "cli/session.h"
 #include "cli/session_spool.h"
+#include "handler/crash_trust.h"
 
 enum {
     OPTIONS_MAX = 40,
@@ -216,6 +217,29 @@ static char **tracer_environment(void)
     return out;
 }
 
+// find_tracer writes the path of an agent that nobody else can change. False: there is
+// none, and a line says so.
+static bool find_tracer(char agent[static PATH_MAX])
+{
+    static const char others[] = "users other than root and this one can change";
+    const char *chosen = getenv("CRASHHOOK_AGENT");
+    if (chosen != NULL && crash_trusts(chosen)) {
+        (void)snprintf(agent, PATH_MAX, "%s", chosen);
+        return true;
+    }
+    if (chosen != NULL)
+        (void)command_fail("CRASHHOOK_AGENT is ignored: %s '%s' or a folder above it",
+                           others, chosen);
+    if (!installed_agent(agent))
+        (void)command_fail("cannot find crashhook-agent beside this program");
+    else if (!crash_trusts(agent))
+        (void)command_fail("cannot trace: %s the agent '%s' or a folder above it",
+                           others, agent);
+    else
+        return true;
+    return false;
+}
+
 static int run_by_trace(const struct options *options)
 {
     char agent[PATH_MAX];
@@ -223,11 +247,8 @@ static int run_by_trace(const struct options *options)
         (void)command_fail("standard error of a traced program is not kept");
     ask_for_kills();
     char **kept = tracer_environment();
-    const char *chosen = getenv("CRASHHOOK_AGENT");
-    if (chosen != NULL)
-        (void)snprintf(agent, sizeof(agent), "%s", chosen);
-    else if (!installed_agent(agent))
-        return command_fail("cannot find crashhook-agent beside this program");
+    if (!find_tracer(agent))
+        return COMMAND_FAILED;
     if (kept == NULL)
         return command_fail("cannot start the tracer: %s", strerror(errno));
     forget_preload("traced");

@@ -310,6 +310,21 @@ class Agents(ByRoot):
                 self.assertEqual(len(lines), 1, lines)
                 self.assertIn("CRASHHOOK_AGENT is ignored: users other than root", lines[0])
 
+    def test_nor_are_they_as_the_tracer(self):
+        with Scene() as scene:
+            os.chmod(scene.folder, 0o755)
+            mark = os.path.join(scene.folder, "mark")
+            agent = harness.agent_script(scene, f": >{mark}")
+            os.chown(agent, NOBODY, NOBODY)
+            CASES.append(("trace", "agent"))
+            done = scene.command("run", "--via", "trace", "--", harness.example("null_write"),
+                                 CRASHHOOK_AGENT=agent)
+            self.assertEqual(done.returncode, -signal.SIGSEGV, done.stderr)
+            self.assertIn(f"CRASHHOOK_AGENT is ignored: users other than root and this one can "
+                          f"change '{agent}'", done.stderr)
+            self.assertFalse(os.path.exists(mark))
+            self.assertEqual(len(scene.reports()), 1)
+
     def test_one_that_is_replaced_after_the_start_is_not(self):
         with Place() as place:
             agent = os.path.join(place.folder, "agent")

@@ -43,6 +43,7 @@ EXTRA_EDGES = {
     ("handler", "base/settings.h"),  # the table of variables is read once at install
     ("handler", "base/settings_table.h"),  # where each variable stands in that table
     ("handler", "base/signals.h"),  # the names and sets of signals are constant data
+    ("cli", "handler/crash_trust.h"),  # run and doctor judge agents as the handler does
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
     ("upload", "handler/starts.h"),  # starts, as the handler counts them on disk
     ("agent", "handler/context_page.h"),  # and what the program says of itself
