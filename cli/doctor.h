@@ -89,6 +89,10 @@ enum doctor_verdict doctor_gone(struct doctor *doctor, pid_t pid,
 // doctor_crash crashes a program under `crashhook run` and looks for its report.
 doctor_check_fn doctor_crash;
 
+// doctor_library_reports crashes a program with that library of the handler, which
+// looks for its own agent, and adds to line what became of it.
+bool doctor_library_reports(const char *library, struct text *line);
+
 // doctor_await returns the exit code of a child, or 128 plus the signal that ended it.
 int doctor_await(pid_t pid);
 

@@ -18,6 +18,7 @@
 #include "agent/images/read_file.h"
 #include "cli/installed.h"
 #include "cli/shell_word.h"
+#include "handler/crash_trust.h"
 
 enum { LOW_SPACE_BYTES = 64 << 20, SMALL_LIMIT_BYTES = 16 << 10 };
 
@@ -168,8 +169,12 @@ enum doctor_verdict doctor_agent(struct doctor *doctor, struct doctor_finding *o
         return DOCTOR_TROUBLE;
     }
     text_append_string(&out->line, agent);
-    if (doctor_agent_runs(agent))
+    bool trusted = crash_trusts(agent);
+    if (trusted && doctor_agent_runs(agent))
         return DOCTOR_FINE;
+    if (!trusted)
+        text_append_string(&out->line, ": users other than root and this one can "
+                                       "change it or a folder above it, so it");
     text_append_string(&out->line,
                        " cannot be run; set CRASHHOOK_AGENT to one that can");
     text_append_string(

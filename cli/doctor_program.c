@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -65,9 +67,81 @@ static const char *way_words(const struct program *program, enum run_way way)
                : "`crashhook run` preloads the handler";
 }
 
+// find_library writes the path of the handler that the dynamic linker finds for a
+// program. False: none. With this variable glibc's linker lists the libraries and ends.
+static bool find_library(const struct program *program, char path[static PATH_MAX])
+{
+    enum { LIST_MAX = 1 << 20 };
+    static const char arrow[] = " => ";
+    struct text CH_CLEANUP(text_deinit) list = { 0 };
+    int ends[2];
+    if ((program->kind != PROGRAM_DYNAMIC && program->kind != PROGRAM_SANITIZED) ||
+        pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDERR_FILENO);
+        (void)setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+        execl(program->path, program->path, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    (void)!text_read(&list, ends[0], LIST_MAX);
+    (void)close(ends[0]);
+    (void)doctor_await(pid);
+    const char *at = list.bytes != NULL ? strstr(list.bytes, "libcrashhook.so") : NULL;
+    at = at != NULL ? strstr(at, arrow) : NULL;
+    if (at == NULL)
+        return false;
+    at += sizeof(arrow) - 1;
+    (void)snprintf(path, PATH_MAX, "%.*s", (int)strcspn(at, " \n"), at);
+    return path[0] == '/';
+}
+
+// has_static_agent is whether an agent is where a static program looks for one: beside
+// it, or where this version installs it.
+static bool has_static_agent(const struct program *program, const char *chosen)
+{
+    static const char *const places[] = { "crashhook-agent",
+                                          "../libexec/crashhook/crashhook-agent",
+                                          "../../libexec/crashhook/crashhook-agent" };
+    char path[2 * PATH_MAX];
+    char real[PATH_MAX];
+    if (chosen != NULL && doctor_agent_runs(chosen))
+        return true;
+    if (realpath(program->path, real) == NULL)
+        return true; // not known
+    *(strrchr(real, '/') + 1) = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s%s", real, places[i]);
+        if (access(path, X_OK) == 0 && doctor_agent_runs(path))
+            return true;
+    }
+    (void)snprintf(path, sizeof(path), "%s",
+                   CRASHHOOK_LIBEXECDIR "/crashhook/crashhook-agent");
+    return access(path, X_OK) == 0 && doctor_agent_runs(path);
+}
+
+// finds_agent is whether the handler that the program holds finds an agent that makes
+// a report. The agent beside this command may be another.
+static bool finds_agent(const struct program *program, const char *chosen,
+                        struct text *line)
+{
+    char library[PATH_MAX];
+    if (find_library(program, library))
+        return doctor_library_reports(library, line);
+    if (program->kind != PROGRAM_HAS_HANDLER || has_static_agent(program, chosen))
+        return true;
+    text_append_string(line, "; no agent is beside it or where it is installed, so "
+                             "its crashes leave records at best");
+    return false;
+}
+
 // note_program describes a program that can be executed.
 static enum doctor_verdict note_program(const struct program *program,
-                                        const char *command, struct doctor_finding *out)
+                                        const struct doctor *doctor,
+                                        struct doctor_finding *out)
 {
     enum run_way way = run_way_of(program);
     bool linked = has_handler(program) && way != RUN_WAY_UNWATCHED;
@@ -82,11 +156,16 @@ static enum doctor_verdict note_program(const struct program *program,
                                       "# its cores are reported by the kernel's way\n");
         return DOCTOR_TROUBLE;
     }
-    if (linked)
+    if (linked && finds_agent(program, doctor->session->settings.agent, &out->line))
         return DOCTOR_FINE;
+    if (linked) {
+        text_append_string(&out->fix, "export CRASHHOOK_AGENT=FILE "
+                                      "# that only root and its user can change\n");
+        return DOCTOR_TROUBLE;
+    }
     text_append_string(&out->line, "; without `run` nothing of it is reported");
     text_append_string(&out->fix, "crashhook run -- ");
-    shell_word_quote(command, &out->fix);
+    shell_word_quote(doctor->program, &out->fix);
     text_append_string(&out->fix, "\n");
     return DOCTOR_NOTE;
 }
@@ -102,6 +181,6 @@ enum doctor_verdict doctor_program(struct doctor *doctor, struct doctor_finding 
     else if (program.kind == PROGRAM_UNKNOWN)
         text_appendf(&out->line, "'%s' is no program that can be read", program.path);
     else
-        return note_program(&program, doctor->program, out);
+        return note_program(&program, doctor, out);
     return DOCTOR_TROUBLE;
 }

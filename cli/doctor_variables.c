@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log_file.h"
 #include "base/slips.h"
 #include "cli/doctor.h"
 #include "cli/shell_word.h"
@@ -91,6 +92,23 @@ static void note_paths(const struct settings *settings, struct doctor_finding *o
         note_relative(&variables[i], settings_path(settings, &variables[i]), out);
 }
 
+// note_log notes that the log is not written to, if it exists.
+static void note_log(const char *log, struct doctor_finding *out)
+{
+    if (log == NULL || strcmp(log, "stderr") == 0 || access(log, F_OK) != 0)
+        return;
+    int fd = log_file_open(log);
+    if (fd >= 0) {
+        (void)close(fd);
+        return;
+    }
+    begin_note(out);
+    text_appendf(&out->line,
+                 "CRASHHOOK_LOG='%s' is not written to: it is another user's, a link, "
+                 "has a second name, or cannot be opened",
+                 log);
+}
+
 enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_finding *out)
 {
     struct settings settings;
@@ -101,6 +119,7 @@ enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_findin
     }
     settings_read(&settings, session_getenv, note_misunderstood, out);
     note_paths(&doctor->session->settings, out);
+    note_log(doctor->session->settings.log, out);
     if (out->line.size != 0)
         return lost ? DOCTOR_TROUBLE : DOCTOR_NOTE;
     text_append_string(&out->line, "all that are set are understood");

@@ -32,7 +32,10 @@ void collector_ask(const struct target *target, const struct shipment *shipment,
                    struct shipment_question *out)
 {
     write_report_url(target, &out->url);
-    text_append_string(&out->body, "{}");
+    text_append_string(&out->body,
+                       "{\"schema\":\"" REPORT_SCHEMA_EXPANDED "\",\"id\":\"doctor\","
+                       "\"revision\":0,\"time\":\"2026-01-01T00:00:00.000Z\","
+                       "\"threads\":[],\"images\":[]}");
     out->content_type = "application/json";
     out->token = shipment->token;
 }

@@ -2,6 +2,7 @@
 #include "upload/probe.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "report/report.h"
 #include "upload/http.h"
@@ -20,7 +21,8 @@ static bool is_taken(const struct protocol *protocol, int status, const char *sa
 {
     if (status >= 200 && status < 300)
         return protocol->takes_questions;
-    return protocol->refuses_questions && status == BAD_REQUEST && said != NULL;
+    return protocol->refuses_questions && status == BAD_REQUEST && said != NULL &&
+           (protocol->refusal == NULL || strstr(said, protocol->refusal) != NULL);
 }
 
 static enum ch_status judge_probe_answer(const struct protocol *protocol,
@@ -40,6 +42,10 @@ static enum ch_status judge_probe_answer(const struct protocol *protocol,
         verdict_refused(reply, "us", said, &verdict);
         (void)snprintf(why, size, "lets no report in: %s", verdict.why);
         return CH_ERR_UNSUPPORTED;
+    }
+    if (status == BAD_REQUEST && said != NULL) {
+        (void)snprintf(why, size, "refuses every report: %.200s", said);
+        return CH_ERR_NOT_FOUND;
     }
     if (status >= 500 || status == 429)
         (void)snprintf(why, size, "cannot take reports now: it answers %d", status);

@@ -4,9 +4,9 @@
 // it.
 //
 // The request goes where reports go, with the credentials of reports, but contains no
-// report, so nothing is stored: a collector is sent an empty object, which it refuses
-// as malformed only after it accepted the token; Sentry an envelope which says that no
-// event was discarded; a log intake a request without a record. User: doctor.
+// report that can be stored: a collector is sent a whole one, which it judges like any
+// other and refuses in the end, because its id is none; Sentry an envelope which says
+// that no event was discarded; a log intake a request without a record. User: doctor.
 #pragma once
 #include <stddef.h>
 

@@ -11,7 +11,8 @@ static const struct protocol protocols[TARGET_KINDS] = {
                                 .words = "error",
                                 .send = collector_send,
                                 .ask = collector_ask,
-                                .refuses_questions = true },
+                                .refuses_questions = true,
+                                .refusal = "id is not a UUID" },
     // Old servers do not know the item that is sent, but say so only after they checked
     // the key.
     [TARGET_KIND_SENTRY] = { .prefix = "sentry+",

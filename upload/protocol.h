@@ -28,6 +28,7 @@ struct protocol {
     protocol_ask_fn *ask;
     bool takes_questions;   // a question is answered with 2xx
     bool refuses_questions; // ... or with 400 and words, once the sender is let in
+    const char *refusal;    // that are in those words; NULL: any
 };
 
 // protocol_of is the row of that kind.

@@ -110,6 +110,15 @@ class Targets(Doctor):
                 self.assertEqual(verdict, "trouble")
                 self.assertIn(f"is no collector: it answers {status}", text)
 
+    def test_a_collector_that_refuses_every_report_is_trouble(self):
+        with Server(400, b'{"error":"the store is closed"}') as server:
+            verdict, text, _ = self.target("http://" + server.host)
+            self.assertEqual(verdict, "trouble")
+            self.assertIn("refuses every report: the store is closed", text)
+            (_, _, body), = server.seen
+        # It was asked with a report that it could judge.
+        self.assertEqual(json.loads(body)["schema"], "crashhook.report/1")
+
     def test_sentry_is_asked_by_an_envelope_without_an_event(self):
         with Server(200) as server:
             verdict, text, _ = self.target(f"sentry+http://peony@{server.host}/7")
@@ -174,6 +183,46 @@ class Programs(Doctor):
             library = os.path.join(BUILD, "lib", "libcrashhook.so")
             path = self.build(scene, "-Wl,--no-as-needed", library)
             self.program(scene, path, "ok", "it holds the handler")
+
+    def own_library(self, scene):
+        """A copy of the library in a folder of its own, and a program that links it."""
+        folder = os.path.join(scene.folder, "own")
+        os.mkdir(folder, 0o755)
+        name = os.readlink(os.path.join(BUILD, "lib", "libcrashhook.so"))
+        library = shutil.copy(os.path.join(BUILD, "lib", name), os.path.join(folder, name))
+        return folder, self.build(scene, "-Wl,--no-as-needed", library, "-Wl,-rpath," + folder)
+
+    def test_a_library_that_finds_no_agent_is_trouble(self):
+        """The agent beside the command is not the one that the program would start."""
+        with Scene() as scene:
+            _, path = self.own_library(scene)
+            self.program(scene, path, "trouble", "leaves no report", "no agent starts")
+
+    def test_a_library_whose_agent_others_can_change_is_trouble(self):
+        agent = os.path.join(BUILD, "libexec", "crashhook", "crashhook-agent")
+        with Scene() as scene:
+            folder, path = self.own_library(scene)
+            copied = shutil.copy(agent, folder)
+            self.program(scene, path, "ok", "finds an agent")
+            os.chmod(copied, 0o777)
+            self.program(scene, path, "trouble", "users other than root and its own can change")
+
+    def test_an_agent_that_others_can_change_is_trouble(self):
+        agent = os.path.join(BUILD, "libexec", "crashhook", "crashhook-agent")
+        with Scene() as scene:
+            copied = shutil.copy(agent, scene.folder)
+            os.chmod(copied, 0o777)
+            found = self.found(scene, CRASHHOOK_AGENT=copied)
+            self.assertEqual(found["agent"][0], "trouble")
+            self.assertIn("users other than root and this one", found["agent"][1])
+            self.assertEqual(found["test crash"][0], "note")
+            self.assertIn("CRASHHOOK_AGENT is ignored", found["test crash"][1])
+
+    def test_a_static_program_without_an_agent_beside_it_is_trouble(self):
+        with Scene() as scene:
+            path = self.build(scene, "-static", "-Wl,-u,crashhook_install", "-L",
+                              os.path.join(BUILD, "lib"), "-l:libcrashhook.a")
+            self.program(scene, path, "trouble", "no agent is beside it")
 
     def test_static_programs_are_traced(self):
         for flag in ("-static", "-static-pie"):
