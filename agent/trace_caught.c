@@ -278,18 +278,21 @@ static void caught_forget_left(struct trace_caught_list *list,
         list->count--;
 }
 
-bool trace_caught_repeats(const struct trace *trace, const struct stopped_thread *now,
-                          const siginfo_t *info)
+bool trace_caught_repeats(struct trace *trace, const struct stopped_thread *now,
+                          int signal)
 {
-    const struct trace_caught_list *list =
-        &trace->caught[(unsigned)now->tid % TRACE_CAUGHT];
+    struct trace_caught_list *list = &trace->caught[(unsigned)now->tid % TRACE_CAUGHT];
     if (list->tid != now->tid || list->overflows == 0 || list->count == 0)
         return false;
-    const struct trace_caught *last = &list->items[list->count - 1];
+    const struct trace_caught last = list->items[list->count - 1];
+    const struct unwind_registers *then = &last.thread.registers;
     const struct unwind_arch *arch = unwind_arch_native();
-    return last->info.si_signo == info->si_signo && info->si_code > 0 &&
-           last->thread.registers.value[arch->pc] == now->registers.value[arch->pc] &&
-           last->thread.registers.value[arch->sp] > now->registers.value[arch->sp];
+    if (last.info.si_signo != signal || last.info.si_code <= 0 ||
+        then->value[arch->pc] != now->registers.value[arch->pc] ||
+        then->value[arch->sp] <= now->registers.value[arch->sp])
+        return false;
+    trace_caught_note(trace, now, &last.info);
+    return true;
 }
 
 void trace_caught_note(struct trace *trace, const struct stopped_thread *thread,

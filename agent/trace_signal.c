@@ -149,28 +149,12 @@ static bool is_end_of_abort(const struct trace *trace, const struct trace_crash 
            crash->info.si_code == SI_KERNEL;
 }
 
-// is_caught_again passes on a fault that a handler makes again and again, until its
-// stack is full. Whether the handler is still in force is not looked up: with thousands
-// of such faults, reading /proc each time takes most of the time. If it is not in
-// force, the process ends by this signal, and its exit is seen (fill_exit).
-static bool is_caught_again(struct trace *trace, const struct stopped_thread *thread,
-                            const siginfo_t *info)
-{
-    if (!trace_caught_repeats(trace, thread, info))
-        return false;
-    trace_caught_note(trace, thread, info);
-    trace_continue(thread->tid, info->si_signo);
-    return true;
-}
-
 // crash_signal_stop handles thread being about to receive a crash signal.
 static enum trace_next crash_signal_stop(struct trace *trace,
                                          const struct stopped_thread *thread,
                                          struct trace_crash *crash)
 {
     struct trace_dispositions now;
-    if (is_caught_again(trace, thread, &crash->info))
-        return TRACE_GO_ON;
     read_dispositions(crash->tid, &now);
     if (signal_mask_has(now.caught, crash->signal)) {
         trace_caught_note(trace, thread, &crash->info);
@@ -208,8 +192,11 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
         pass_signal_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
-    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0 ||
-        !stop_registers_read(&thread)) {
+    // A handler may fault until its stack is full. Of thousands of such faults neither
+    // the siginfo is read nor, in /proc, whether the handler is still in force. If it
+    // is not, the process ends by this signal, and its exit is seen (fill_exit).
+    if (!stop_registers_read(&thread) || trace_caught_repeats(trace, &thread, signal) ||
+        ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0) {
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
@@ -227,7 +214,8 @@ static bool is_killed_by_filter(const struct trace *trace,
 
 // fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
 // SIGKILL that its own handler has sent, which is seen here alone, a fault of its
-// handler (is_caught_again), or an exit from a handler with a non-zero status.
+// handler that was not looked at (trace_signal_stop), or an exit from a handler with a
+// non-zero status.
 static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
                       unsigned status, struct trace_crash *out)
 {

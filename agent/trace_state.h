@@ -137,11 +137,11 @@ void trace_exec_stop(struct trace *trace, pid_t tid);
 
 // trace_caught_note records that a handler of thread, as it is now, is about to receive
 // info. trace_caught_repeats is whether a handler that faults again and again has made
-// the same fault as before, deeper on its stack.
+// the same fault as before, deeper on its stack; that is then recorded.
 void trace_caught_note(struct trace *trace, const struct stopped_thread *thread,
                        const siginfo_t *info);
-bool trace_caught_repeats(const struct trace *trace, const struct stopped_thread *now,
-                          const siginfo_t *info);
+bool trace_caught_repeats(struct trace *trace, const struct stopped_thread *now,
+                          int signal);
 
 // trace_caught_open is the oldest signal of the thread whose handler is still running,
 // or could not be called; NULL: none. thread is its present state. Where Go has moved

@@ -14,7 +14,7 @@ from harness import Scene
 FULL = "CRASHHOOK_FULL" in os.environ
 PROGRAM = harness.program("failing_handlers")
 HANDLERS = ("faults", "faults-masked", "faults-on-stack", "faults-again-and-again",
-            "faults-reset", "executes-no-code", "aborts", "aborts-masked",
+            "faults-until-reset", "faults-reset", "executes-no-code", "aborts", "aborts-masked",
             "blocks-and-aborts", "blocks-and-faults", "asserts-masked",
             "frees-twice-masked", "kills-and-returns", "unblocks-and-faults", "exits")
 # A handler that cannot run, as the stack is full, does nothing of its own.

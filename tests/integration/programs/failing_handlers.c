@@ -85,6 +85,13 @@ static void unblocks_and_faults(int number)
     fail_again();
 }
 
+static void faults_until_reset(int number)
+{
+    if (++depth == 30)
+        signal(number, SIG_DFL);
+    fail_again();
+}
+
 static void exits(int number)
 {
     (void)number;
@@ -103,6 +110,7 @@ static const struct {
     { "faults-masked", faults, 0, MASKED },
     { "faults-on-stack", faults, SA_ONSTACK, NONE },
     { "faults-again-and-again", faults, SA_NODEFER, NONE },
+    { "faults-until-reset", faults_until_reset, SA_NODEFER, NONE },
     { "faults-reset", faults, (int)SA_RESETHAND, NONE },
     { "executes-no-code", executes_no_code, 0, MASKED },
     { "aborts", aborts, 0, NONE },
