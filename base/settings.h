@@ -15,7 +15,12 @@
 
 #include "base/status.h"
 
-enum setting_switch { SETTING_NO, SETTING_YES, SETTING_TTY, SETTING_TRACED };
+// `crashhook run --via trace` sets this variable for the program, so that a handler
+// that it links is not installed. It is no setting: it counts in a process that is
+// traced alone.
+#define SETTINGS_TRACED "CRASHHOOK_TRACED"
+
+enum setting_switch { SETTING_NO, SETTING_YES, SETTING_TTY };
 enum setting_unwind {
     SETTING_UNWIND_AUTO,
     SETTING_UNWIND_FAST,

@@ -23,9 +23,8 @@
 // clang-format off
 #define SETTINGS(ROW) \
     ROW("CRASHHOOK_ENABLE", "enable", WORD, enable, \
-        "yes", "yes, no, tty or traced", "no yes tty traced", \
-        "Whether crashes are reported; tty: only when stderr is a terminal; traced: " \
-        "they are reported from outside, which crashhook run --via trace sets.") \
+        "yes", "yes, no or tty", "no yes tty", \
+        "Whether crashes are reported; tty: only when stderr is a terminal.") \
     ROW("CRASHHOOK_URL", "url", URLS, url, \
         "", "http, sentry+http or otlp+http URLs", "", \
         "Where reports go; without it they stay in the spool.") \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/live/facts.h"
+#include "agent/live/refusal.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/installed.h"
@@ -112,14 +113,21 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
+// is_traced is whether another run traces this process, and so what it starts.
+static bool is_traced(void)
+{
+    return getenv(SETTINGS_TRACED) != NULL && refusal_other_tracer(getpid()) != 0;
+}
+
 // open_run_spool opens the spool that reports will be in. If it is unusable, the user
 // is told now; the agent would have nobody to tell. The handler reports values that
 // cannot be parsed.
 static bool open_run_spool(struct session *session)
 {
     settings_read(&session->settings, session_getenv, NULL, NULL);
-    bool enabled = session->settings.enable == SETTING_YES ||
-                   (session->settings.enable == SETTING_TTY && isatty(STDERR_FILENO));
+    bool enabled = !is_traced() && // one tracer is enough
+                   (session->settings.enable == SETTING_YES ||
+                    (session->settings.enable == SETTING_TTY && isatty(STDERR_FILENO)));
     if (enabled)
         (void)!session_spool_open(session, SPOOL_CREATE);
     return enabled;
@@ -178,9 +186,9 @@ static bool is_library(const char *word, size_t length)
 }
 
 // forget_preload removes our library from LD_PRELOAD: a program that is traced needs no
-// handler, and its crashes must be reported only once. enable tells a handler that it
-// links.
-static void forget_preload(const char *enable)
+// handler, and its crashes must be reported only once. A handler that it links reads
+// the variable name.
+static void forget_preload(const char *name, const char *word)
 {
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *words = getenv("LD_PRELOAD");
@@ -194,7 +202,7 @@ static void forget_preload(const char *enable)
         (void)unsetenv("LD_PRELOAD");
     else if (words != NULL && text_ok(&value))
         (void)setenv("LD_PRELOAD", value.bytes, 1);
-    (void)setenv("CRASHHOOK_ENABLE", enable, 1);
+    (void)setenv(name, word, 1);
 }
 
 // tracer_environment is our environment without the variables for the loader. NULL: out
@@ -251,7 +259,7 @@ static int run_by_trace(const struct options *options)
         return COMMAND_FAILED;
     if (kept == NULL)
         return command_fail("cannot start the tracer: %s", strerror(errno));
-    forget_preload("traced");
+    forget_preload(SETTINGS_TRACED, "yes");
     return run_traced(agent, options->arguments, kept);
 }
 
@@ -289,7 +297,7 @@ static int run_by_auto(const struct options *options, const struct session *sess
     enum run_way way = run_way_of(&program);
     // A Go program's runtime says of any fault what a tracer would find.
     if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
-        forget_preload("no");
+        forget_preload("CRASHHOOK_ENABLE", "no");
         return run_preloaded(options->arguments, session, true);
     }
     if (way == RUN_WAY_TRACE) {

@@ -100,6 +100,7 @@ int run_traced(const char *agent, const char **arguments, char **kept)
     if (error != 0) {
         if (error != ECHILD)
             refusal_explain(getpid(), error, why);
+        (void)unsetenv(SETTINGS_TRACED);
         (void)command_fail("cannot trace '%s': %s; it runs without being watched",
                            arguments[0], why);
     }

@@ -5,6 +5,7 @@
 // signals. This is not crash context, but it uses no heap, because it runs before main
 // in arbitrary programs.
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -214,6 +215,23 @@ static void begin_traced(void)
         rooms_use(&rooms, at);
 }
 
+// is_traced is whether `crashhook run` traces the process: it has set the variable, and
+// there is a tracer. A child that is no longer traced may have the variable, too.
+static bool is_traced(struct variables *variables)
+{
+    static const char wanted[] = "\nTracerPid:\t";
+    char text[512] = "";
+    if (variables_get(variables, SETTINGS_TRACED) == NULL)
+        return false;
+    int fd = sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    long size = sys_read(fd, text, sizeof(text) - 1);
+    sys_close(fd);
+    if (size < 0)
+        return true; // nothing says otherwise
+    const char *found = strstr(text, wanted);
+    return found != NULL && found[sizeof(wanted) - 1] != '0';
+}
+
 static int install_handler(char *const *environment,
                            const struct crashhook_options *options)
 {
@@ -226,9 +244,10 @@ static int install_handler(char *const *environment,
     variables_collect(&variables, environment, options);
     settings_read(&settings, variables_get, first ? complain_of_variable : NULL,
                   &variables);
-    if (settings.enable == SETTING_TRACED)
+    bool traced = is_traced(&variables);
+    if (traced)
         begin_traced();
-    if (!is_enabled(&settings))
+    if (traced || !is_enabled(&settings))
         return ECANCELED;
     if (first)
         complain_of_unknown(&variables);

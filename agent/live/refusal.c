@@ -33,8 +33,7 @@ static long yama_scope(void)
     return scope;
 }
 
-// other_tracer is the other process that traces pid; 0: none.
-static pid_t other_tracer(pid_t pid)
+pid_t refusal_other_tracer(pid_t pid)
 {
     pid_t tracer = (pid_t)status_number(pid, "\nTracerPid:");
     return tracer != getpid() ? tracer : 0; // by now it may be us
@@ -53,7 +52,7 @@ static void name_tracer(pid_t tracer, char out[static REFUSAL_MAX])
 
 void refusal_explain(pid_t pid, int error, char out[static REFUSAL_MAX])
 {
-    pid_t tracer = other_tracer(pid);
+    pid_t tracer = refusal_other_tracer(pid);
     long scope = yama_scope();
     if (tracer != 0)
         name_tracer(tracer, out);

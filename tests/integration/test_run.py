@@ -144,6 +144,37 @@ class Kinds(Case):
                 self.assertEqual(frame["line"], crash_line(SOURCE_OF))
                 self.assertEqual(report["revision"], 1)
 
+    def test_the_value_that_run_once_gave_traced_programs_is_refused(self):
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([CRASHHOOK, "run", "--enable", "traced", "--",
+                               harness.example("null_write")])
+            self.assertEqual((ended.status, scene.reports()), (2, []), ended.stderr)
+            self.assertIn("traced", ended.stderr)
+            scene.preload = harness.HANDLER
+            ended = scene.run([harness.example("null_write")], CRASHHOOK_ENABLE="traced")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertIn("CRASHHOOK_ENABLE='traced' is not understood", ended.stderr)
+            self.assertEqual(len(scene.reports()), 1)
+
+    def test_the_variable_of_traced_programs_silences_no_other(self):
+        with Scene() as scene:
+            ended = scene.run([harness.example("null_write")], CRASHHOOK_TRACED="yes")
+            self.assertEqual((ended.signal, ended.stderr), (signal.SIGSEGV, ""))
+            self.assertEqual(len(scene.reports()), 1)
+            ended = scene.run([CRASHHOOK, "run", "--", harness.example("null_write")],
+                              CRASHHOOK_TRACED="yes")
+            self.assertEqual((ended.signal, len(scene.reports())), (signal.SIGSEGV, 2))
+
+    def test_a_handler_that_a_traced_program_links_is_not_installed(self):
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([CRASHHOOK, "run", "--via", "trace", "--", "env",
+                               f"LD_PRELOAD={harness.HANDLER}", harness.example("null_write")])
+            self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+            report, = scene.reports()
+            self.assertEqual(report["agent"]["tier"], "ptrace")
+
     def test_a_healthy_program_of_any_kind_stays_healthy(self):
         for kind in BUILDS:
             with self.subTest(kind), Scene() as scene:
