@@ -47,9 +47,12 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
 {
     pid_t free_tid = capture->crash != NULL ? capture->crash->tid : 0;
     bool traced = capture->stop.traced;
-    enum ch_status status = traced ? CH_OK
-                                   : stop_threads(&capture->stop, pid, free_tid,
-                                                  stop_budget_ms(capture->settings));
+    unsigned budget_ms = stop_budget_ms(capture->settings);
+    enum ch_status status = CH_OK;
+    if (!traced && capture->stop.seized)
+        status = stop_seized(&capture->stop, pid, free_tid, budget_ms);
+    else if (!traced)
+        status = stop_threads(&capture->stop, pid, free_tid, budget_ms);
     // A process whose only thread is the one that crashed has nothing to stop.
     if (status == CH_ERR_NOT_FOUND && free_tid != 0)
         status = CH_OK;

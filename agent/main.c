@@ -48,7 +48,8 @@ struct agent {
     struct store store;
     int log_fd;
     bool prepared;
-    bool traced; // the tracer, our parent, holds the process
+    bool traced;  // the tracer, our parent, holds the process
+    bool cut_off; // the crashed program ended before it was read
 };
 
 static const char *get_agent_variable(void *context, const char *name)
@@ -171,6 +172,7 @@ static bool take_capture(struct agent *agent)
         death_judge(&traced.death);
         capture->death = &traced.death;
     }
+    capture->stop.seized = agent->request.seized;
     capture->watches = agent->request.crash.watches;
     capture->home = agent->settings.sanitize != SETTING_NO ? getenv("HOME") : NULL;
     capture->timings.spawn_us =
@@ -179,9 +181,12 @@ static bool take_capture(struct agent *agent)
     if (status != CH_OK)
         log_agent_line(agent, "cannot stop process %d: %s", agent->request.pid,
                        strerror(errno));
-    if (status == CH_OK && read_agent_context(agent) == CH_OK)
+    agent->cut_off = !agent->traced && request_is_cut_off(REQUEST_CHANNEL_FD);
+    if (agent->cut_off)
+        log_agent_line(agent, "process %d ended while it was read", agent->request.pid);
+    if (status == CH_OK && !agent->cut_off && read_agent_context(agent) == CH_OK)
         capture->context = &agent->context;
-    return status == CH_OK;
+    return status == CH_OK && !agent->cut_off;
 }
 
 // dies_beside_us is whether we go on while the process dies: one processor is busy for
@@ -211,7 +216,7 @@ static void let_die(struct agent *agent, struct finish *finish, bool tell_writte
     bool beside = dies_beside_us(agent);
     if (agent->traced)
         trace_reported();
-    else if (!agent->request.crash.dies)
+    else if (!agent->request.crash.dies || agent->cut_off)
         capture_release(capture);
     // On the processor of the thread that dies we would wait until it is dead.
     if (beside)

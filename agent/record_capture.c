@@ -24,6 +24,8 @@ static const char *reason_of_record(uint32_t reason)
         return "the agent ended before it had written a report";
     case RECORD_AGENT_LATE:
         return "the agent had written no report by the deadline";
+    case RECORD_CUT_OFF:
+        return "the program ended in another way before its report was written";
     case RECORD_REFUSED:
         return "the system refused to start an agent, by a signal";
     default:
@@ -241,7 +243,8 @@ bool record_capture_is_life(const struct record_capture *all)
 
 bool record_capture_has_ended(const struct record_capture *all)
 {
-    return all->context.life.ended != 0;
+    uint32_t ended = all->context.life.ended;
+    return ended != 0 && ended != LIFE_CRASHED;
 }
 
 void record_capture_bury(struct record_capture *all, const struct death *death,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/request.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +40,15 @@ static bool is_of_caller(const struct request_message *message)
     return folder.st_uid != 0 && rights.real_user == expected.uid;
 }
 
+enum { MESSAGE_MS = 5000 };
+
 static enum ch_status receive_message(int channel, struct request_message *out)
 {
+    // The handler sends it while we start. Where it does not, a thread of the process
+    // may execute another program, and wait until we let go of the others.
+    struct pollfd handler = { .fd = channel, .events = POLLIN };
+    if (poll(&handler, 1, MESSAGE_MS) == 0)
+        return CH_END;
     ssize_t size = file_read_all(channel, out, sizeof(*out));
     if (size != sizeof(*out))
         return size < 0 ? CH_ERR_IO : CH_END;
@@ -154,12 +162,19 @@ enum ch_status request_receive(int channel, struct agent_request *out)
         .keep_stderr = page.keep_stderr != 0,
         .live = page.live != 0,
         .careful = message.careful != 0,
+        .seized = page.seized != 0,
         .deadline_monotonic_ns = page.deadline_monotonic_ns,
     };
     request_crash(&page, message.tid, &out->crash);
     out->crash.channel = channel;
     out->crash.flight_state = page.flight_state;
     return CH_OK;
+}
+
+bool request_is_cut_off(int channel)
+{
+    struct pollfd handler = { .fd = channel, .events = POLLRDHUP };
+    return poll(&handler, 1, 0) == 1;
 }
 
 static void answer_request(int channel, char byte)

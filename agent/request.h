@@ -12,6 +12,7 @@ struct agent_request {
     bool keep_stderr;
     bool live;    // no crash: the process requests a report of itself
     bool careful; // pages that nobody may supply are left out
+    bool seized;  // this process has seized threads before it became the agent
     uint64_t deadline_monotonic_ns;
 };
 
@@ -36,6 +37,10 @@ void request_written(int channel);
 
 // request_why tells the handler why there is no report, and what can be done.
 void request_why(int channel, const char *why);
+
+// request_is_cut_off is whether the handler is no longer there for an answer, although
+// it waits for one: its process has ended, or has executed another program.
+bool request_is_cut_off(int channel);
 
 // request_release tells the handler that the process may die, and closes the channel.
 // reported: it also tells what request_written does.

@@ -189,6 +189,7 @@ INTERPOSED int siginterrupt(int number, int interrupts)
 // end_now is in one piece for both, so that each is a jump.
 __attribute__((noinline, noreturn)) static void end_now(int status)
 {
+    crash_claim_await();
     life_end();
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);

@@ -129,6 +129,19 @@ static void note_status(int status, void *unused)
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
 }
 
+static void await_at_exit(int status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    crash_claim_await();
+}
+
+void actions_await_at_exit(void)
+{
+    if (on_exit != NULL)
+        (void)on_exit(await_at_exit, NULL);
+}
+
 // __cxa_at_quick_exit is glibc's at_quick_exit. The reference is weak, because musl's
 // loader loads the shared library too.
 extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));

@@ -26,3 +26,8 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 // costs a system call, so each call looks at SIGSEGV and at one place of all signals in
 // turn; where either was set, at all.
 void actions_take_back(void);
+
+// actions_await_at_exit has an exit wait, as its last step, while another thread's
+// crash is being reported. What is registered first is called last, so this is called
+// before the program's own code. Where there is no on_exit, the exit waits in life_end.
+void actions_await_at_exit(void);

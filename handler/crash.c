@@ -64,8 +64,10 @@ static void go_on(void)
 static bool claim_crash(int signal)
 {
     uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&crash_state.claimants, 1, __ATOMIC_SEQ_CST);
     int bound = crash_bound_set(); // before any other system call, see crash_bound.c
     enum crash_claim claim = crash_claim_take(crash_claim_of_caller());
+    __atomic_sub_fetch(&crash_state.claimants, 1, __ATOMIC_SEQ_CST);
     if (claim == CRASH_CLAIM_TAKEN)
         return false;
     if (claim == CRASH_CLAIM_RE_ENTERED)

@@ -15,6 +15,7 @@
 #include "base/signals.h"
 #include "crashhook/crashhook.h"
 #include "handler/crash_action.h"
+#include "handler/crash_owner.h"
 #include "handler/record_file.h"
 #include "handler/request_page.h"
 
@@ -58,9 +59,12 @@ enum crash_helper_order { CRASH_HELPER_WAIT, CRASH_HELPER_END, CRASH_HELPER_RECO
 // page: even if that page is lost, the path still knows that it was entered and for
 // which signal.
 struct crash_state {
-    uint64_t claim;   // pid << 32 | tid of the thread that handles its crash; 0: none
-    int32_t signal;   // its signal
-    int32_t dumpable; // PR_GET_DUMPABLE's value before we changed it
+    uint64_t claim;     // pid << 32 | tid of the thread that handles its crash; 0: none
+    uint32_t claimants; // threads that have crashed and are about to claim that
+    int32_t signal;     // its signal
+    int32_t dumpable;   // PR_GET_DUMPABLE's value before we changed it
+    uint32_t filtered;  // a seccomp filter is active: it may kill for any call
+    uint32_t alone;     // the process has no other thread
     uint32_t exec_fails;       // set by the agent's process when exec fails
     uint32_t record_due;       // no report has been written yet
     const char *record_folder; // the last one that was tried for the record
@@ -142,16 +146,6 @@ void crash_bound_lift(int timer);
 // crash_bound_leave_to lets signal, whose default action is in force, end the process
 // instead: unlike SIGKILL it does not cut a core dump short.
 void crash_bound_leave_to(int timer, int signal);
-
-enum crash_claim { CRASH_CLAIM_WON, CRASH_CLAIM_RE_ENTERED, CRASH_CLAIM_TAKEN };
-
-// crash_claim_of_caller is the calling thread's value of a claim.
-uint64_t crash_claim_of_caller(void);
-
-// crash_claim_take makes the crash self's, waiting while another thread has it.
-// CRASH_CLAIM_TAKEN: it was not given back in time.
-enum crash_claim crash_claim_take(uint64_t self);
-void crash_claim_give_back(void);
 
 // A crash_agent is the handler's connection to an agent.
 struct crash_agent {

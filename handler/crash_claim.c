@@ -65,6 +65,37 @@ static bool park_thread(void)
     return false;
 }
 
+bool crash_claim_is_near(void)
+{
+    return __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST) != 0 ||
+           __atomic_load_n(&crash_state.claimants, __ATOMIC_SEQ_CST) != 0;
+}
+
+// await_claimant waits until a thread that has crashed has claimed that, for a limited
+// time: a forked child may have inherited their number.
+static uint64_t await_claimant(void)
+{
+    enum { LOOKS = 500, PAUSE_NS = 100000 };
+    uint64_t claim = 0;
+    for (int i = 0; i < LOOKS && crash_claim_is_near(); i++) {
+        claim = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
+        if (claim != 0)
+            break;
+        sys_poll(NULL, 0, PAUSE_NS);
+    }
+    return claim;
+}
+
+void crash_claim_await(void)
+{
+    uint64_t claim = crash_claim_is_near() ? await_claimant() : 0;
+    if (claim == 0)
+        return;
+    uint64_t self = crash_claim_of_caller();
+    if (claim != self && claim_stands(claim, self))
+        (void)park_thread();
+}
+
 enum crash_claim crash_claim_take(uint64_t self)
 {
     enum crash_claim claim;

@@ -13,7 +13,8 @@
 
 #include "handler/poison.h"
 
-enum { LOOK_EVERY_NS = 100000000 };
+// A helper looks first at the program's end, which may be near, and then less often.
+enum { LOOK_EVERY_NS = 100000000, LOOK_FIRST_NS = 8000000 };
 
 static uint32_t helper_load(const uint32_t *word)
 {
@@ -80,6 +81,7 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     if (crash_make_channel(ends) != 0)
         return false;
     crash_plan->page->agent_pid = 0;
+    crash_plan->page->seized = 0;
     bool started = helper_start(ends[1], argv);
     sys_close(ends[1]);
     if (!started) {
@@ -90,21 +92,36 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     return true;
 }
 
+// program_is_there is false when the process has ended, or when one of its threads has
+// executed another program, which ends the crashed one.
+static bool program_is_there(int32_t parent)
+{
+    const struct request_page *page = crash_plan->page;
+    const int32_t program = (int32_t)(crash_state.claim >> 32);
+    const int32_t now = sys_getppid(); // negative: a filter refuses that
+    if (!page->dies || now < 0)
+        return now == parent;
+    return now == program && sys_has_thread(program, page->crashed_tid);
+}
+
 void crash_helper_serve(void)
 {
     struct crash_helper *helper = &crash_state.helper;
-    int32_t program = sys_getppid();
+    int32_t parent = sys_getppid();
     uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_BOUND_NS;
 
+    uint64_t pause = LOOK_FIRST_NS;
     helper_tell(&helper->state, CRASH_HELPER_WAITS);
     while (helper_load(&helper->order) == CRASH_HELPER_WAIT &&
-           sys_getppid() == program && sys_clock_ns(CLOCK_MONOTONIC) < end) {
-        if (!helper_has_slept(
-                sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, LOOK_EVERY_NS)))
+           program_is_there(parent) && sys_clock_ns(CLOCK_MONOTONIC) < end) {
+        if (!helper_has_slept(sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, pause)))
             return;
+        pause = pause < LOOK_EVERY_NS ? 2 * pause : LOOK_EVERY_NS;
     }
     if (helper_load(&helper->order) == CRASH_HELPER_RECORD)
         helper->wrote = crash_write_record(helper->reason);
+    else if (helper_load(&helper->order) == CRASH_HELPER_WAIT)
+        crash_record_cut_off();
 }
 
 bool crash_leave_record(enum record_reason reason)
@@ -113,8 +130,10 @@ bool crash_leave_record(enum record_reason reason)
     uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_RECORD_NS;
 
     crash_state.record_due = 0;
-    helper->program_ppid = sys_getppid();
-    sys_prctl(PR_GET_NAME, (unsigned long)helper->thread_name);
+    if (crash_state.filtered) { // else it was done before
+        helper->program_ppid = sys_getppid();
+        sys_prctl(PR_GET_NAME, (unsigned long)helper->thread_name);
+    }
     helper->reason = reason;
     if (helper->pid == 0 && crash_may_start())
         (void)helper_start(-1, NULL);

@@ -5,6 +5,7 @@
 #include "handler/crash.h"
 
 #include <linux/errno.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include "handler/context_page.h"
@@ -80,7 +81,7 @@ static enum outcome ask_agent(struct crash_agent *agent, bool careful)
                                        .page_address = (uintptr_t)page,
                                        .pid = sys_getpid(),
                                        .tid = page->crashed_tid,
-                                       .filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0,
+                                       .filtered = crash_state.filtered,
                                        .careful = careful };
     enum outcome outcome = AGENT_GONE;
     if (sys_send(agent->channel, &message, sizeof(message)) > 0)
@@ -144,6 +145,17 @@ static int report_crash(void *unused)
     // 2 means dumpable by root only; once changed, it could not be restored.
     if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
+    crash_state.filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0;
+    if (crash_plan->page->dies)
+        crash_hold_program();
+    // Only a thread that is alone may do this, which has no effect (unshare(2)).
+    crash_state.alone = !crash_state.filtered && sys_unshare(CLONE_THREAD) == 0;
+    if (!crash_state.filtered) {
+        crash_state.helper.program_ppid = sys_getppid();
+        sys_prctl(PR_GET_NAME, (unsigned long)crash_state.helper.thread_name);
+        // Our children may trace us where Yama asks for this.
+        sys_prctl(PR_SET_PTRACER, (unsigned long)(crash_state.claim >> 32));
+    }
     crash_state.record_due = 1;
     enum record_reason reason = ask_anybody();
     bool reported = crash_state.record_due == 0;

@@ -63,13 +63,20 @@ static void keep_channel(int channel)
     }
 }
 
+static void execute_agent(const char *path)
+{
+    if (crash_plan->page->dies && !crash_state.alone && !crash_state.filtered)
+        crash_seize_others(path);
+    sys_exec(path, crash_state.helper.argv, crash_plan->envp);
+}
+
 static int become_agent(void *argument)
 {
     (void)argument;
     lift_limits();
     for (const char *agent = crash_plan->agents; *agent != 0; agent++) {
         if (crash_trusts(agent))
-            sys_exec(agent, crash_state.helper.argv, crash_plan->envp);
+            execute_agent(agent);
         else
             crash_distrusted = agent;
         while (*agent != 0)
@@ -114,7 +121,7 @@ static void stay_on_processor(void)
     // The program's callback may start others. A filter might kill for these calls,
     // which a crash can do without. The first fails where there are processors of
     // higher numbers than the sets have room for.
-    if (!page->dies || crash_state.after != NULL || sys_prctl(PR_GET_SECCOMP, 0) != 0 ||
+    if (!page->dies || crash_state.after != NULL || crash_state.filtered ||
         sys_processors(page->processors, sizeof(page->processors)) <= 0)
         return;
     sys_processor(&here);

@@ -386,4 +386,6 @@ __attribute__((constructor(101))) static void install_at_start(void)
     sanitizer_start();
     (void)install_once(environment_at_start(), NULL);
     life_ready_for_forks();
+    if (plan_is_in_force())
+        actions_await_at_exit();
 }

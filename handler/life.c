@@ -84,6 +84,7 @@ void life_begin(struct context_page *context, bool kept)
 
 void life_end(void)
 {
+    crash_claim_await();
     starts_end();
     if (crash_state.ended != NULL && life_process == sys_getpid())
         *crash_state.ended = LIFE_ENDED;

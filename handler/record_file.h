@@ -46,6 +46,7 @@ enum record_reason {
     RECORD_AGENT_LATE = 3,  // it had written none by the deadline
     RECORD_REFUSED = 4,     // starting it raised a signal
     RECORD_ALIVE = 5,       // none: the program lives. page.crash_realtime_ns is START
+    RECORD_CUT_OFF = 6,     // the program ended in another way before it was written
 };
 
 enum record_kind {

@@ -15,6 +15,10 @@
 // terminated text of at most REQUEST_WHY_MAX bytes. A closed channel means that the
 // other side is gone.
 //
+// Where the process dies of the crash, the process that becomes the agent has seized
+// and interrupted its other threads before (crash_seize.c), as far as the kernel lets
+// it.
+//
 // The agent starts on the processor of the crashed thread, and gives itself the others
 // back when it has read the page. It starts in another process group, with an empty
 // signal mask, default signal actions, the channel as descriptor 3, /dev/null as 0 and
@@ -23,7 +27,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 13 };
+enum { REQUEST_VERSION = 14 };
 
 // REQUEST_STALL_MS: an agent that waits this long for one page of the process's memory
 // is killed, and the next one is asked to read with care: it leaves out pages that a
@@ -99,7 +103,7 @@ struct request_page {
     uint32_t dies;        // 1: the process dies of this; 0: an earlier handler decides
     uint32_t keep_stderr; // 1: the agent may print on descriptor 2
     uint32_t live;        // 1: no crash; crashed_tid requests a report of the process
-    uint32_t unused;
+    uint32_t seized;      // 1: the agent's process traces other threads already
     uint64_t crash_monotonic_ns;
     uint64_t crash_realtime_ns;
     uint64_t deadline_monotonic_ns;

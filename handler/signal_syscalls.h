@@ -86,6 +86,14 @@ static inline long sys_kill_thread(int signal)
     return machine_call3(SYS_tgkill, sys_getpid(), sys_gettid(), signal);
 }
 
+// sys_has_thread is false if process pid has no such thread, not even one that has
+// exited.
+static inline bool sys_has_thread(int32_t pid, int32_t tid)
+{
+    enum { NO_SUCH_PROCESS = 3 }; // ESRCH
+    return machine_call3(SYS_tgkill, pid, tid, 0) != -NO_SUCH_PROCESS;
+}
+
 static inline long sys_kill(int32_t pid, int signal)
 {
     return machine_call2(SYS_kill, pid, signal);

@@ -170,9 +170,9 @@ static inline void sys_keep_at_exec(int fd)
     machine_call3(SYS_fcntl, fd, 2 /* F_SETFD */, 0);
 }
 
-static inline void sys_unshare(int flags)
+static inline long sys_unshare(int flags)
 {
-    machine_call1(SYS_unshare, flags);
+    return machine_call1(SYS_unshare, flags);
 }
 
 // sys_limit reads a resource's limit into out_old and sets it to limit.
@@ -192,6 +192,17 @@ static inline void sys_munmap(void *address, size_t length)
 static inline long sys_madvise(uintptr_t address, size_t length, int advice)
 {
     return machine_call3(SYS_madvise, (long)address, (long)length, advice);
+}
+
+// sys_folder_entries reads entries of a folder, struct dirent64 of the kernel.
+static inline long sys_folder_entries(int fd, void *to, size_t size)
+{
+    return machine_call3(SYS_getdents64, fd, (long)to, (long)size);
+}
+
+static inline long sys_ptrace(int request, int32_t tid)
+{
+    return machine_call4(SYS_ptrace, request, tid, 0, 0);
 }
 
 static inline void sys_exec(const char *path, char *const *argv, char *const *envp)

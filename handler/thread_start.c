@@ -5,7 +5,6 @@
 // argument are passed near the bottom of that stack, so nothing is allocated. Without
 // memory for a stack, or if the handler is not installed, the thread is created as
 // without us. And dlclose, which may unload one of the program's handlers.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <threads.h>
@@ -13,6 +12,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/actions.h"
 #include "handler/crash.h"
+#include "handler/end_calls.h"
 #include "handler/next_call.h"
 #include "handler/plan.h"
 #include "handler/threads.h"
@@ -38,6 +38,14 @@ static struct thread_start *thread_start_on(void *stack)
     return (struct thread_start *)((struct crash_own_stack *)stack + 1);
 }
 
+// find_next looks up libc's function, and what is to be known before there is a second
+// thread.
+static void *find_next(const char *name)
+{
+    end_calls_find();
+    return next_symbol(name);
+}
+
 static void *start_thread(void *stack)
 {
     struct thread_start what = *thread_start_on(stack);
@@ -58,7 +66,7 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
                                  void *(*run)(void *), void *restrict argument)
 {
     if (next_pthread_create == NULL)
-        next_pthread_create = (pthread_create_fn *)next_symbol("pthread_create");
+        next_pthread_create = (pthread_create_fn *)find_next("pthread_create");
     actions_take_back();
     void *stack = plan_is_in_force() ? threads_stack_create() : NULL;
     if (stack == NULL)
@@ -74,7 +82,7 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
 CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     if (next_thrd_create == NULL)
-        next_thrd_create = (thrd_create_fn *)next_symbol("thrd_create");
+        next_thrd_create = (thrd_create_fn *)find_next("thrd_create");
     actions_take_back();
     void *stack = plan_is_in_force() ? threads_stack_create() : NULL;
     if (stack == NULL)

@@ -24,7 +24,7 @@
 
 // Threads that appear while others are being seized are found by listing again. A
 // process that keeps creating them is stopped as far as this many listings reach.
-enum { MAX_LISTINGS = 64, STATUS_LIMIT_BYTES = 16 << 10 };
+enum { MAX_LISTINGS = 64, STATUS_LIMIT_BYTES = 16 << 10, REAP_EVERY_MS = 20 };
 
 static bool stop_knows(const struct stop *stop, pid_t tid)
 {
@@ -62,6 +62,65 @@ static char thread_state(pid_t pid, pid_t tid)
     return state;
 }
 
+// note_stop records a stopped thread's registers, and what it was doing.
+static void note_stop(struct stopped_thread *thread, int status)
+{
+    bool event = status >> 16 == PTRACE_EVENT_STOP;
+    int signal = WSTOPSIG(status);
+
+    thread->state = STOP_STOPPED;
+    thread->wait_status = status;
+    if (!stop_registers_read(thread))
+        thread->state = STOP_GONE;
+    // PTRACE_INTERRUPT reports SIGTRAP; a job-control stop reports its own signal.
+    if (event && signal != SIGTRAP)
+        thread->run_state = 'T';
+    if (!event)
+        thread->pending_signal = signal;
+}
+
+// poll_thread records that a thread has stopped or exited. False: it is not traced by
+// this process, or no longer.
+static bool poll_thread(struct stopped_thread *thread)
+{
+    int status;
+    pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+    if (tid == thread->tid && WIFSTOPPED(status))
+        note_stop(thread, status);
+    else if (tid == thread->tid)
+        thread->state = STOP_GONE;
+    return tid >= 0 || errno != ECHILD;
+}
+
+static struct stop *volatile seizing; // while PTRACE_SEIZE may wait
+
+// reap_exited is for a thread that executes another program: it waits until the others
+// are reaped, and PTRACE_SEIZE waits for it. A wait that is not for one thread would
+// also take stops.
+static void reap_exited(int signal)
+{
+    int error = errno;
+    const struct stop *stop = seizing;
+    (void)signal;
+    for (size_t i = 0; stop != NULL && i < stop->count; i++) {
+        siginfo_t info = { .si_pid = 0 };
+        const id_t tid = (id_t)stop->threads[i].tid;
+        (void)waitid(P_PID, tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
+        if (info.si_pid != 0 && info.si_code != CLD_TRAPPED)
+            (void)waitpid((pid_t)tid, NULL, WNOHANG | __WALL);
+    }
+    errno = error;
+}
+
+// seize_waiting is PTRACE_SEIZE. False: it failed.
+static bool seize_waiting(struct stop *stop, pid_t tid)
+{
+    seizing = stop;
+    bool seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+    seizing = NULL;
+    return seized;
+}
+
 // stop_seize asks one new thread to stop. A thread that cannot be traced stays in the
 // list, so that it is not tried again.
 static void stop_seize(struct stop *stop, pid_t tid)
@@ -69,9 +128,11 @@ static void stop_seize(struct stop *stop, pid_t tid)
     struct stopped_thread *thread = append_stopped_thread(stop, tid);
     if (thread == NULL)
         return;
+    if (stop->seized && poll_thread(thread))
+        return;
     errno = EPERM;
-    bool ours = stop->traced || (permitted(PERMITTED_PTRACE) &&
-                                 ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0);
+    bool ours =
+        stop->traced || (permitted(PERMITTED_PTRACE) && seize_waiting(stop, tid));
     if (ours)
         stop_registers_before(stop->tasks_fd, thread);
     if (ours && (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || !stop->traced))
@@ -156,62 +217,53 @@ static size_t seize_guessed(struct stop *stop, pid_t free_tid, size_t count)
     return listed;
 }
 
-// note_stop records a stopped thread's registers, and what it was doing.
-static void note_stop(struct stopped_thread *thread, int status)
-{
-    bool event = status >> 16 == PTRACE_EVENT_STOP;
-    int signal = WSTOPSIG(status);
-
-    thread->state = STOP_STOPPED;
-    thread->wait_status = status;
-    if (!stop_registers_read(thread))
-        thread->state = STOP_GONE;
-    // PTRACE_INTERRUPT reports SIGTRAP; a job-control stop reports its own signal.
-    if (event && signal != SIGTRAP)
-        thread->run_state = 'T';
-    if (!event)
-        thread->pending_signal = signal;
-}
-
 // take_stopped_thread records that a thread has stopped or exited. False: neither yet.
 static bool take_stopped_thread(struct stopped_thread *thread)
 {
-    int status;
-    pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
-    if (tid == thread->tid && WIFSTOPPED(status))
-        note_stop(thread, status);
-    if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
+    if (!poll_thread(thread))
         thread->state = STOP_GONE;
     return thread->state != STOP_ASKED;
 }
 
-// wait_for_child sleeps until a thread changes state. False: deadline_ms has passed.
-static bool wait_for_child(uint64_t deadline_ms)
+// wait_for_child sleeps until a thread changes state. False: none has within limit_ms.
+static bool wait_for_child(uint64_t limit_ms)
 {
-    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+    struct timespec timeout = { .tv_sec = (time_t)(limit_ms / 1000),
+                                .tv_nsec = (long)(limit_ms % 1000) * 1000000 };
     sigset_t child;
-    if (now >= deadline_ms)
-        return false;
-    uint64_t left = deadline_ms - now;
-    struct timespec timeout = { .tv_sec = (time_t)(left / 1000),
-                                .tv_nsec = (long)(left % 1000) * 1000000 };
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigtimedwait(&child, NULL, &timeout);
-    return true;
+    return sigtimedwait(&child, NULL, &timeout) == SIGCHLD;
+}
+
+// collect_after collects those of the threads from index first on that have stopped.
+static void collect_after(struct stop *stop, size_t first)
+{
+    for (size_t i = first; i < stop->count; i++) {
+        if (stop->threads[i].state == STOP_ASKED)
+            (void)take_stopped_thread(&stop->threads[i]);
+    }
 }
 
 // collect_stops waits for each thread in turn. Most have stopped by the time they are
 // waited for, so this takes one call per thread. After the deadline it only collects
 // those that have stopped.
+//
+// A thread that executes another program ends the others, and waits until they are
+// reaped. So one that takes long must not keep us from reaping those after it.
 static void collect_stops(struct stop *stop, uint64_t deadline_ms)
 {
+    enum { PATIENCE_MS = 20 };
     for (size_t i = 0; i < stop->count; i++) {
         struct stopped_thread *thread = &stop->threads[i];
-        if (thread->state != STOP_ASKED)
-            continue;
-        while (!take_stopped_thread(thread) && wait_for_child(deadline_ms))
-            continue;
+        while (thread->state == STOP_ASKED && !take_stopped_thread(thread)) {
+            uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+            uint64_t left = now < deadline_ms ? deadline_ms - now : 0;
+            if (left == 0)
+                break;
+            if (!wait_for_child(left < PATIENCE_MS ? left : PATIENCE_MS))
+                collect_after(stop, i + 1);
+        }
     }
 }
 
@@ -275,6 +327,23 @@ static int open_thread_folder(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+// interrupt_wait does nothing: the signal's delivery makes a blocked wait return.
+static void interrupt_wait(int signal)
+{
+    (void)signal;
+}
+
+// interrupt_every calls handler, and makes blocked waits return, after every
+// interval_ms; 0 ends that.
+static void interrupt_every(unsigned interval_ms, void (*handler)(int))
+{
+    const struct sigaction action = { .sa_handler = handler };
+    struct timeval interval = { .tv_sec = interval_ms / 1000,
+                                .tv_usec = (suseconds_t)(interval_ms % 1000) * 1000 };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){ interval, interval }, NULL);
+}
+
 static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
                                unsigned budget_ms)
 {
@@ -296,6 +365,8 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
     sigprocmask(SIG_BLOCK, &child, NULL);
     (void)signal(SIGCHLD, SIG_DFL); // an ignored SIGCHLD would not be sent on a stop
 
+    if (!stop->traced)
+        interrupt_every(REAP_EVERY_MS, reap_exited);
     size_t guessed = permitted_all() ? seize_guessed(stop, free_tid, running) : 0;
     for (int i = 0; i < MAX_LISTINGS; i++) {
         bool listed = i == 0 && guessed != 0;
@@ -305,6 +376,8 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
             break;
     }
     mark_stuck(stop);
+    if (!stop->traced)
+        interrupt_every(0, reap_exited);
 
     return holds_any(stop) ? CH_OK : CH_ERR_NOT_FOUND;
 }
@@ -313,6 +386,13 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
                             unsigned budget_ms)
 {
     *stop = (struct stop){ .pid = pid };
+    return stop_all(stop, pid, free_tid, budget_ms);
+}
+
+enum ch_status stop_seized(struct stop *stop, pid_t pid, pid_t free_tid,
+                           unsigned budget_ms)
+{
+    *stop = (struct stop){ .pid = pid, .seized = true };
     return stop_all(stop, pid, free_tid, budget_ms);
 }
 
@@ -331,30 +411,15 @@ void stop_release(struct stop *stop)
             continue;
         if (thread->restart)
             stop_registers_restart(thread);
-        ptrace(PTRACE_DETACH, thread->tid, NULL,
-               (void *)(intptr_t)thread->pending_signal);
-        thread->state = STOP_GONE;
+        // One that was killed, or became another program, has yet to exit or to stop.
+        bool released = ptrace(PTRACE_DETACH, thread->tid, NULL,
+                               (void *)(intptr_t)thread->pending_signal) == 0;
+        thread->state = released ? STOP_GONE : STOP_ASKED;
     }
 }
 
-// interrupt_wait does nothing: the signal's delivery makes a blocked wait return.
-static void interrupt_wait(int signal)
-{
-    (void)signal;
-}
-
-// interrupt_waits_every makes blocked waits return after every interval_ms; 0 ends
-// that.
-static void interrupt_waits_every(unsigned interval_ms)
-{
-    const struct sigaction action = { .sa_handler = interrupt_wait };
-    struct timeval interval = { .tv_sec = interval_ms / 1000,
-                                .tv_usec = (suseconds_t)(interval_ms % 1000) * 1000 };
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &(struct itimerval){ interval, interval }, NULL);
-}
-
-// await_exit waits for one thread and reaps it. False: it did not exit in time.
+// await_exit waits for one thread and reaps it. False: it did not exit in time. A
+// thread that stops only now goes on: it may have executed another program meanwhile.
 static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
 {
     if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
@@ -367,6 +432,8 @@ static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
             thread->state = STOP_GONE;
             return true;
         }
+        if (tid == thread->tid && thread->state == STOP_ASKED)
+            ptrace(PTRACE_DETACH, tid, NULL, NULL);
     }
     return false;
 }
@@ -380,7 +447,7 @@ void stop_await_death(struct stop *stop, unsigned limit_ms)
 
     if (!holds_any(stop))
         return;
-    interrupt_waits_every(LOOK_EVERY_MS);
+    interrupt_every(LOOK_EVERY_MS, interrupt_wait);
     for (size_t i = 0; i < stop->count && in_time; i++) {
         struct stopped_thread *thread = &stop->threads[i];
         if (thread->tid == stop->pid)
@@ -391,7 +458,7 @@ void stop_await_death(struct stop *stop, unsigned limit_ms)
     // The kernel reports the main thread's exit once all others have been reaped.
     if (in_time && main_thread != NULL)
         in_time = await_exit(main_thread, deadline);
-    interrupt_waits_every(0);
+    interrupt_every(0, interrupt_wait);
     if (!in_time)
         stop_release(stop);
 }

@@ -6,7 +6,7 @@
 // cannot notice; a system call that a stop interrupts is restarted. All threads are
 // told to stop before any is waited for. A thread that does not stop in time (in
 // uninterruptible sleep) is left out, and the report says so. stop*.c and trace*.c have
-// the tree's only ptrace calls.
+// the tree's ptrace calls, but for those in handler/crash_seize.c.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +27,7 @@ struct stop {
     bool uid_known;
     int tasks_fd; // /proc/PID/task; 0: not open
     bool traced;  // we trace the threads before and after the stop too
+    bool seized;  // this process has seized threads before it became the agent
 };
 
 // stop_threads stops all threads of pid within budget_ms, except free_tid (0: none),
@@ -36,6 +37,11 @@ struct stop {
 CH_CHECKED enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
                                        unsigned budget_ms);
 
+// stop_seized is stop_threads for a process of whose threads the caller has seized and
+// interrupted some before it became this program.
+CH_CHECKED enum ch_status stop_seized(struct stop *stop, pid_t pid, pid_t free_tid,
+                                      unsigned budget_ms);
+
 // stop_traced is stop_threads for a process whose threads the caller already traces and
 // will go on tracing: they are told to stop, and each one's wait_status is what it was
 // about to report. stop_release and stop_await_death are not for these.
@@ -43,7 +49,7 @@ CH_CHECKED enum ch_status stop_traced(struct stop *stop, pid_t pid, pid_t free_t
                                       unsigned budget_ms);
 
 // stop_release resumes every stopped thread, delivers its pending signal and restarts
-// its system call.
+// its system call. One that is not stopped any more is left to stop_await_death.
 void stop_release(struct stop *stop);
 
 // stop_await_death reaps the threads of a dying process, so that its parent is

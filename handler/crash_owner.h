@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The owner of a crash, and what keeps the process to that crash: from the fault on,
+// nothing else is to end it. Part of crash.h.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+enum crash_claim { CRASH_CLAIM_WON, CRASH_CLAIM_RE_ENTERED, CRASH_CLAIM_TAKEN };
+
+// crash_claim_of_caller is the calling thread's value of a claim.
+uint64_t crash_claim_of_caller(void);
+
+// crash_claim_take makes the crash self's, waiting while another thread has it.
+// CRASH_CLAIM_TAKEN: it was not given back in time.
+enum crash_claim crash_claim_take(uint64_t self);
+void crash_claim_give_back(void);
+
+// crash_claim_await is called before the process ends in another way. It waits while
+// another thread's crash is being reported, which nearly always ends the process. It
+// returns at once in the thread that has crashed and in a forked child, and makes no
+// system call where there is no crash.
+void crash_claim_await(void);
+
+// crash_claim_is_near is whether crash_claim_await may have to wait.
+bool crash_claim_is_near(void);
+
+// crash_hold_program keeps the process from ending in another way than by this crash:
+// from now on it ignores the signals that would end it.
+void crash_hold_program(void);
+
+// crash_record_cut_off is for the helper when the process has ended in another way. If
+// that was before the report was written, it leaves a record: the helper still has the
+// memory of the process.
+void crash_record_cut_off(void);
+
+// crash_seize_others stops all threads but the crashed one by ptrace. The calling
+// process is their tracer, and still is when it has executed the agent, unless that is
+// a script.
+void crash_seize_others(const char *agent);
+
+#pragma GCC visibility pop
