@@ -19,13 +19,14 @@
 #include "agent/trace_state.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/signals.h"
 
 enum {
     // While a process is being stopped, the tracer serves no other.
     TRACE_STOP_BUDGET_MS = 250,
     // The memory of a process that was killed is wanted elsewhere.
     TRACE_KILLED_HELD_MS = 1000,
+    // How long a process may take to die of the signal that its thread gets.
+    TRACE_DEATH_MS = 1000,
 };
 
 struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid)
@@ -281,16 +282,6 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     return TRACE_GO_ON;
 }
 
-// waits_for_death is whether a thread that was about to crash too must stay stopped
-// while the process dies, so that the process dies of the first crash.
-static bool waits_for_death(const struct trace *trace, const struct trace_hold *hold,
-                            int status)
-{
-    int signal = WSTOPSIG(status);
-    return hold->dies && status >> 16 == 0 &&
-           signal_in(trace->settings->signals, signal);
-}
-
 // trace_note_seen leaves a stop to the loop in trace.c. Where there is no memory for
 // it, the thread goes on with its signal.
 static void trace_note_seen(struct trace *trace, const struct stopped_thread *thread)
@@ -315,30 +306,47 @@ static void let_thread_die(const struct trace_hold *hold)
         trace_continue(hold->tid, hold->signal);
 }
 
+// free_others has the stops of the other threads handled, as far as they exit or the
+// process may go on. A thread in an exit stop is to exit, whatever becomes of the rest.
+static void free_others(struct trace *trace, struct trace_hold *hold, bool exits_only)
+{
+    for (size_t i = hold->stop.count; i-- > 0;) { // so that the first is handled first
+        struct stopped_thread *thread = &hold->stop.threads[i];
+        bool exits = thread->wait_status >> 16 == PTRACE_EVENT_EXIT;
+        if (thread->state != STOP_STOPPED || (exits_only && !exits))
+            continue;
+        trace_note_seen(trace, thread);
+        thread->state = STOP_FREE;
+    }
+    if (!exits_only)
+        stop_deinit(&hold->stop);
+}
+
 void trace_hold_release(struct trace *trace, struct trace_hold *hold)
 {
     let_thread_die(hold);
-    for (size_t i = hold->stop.count; i-- > 0;) { // so that the first is handled first
-        const struct stopped_thread *thread = &hold->stop.threads[i];
-        if (thread->state == STOP_STOPPED &&
-            !waits_for_death(trace, hold, thread->wait_status))
-            trace_note_seen(trace, thread);
-    }
+    // While the signal is on its way, another thread might end the process differently.
+    bool listed = hold->reporter > 0;
+    free_others(trace, hold, hold->dies && listed);
     hold->held = false;
-    stop_deinit(&hold->stop);
+    hold->until_ms = clock_now_ms(CLOCK_MONOTONIC) + TRACE_DEATH_MS;
 }
 
 void trace_hold_expire(struct trace *trace)
 {
     for (size_t i = 0; i < trace->hold_count; i++) {
         struct trace_hold *hold = &trace->holds[i];
-        if (hold->held && hold->until_ms != 0 &&
-            clock_now_ms(CLOCK_MONOTONIC) >= hold->until_ms)
+        if (hold->until_ms == 0 || clock_now_ms(CLOCK_MONOTONIC) < hold->until_ms)
+            continue;
+        if (hold->held)
             trace_hold_release(trace, hold);
+        else
+            free_others(trace, hold, false);
     }
 }
 
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold)
 {
+    free_others(trace, hold, false);
     *hold = trace->holds[--trace->hold_count];
 }

@@ -64,10 +64,12 @@ struct trace_hold {
     pid_t tid;      // the crashed thread
     int signal;     // to deliver then; 0: it is already dying
     bool held;
-    bool written;      // the report is, but not finished
-    bool dies;         // the whole process does
-    bool first;        // it is the first process of a PID namespace
-    uint64_t until_ms; // it is held, of CLOCK_MONOTONIC; 0: until the report is written
+    bool written; // the report is, but not finished
+    bool dies;    // the whole process does
+    bool first;   // it is the first process of a PID namespace
+    // Until when it is held, of CLOCK_MONOTONIC; 0: until the report is written. When
+    // it is no longer held: until when its other threads are.
+    uint64_t until_ms;
     struct stop stop;
     struct agent_request request;  // of the reporter
     struct stopped_thread crashed; // the thread with tid
@@ -194,11 +196,13 @@ struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid);
 bool trace_hold_late(struct trace *trace, pid_t tid, int status);
 
 // trace_hold_release resumes the crashed thread, so that the process dies where it is
-// to; the stops of the other threads are then handled (trace_seen).
+// to. Where it does, the other threads stay stopped, else their stops are handled
+// (trace_seen).
 void trace_hold_release(struct trace *trace, struct trace_hold *hold);
 
 // trace_hold_expire resumes those that have been held for as long as they may be. Their
-// reports are made of what was read by then.
+// reports are made of what was read by then. Threads of a process that has not died of
+// its signal in time go on.
 void trace_hold_expire(struct trace *trace);
 
 // trace_hold_retry has the process that hold holds read once more, with care, if its
@@ -208,7 +212,7 @@ void trace_hold_expire(struct trace *trace);
 enum trace_next trace_hold_retry(struct trace *trace, struct trace_hold *hold,
                                  int status, bool *out_retried);
 
-// trace_hold_forget drops hold, whose reporter has ended.
+// trace_hold_forget drops hold, whose reporter has ended, and frees its threads.
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold);
 
 // trace_hold_reported is the entry of a process whose end has been reported, or NULL.
