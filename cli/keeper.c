@@ -54,8 +54,35 @@ static void open_life(struct keeper *keeper)
         return;
     file_close(&keeper->life_fd);
     spool_life_name(keeper->process.start_ticks, keeper->death.pid, name);
-    keeper->life_fd = openat(keeper->session->spool.folder_fd, name,
-                             O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    keeper->life_fd =
+        openat(keeper->session->spool.folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// read_ended reads how the program says that it has ended; 0: it does not.
+static uint32_t read_ended(struct keeper *keeper)
+{
+    uint32_t ended = 0;
+    open_life(keeper);
+    if (keeper->life_fd < 0 ||
+        pread(keeper->life_fd, &ended, sizeof(ended),
+              (off_t)((size_t)sysconf(_SC_PAGESIZE) +
+                      offsetof(struct context_page, life.ended))) != sizeof(ended))
+        return 0;
+    return ended;
+}
+
+bool keeper_find_cut_off(struct keeper *keeper)
+{
+    enum { RECORD_MS = 1000 };
+    const struct timespec pause = { .tv_nsec = 2000000 };
+    uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + RECORD_MS;
+    uint32_t ended;
+    // The handler's process leaves a record, which takes it a few milliseconds.
+    while ((ended = read_ended(keeper)) == LIFE_CRASHED &&
+           clock_now_ms(CLOCK_MONOTONIC) < deadline)
+        (void)nanosleep(&pause, NULL);
+    keeper->cut_off = ended == LIFE_CUT_OFF;
+    return ended == LIFE_CRASHED || ended == LIFE_CUT_OFF;
 }
 
 // write_life writes all of a life but for the program's own word.
@@ -175,8 +202,9 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
 {
     struct death *death = &keeper->death;
     struct context_life *life = &keeper->keep.life;
-    bool killed =
-        WIFSIGNALED(status) && (death_is_kill(WTERMSIG(status)) || keeper->unreported);
+    // Where the crash before has left a record, that is what is reported.
+    bool killed = WIFSIGNALED(status) && !keeper->cut_off &&
+                  (death_is_kill(WTERMSIG(status)) || keeper->unreported);
     file_close(&keeper->life_fd);
     if (crash_records_take_words(keeper->session, death->pid,
                                  keeper->process.start_ticks)) {

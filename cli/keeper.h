@@ -27,6 +27,7 @@ struct keeper {
     uint64_t next_ms;  // when that is, of CLOCK_MONOTONIC
     int life_fd;       // -1: there is none, or not yet
     bool unreported;   // the program has ended by a crash signal, without a report
+    bool cut_off;      // it ended before its crash was reported, and left a record
 };
 
 // keeper_begin begins to keep process pid, which becomes the program of these
@@ -45,6 +46,11 @@ void keeper_note(struct keeper *keeper, int number, const siginfo_t *info);
 // keeper_look_last reads what is left of a process that has ended, by signal unless
 // that is 0, and is not reaped.
 void keeper_look_last(struct keeper *keeper, int signal);
+
+// keeper_find_cut_off is whether the program, which has ended, had crashed before, and
+// ended in another way before the crash was reported. It waits up to a second for the
+// record of the crash.
+bool keeper_find_cut_off(struct keeper *keeper);
 
 // keeper_end reports the end of the program if it was killed, or is unreported.
 // status is as waitpid returns it; said is the end of its standard error, where that

@@ -256,6 +256,15 @@ int run_failed(const char *command, int error)
     return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
 }
 
+// tell_cut_off says that the program crashed, although it did not end by that.
+static void tell_cut_off(const char *program, int status)
+{
+    bool killed = WIFSIGNALED(status);
+    (void)command_fail("'%s' crashed, and before that was reported it ended %s %d",
+                       program, killed ? "by signal" : "with status",
+                       killed ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 static void wrapped_deinit(struct wrapped *program)
 {
     file_close(&program->failure_fd);
@@ -282,8 +291,12 @@ int run_preloaded(const char **arguments, const struct session *session,
         return run_failed(arguments[0], why);
     await_reports(session, since_ms);
     stderr_tail_read(&program.tail, &said);
+    bool cut_off =
+        session->spool.folder_fd >= 0 && keeper_find_cut_off(&program.keeper);
     if (session->spool.folder_fd >= 0)
         crash_records_take(session);
+    if (cut_off)
+        tell_cut_off(arguments[0], program.status);
     program.keeper.unreported =
         unreported_tell(session, arguments[0], program.status, since_ms);
     if (session->spool.folder_fd >= 0)
