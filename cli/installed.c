@@ -4,7 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
+
+// find_self writes the path of this program: without /proc, the one by which it was
+// executed.
+static bool find_self(char path[static PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length <= 0)
+        return realpath((const char *)getauxval(AT_EXECFN), path) != NULL;
+    path[length] = 0;
+    return true;
+}
 
 // find_installed writes the first existing path in places, which are relative to this
 // program's folder.
@@ -13,10 +25,8 @@ static bool find_installed(const char *const *places, size_t count,
 {
     char self[PATH_MAX];
     char joined[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
+    if (!find_self(self))
         return false;
-    self[length] = 0;
     *(strrchr(self, '/') + 1) = 0;
     for (size_t i = 0; i < count; i++) {
         int size = snprintf(joined, sizeof(joined), "%s%s", self, places[i]);
