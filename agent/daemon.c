@@ -16,7 +16,6 @@
 #include "agent/request.h"
 #include "agent/warm.h"
 #include "base/file.h"
-#include "base/process_end.h"
 #include "handler/request_page.h"
 
 // DAEMON_NONE is receive_channel's answer where no process that could crash is left;
@@ -86,34 +85,12 @@ static void take_daemon_request(int channel, int wanted)
     (void)close(channel);
 }
 
-// sweep_spool has `crashhook` look at the spool, from a process of its own.
-static void sweep_spool(const struct settings *settings)
-{
-    pid_t pid = fork();
-    if (pid != 0)
-        return;
-    (void)signal(SIGCHLD, SIG_DFL);
-    finish_sweep(settings->url != NULL ? "upload" : "list");
-    _exit(EXIT_FAILURE);
-}
-
 static pid_t socket_maker(int socket)
 {
     struct ucred maker = { 0 };
     socklen_t size = sizeof(maker);
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0 ? maker.pid
                                                                            : 0;
-}
-
-// await_maker waits until the process that made the socket is dead, which may have
-// closed its end before.
-static void await_maker(int socket)
-{
-    enum { DEATH_MS = 5000 };
-    pid_t maker = socket_maker(socket);
-    if (maker == 0)
-        return;
-    (void)process_await_end(maker, DEATH_MS);
 }
 
 // serve_crash forks the process that reports a crash, and is true in that.
@@ -135,14 +112,15 @@ static bool serve_crash(struct daemon_keep *keep, int socket, int received, int 
 // be left without its keeper.
 bool daemon_serves_itself(const struct settings *settings)
 {
-    return settings->kills == KILLS_NO &&
+    return settings->kills == KILLS_NO && settings->starts != SETTING_YES &&
            (settings->hold == HOLD_AUTO || settings->hold == HOLD_CAPTURE);
 }
 
 enum daemon_wants daemon_serve(int socket, int channel, const struct settings *settings,
                                struct trace_report *out, int *out_again)
 {
-    static struct daemon_keep keep;
+    static struct daemon_keep keep = { .pidfd = -1,
+                                       .live = { .fd = -1, .copier = -1 } };
     const int on = 1;
     (void)setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
     (void)setsid();                 // the handler leaves that to us
@@ -156,14 +134,15 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
     }
     struct pollfd crashes = { .fd = socket, .events = POLLIN };
     bool itself = socket != channel && daemon_serves_itself(settings);
-    daemon_keep_begin(&keep, socket, settings);
+    if (settings->kills == KILLS_SEIZE) // others begin when the record comes
+        daemon_keep_begin(&keep, socket, settings);
     if (itself)
         warm_begin(socket_maker(socket), settings);
-    // The program may have been killed before it could be kept.
-    bool missed = keep.pid == 0 && settings->kills != KILLS_NO;
     while (crashes.fd >= 0 || keep.pid != 0) {
         daemon_keep_wait(&keep, &crashes);
         int received = crashes.revents != 0 ? receive_channel(socket) : DAEMON_AGAIN;
+        if (received >= 0 && daemon_keep_take(&keep, socket, settings, received))
+            continue;
         if (received >= 0 && itself) {
             take_daemon_request(received, channel);
             *out_again = socket;
@@ -176,19 +155,8 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
             daemon_keep_let_go(&keep);
             crashes.fd = -1;
         }
-        switch (daemon_keep_look(&keep, crashes.fd < 0, out)) {
-        case DAEMON_REPORTS:
+        if (daemon_keep_look(&keep, crashes.fd < 0, out) == DAEMON_REPORTS)
             return DAEMON_KILL;
-        case DAEMON_ENDED:
-            sweep_spool(settings);
-            break;
-        default:
-            break;
-        }
-    }
-    if (missed) {
-        await_maker(socket);
-        sweep_spool(settings);
     }
     exit(0);
 }

@@ -3,24 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/finish.h"
 #include "agent/images/read_file.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "report/spool_records.h"
 
 static const char *keep_variable(void *context, const char *name)
 {
@@ -28,52 +24,12 @@ static const char *keep_variable(void *context, const char *name)
     return getenv(name);
 }
 
-// open_kept_life opens the life of the process. -1: it has none.
-static int open_kept_life(pid_t pid, const struct settings *settings)
-{
-    char folder[PATH_MAX];
-    char name[SPOOL_LIFE_NAME_SIZE];
-    struct process_facts facts;
-    if (settings_spool_path(settings, keep_variable, NULL, folder, sizeof(folder)) !=
-        CH_OK)
-        return -1;
-    facts_read_process(&facts, pid, pid);
-    spool_life_name(facts.start_ticks, pid, name);
-    facts_deinit_process(&facts);
-    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_fd < 0)
-        return -1;
-    int fd = openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    (void)close(folder_fd);
-    return fd;
-}
-
-static off_t life_at(size_t offset)
-{
-    return (off_t)((size_t)sysconf(_SC_PAGESIZE) + offsetof(struct context_page, life) +
-                   offset);
-}
-
-// read_kept_life reads the life as it is in the file. False: it cannot be read.
-static bool read_kept_life(const struct daemon_keep *keep, struct context_life *out)
-{
-    return pread(keep->life_fd, out, sizeof(*out), life_at(0)) == (ssize_t)sizeof(*out);
-}
-
 // is_kept_by_other is whether `crashhook run` keeps the program: it writes the life.
 static bool is_kept_by_other(const struct daemon_keep *keep)
 {
-    struct context_life now;
-    return read_kept_life(keep, &now) && now.keeper != 0 && now.keeper != getpid();
-}
-
-// write_kept_life writes all of the life but for the program's own word.
-static void write_kept_life(const struct daemon_keep *keep)
-{
-    const size_t from = offsetof(struct context_life, asked_signal);
-    const struct context_life *life = &keep->keep.life;
-    (void)!pwrite(keep->life_fd, (const char *)life + from, sizeof(*life) - from,
-                  life_at(from));
+    struct context_page now;
+    return liveness_read(&keep->live, &now) && now.life.keeper != 0 &&
+           now.life.keeper != getpid();
 }
 
 static void hear_child(int signal)
@@ -94,27 +50,53 @@ static void hear_children(void)
     (void)sigprocmask(SIG_BLOCK, &child, NULL);
 }
 
+// open_maker opens a pidfd of the process that made the socket: since Linux 6.16 also
+// of one that has ended.
+static int open_maker(int socket, pid_t pid)
+{
+    enum { PEER_PIDFD = 77 }; // SO_PEERPIDFD of Linux 6.5; older headers lack it
+    int pidfd = -1;
+    socklen_t size = sizeof(pidfd);
+    if (getsockopt(socket, SOL_SOCKET, PEER_PIDFD, &pidfd, &size) == 0)
+        return pidfd;
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 void daemon_keep_begin(struct daemon_keep *keep, int socket,
                        const struct settings *settings)
 {
     struct ucred maker = { 0 };
     socklen_t size = sizeof(maker);
-    *keep = (struct daemon_keep){ .pidfd = -1, .life_fd = -1 };
-    if (settings->kills == KILLS_NO ||
+    *keep = (struct daemon_keep){ .pidfd = -1,
+                                  .live = { .fd = -1, .copier = -1 },
+                                  .settings = settings };
+    if (settings_spool_path(settings, keep_variable, NULL, keep->path,
+                            sizeof(keep->path)) != CH_OK ||
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0)
         return;
-    keep->pidfd = (int)syscall(SYS_pidfd_open, maker.pid, 0);
-    keep->life_fd = keep->pidfd >= 0 ? open_kept_life(maker.pid, settings) : -1;
-    if (keep->life_fd < 0) {
-        file_close(&keep->pidfd);
+    keep->pidfd = open_maker(socket, maker.pid);
+    if (keep->pidfd < 0 && errno != ESRCH)
         return;
-    }
     keep->pid = maker.pid;
     keep->seizes = settings->kills == KILLS_SEIZE;
     keep_begin(&keep->keep, keep->pid, LIFE_BY_DAEMON);
     keep->pause_ms = keep_pause_ms(0);
     keep->next_ms = clock_now_ms(CLOCK_MONOTONIC);
     hear_children();
+}
+
+bool daemon_keep_take(struct daemon_keep *keep, int socket,
+                      const struct settings *settings, int fd)
+{
+    if (fcntl(fd, F_GET_SEALS) < 0) // a crash's channel has none
+        return false;
+    if (keep->pid == 0)
+        daemon_keep_begin(keep, socket, settings);
+    if (keep->live.fd < 0 && keep->pid != 0)
+        keep->live.fd = fd;
+    else
+        (void)close(fd);
+    return true;
 }
 
 void daemon_keep_wait(const struct daemon_keep *keep, struct pollfd *other)
@@ -133,6 +115,8 @@ void daemon_keep_wait(const struct daemon_keep *keep, struct pollfd *other)
 
 static bool kept_has_ended(const struct daemon_keep *keep)
 {
+    if (keep->pidfd < 0) // it had ended before it could be watched
+        return true;
     struct pollfd end = { .fd = keep->pidfd, .events = POLLIN };
     return poll(&end, 1, 0) == 1;
 }
@@ -179,33 +163,48 @@ static bool read_pidfd_status(int pidfd, int *out)
     return true;
 }
 
-// mark_ended has the life say that it needs no report.
-static void mark_ended(const struct daemon_keep *keep)
+// leave_record does what is left to do in the spool, which may hang, and has a report
+// made there if the program was killed. As long as others may crash, another process
+// does it.
+static void leave_record(struct daemon_keep *keep, bool alone)
 {
-    const uint32_t ended = LIFE_ENDED;
-    (void)!pwrite(keep->life_fd, &ended, sizeof(ended),
-                  life_at(offsetof(struct context_life, ended)));
+    const struct settings *settings = keep->settings;
+    struct context_page now;
+    if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep) ||
+        (!alone && fork() != 0))
+        return;
+    bool reports = settings->kills != KILLS_NO && now.life.ended == 0;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    liveness_close_others(&keep->live);
+    (void)liveness_stop_copier(&keep->live, -1);
+    liveness_count(&keep->live, settings, keep->path);
+    if (liveness_store(&keep->live, keep->path, reports)) {
+        (void)signal(SIGCHLD, SIG_DFL);
+        finish_sweep(settings->url != NULL ? "upload" : "list");
+    }
+    _exit(0);
 }
 
 // finish_keeping writes how the program ended, if that is known: an end that is no kill
 // needs no report.
-static void finish_keeping(struct daemon_keep *keep)
+static void finish_keeping(struct daemon_keep *keep, bool alone)
 {
     int status = 0;
     bool known = read_zombie_status(keep->pid, &status) ||
-                 read_pidfd_status(keep->pidfd, &status);
+                 (keep->pidfd >= 0 && read_pidfd_status(keep->pidfd, &status));
     if (known && !death_is_kill(status & 0x7f))
-        mark_ended(keep);
-    if (is_kept_by_other(keep))
-        return;
-    keep_end(&keep->keep, known ? status & 0x7f : 0);
-    keep->keep.life.keeper = 0; // it has seen all
-    write_kept_life(keep);
+        liveness_end(&keep->live);
+    if (!is_kept_by_other(keep)) {
+        keep_end(&keep->keep, known ? status & 0x7f : 0);
+        keep->keep.life.keeper = 0; // it has seen all
+        liveness_write(&keep->live, &keep->keep.life);
+    }
+    leave_record(keep, alone);
 }
 
 void daemon_keep_deinit(struct daemon_keep *keep)
 {
-    file_close(&keep->life_fd);
+    liveness_deinit(&keep->live);
     file_close(&keep->pidfd);
     keep->pid = 0;
 }
@@ -215,7 +214,6 @@ static enum daemon_kept report_kill(struct daemon_keep *keep, int signal,
                                     struct trace_report *out)
 {
     static struct context_page context; // of which the new process needs a copy
-    struct context_life now;
     bool written;
     keep_end(&keep->keep, signal);
     // The kernel may be emptying it already.
@@ -235,20 +233,18 @@ static enum daemon_kept report_kill(struct daemon_keep *keep, int signal,
     death.started_ns -=
         facts.uptime_ms * 1000000 < up_ns ? facts.uptime_ms * 1000000 : up_ns;
     facts_deinit_process(&facts);
-    if (is_kept_by_other(keep) && read_kept_life(keep, &now)) {
-        now.events = keep->keep.life.events;
-        now.cpu_limit_s = keep->keep.life.cpu_limit_s;
-        now.cpu_used_ms = keep->keep.life.cpu_used_ms;
-        death.life = now;
+    // The process's own memory may be emptied by now, the record is not.
+    out->context = liveness_read(&keep->live, &context) ? &context : NULL;
+    if (out->context != NULL && is_kept_by_other(keep)) {
+        death.life = context.life;
+        death.life.events = keep->keep.life.events;
+        death.life.cpu_limit_s = keep->keep.life.cpu_limit_s;
+        death.life.cpu_used_ms = keep->keep.life.cpu_used_ms;
     }
-    // The process's own memory may be emptied by now, the file is not.
-    bool whole = pread(keep->life_fd, &context, sizeof(context),
-                       (off_t)sysconf(_SC_PAGESIZE)) == (ssize_t)sizeof(context);
-    out->context = whole ? &context : NULL;
     if (trace_seize_report(keep->pid, &death, out, &written))
         return DAEMON_REPORTS;
     if (written)
-        mark_ended(keep);
+        liveness_end(&keep->live);
     keep->seizes = false;
     keep->seized = false;
     return DAEMON_KEEPS;
@@ -285,28 +281,32 @@ static bool is_ending(const struct daemon_keep *keep)
     return dead;
 }
 
-// has_become_other is whether the process has executed a program that has its own
-// keeper, or none: its life is deleted, or no longer locked.
-static bool has_become_other(const struct daemon_keep *keep)
-{
-    struct stat file;
-    if (fstat(keep->life_fd, &file) != 0 || file.st_nlink == 0)
-        return true;
-    if (flock(keep->life_fd, LOCK_SH | LOCK_NB) != 0)
-        return false;
-    (void)flock(keep->life_fd, LOCK_UN);
-    return true;
-}
-
 // look_at_kept looks at the program, unless another does.
 static void look_at_kept(struct daemon_keep *keep)
 {
-    struct context_life now;
-    if (!read_kept_life(keep, &now) || (now.keeper != 0 && now.keeper != getpid()))
+    struct context_page now;
+    if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep))
         return;
-    keep_told(&keep->keep.life, &now);
+    keep_told(&keep->keep.life, &now.life);
     keep_look(&keep->keep);
-    write_kept_life(keep);
+    liveness_write(&keep->live, &keep->keep.life);
+    liveness_look(&keep->live, keep->settings, keep->path,
+                  keep->settings->kills != KILLS_NO);
+}
+
+// forget_other is whether the process has executed a program that has its own keeper,
+// or none: it has the record mapped no more. What the copier wrote is removed.
+static bool forget_other(struct daemon_keep *keep)
+{
+    if (keep->live.fd < 0 || is_ending(keep) || !liveness_is_left(&keep->live) ||
+        is_ending(keep))
+        return false;
+    if (fork() != 0)
+        return true;
+    liveness_close_others(&keep->live);
+    (void)liveness_stop_copier(&keep->live, -1);
+    (void)liveness_store(&keep->live, keep->path, false);
+    _exit(0);
 }
 
 enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
@@ -319,17 +319,18 @@ enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
     if (kept != DAEMON_KEEPS)
         return kept;
     if (kept_has_ended(keep)) {
-        finish_keeping(keep);
+        // The record may have come between the last look for it and the end.
+        if (keep->live.fd < 0 && !keep->looked_again) {
+            keep->looked_again = true;
+            return DAEMON_KEEPS;
+        }
+        finish_keeping(keep, alone);
         daemon_keep_deinit(keep);
         return DAEMON_ENDED;
     }
     if (now < keep->next_ms)
         return DAEMON_KEEPS;
-    if (alone && has_become_other(keep)) {
-        if (is_ending(keep)) {
-            keep->next_ms = now + keep->pause_ms; // its end comes before
-            return DAEMON_KEEPS;
-        }
+    if (alone && forget_other(keep)) {
         daemon_keep_let_go(keep);
         daemon_keep_deinit(keep);
         return DAEMON_ENDED;

@@ -79,10 +79,10 @@
         "and may recover from it, or after.") \
     ROW("CRASHHOOK_KILLS", "kills", WORD, kills, \
         "no", "no, yes, run or seize", "no yes run seize", \
-        "Whether a program that is killed is reported too, by a file in the spool " \
-        "that each makes at its start; run: only the one that crashhook run starts, " \
-        "which is what that command sets; seize: with its stack, by a waiting agent " \
-        "that keeps debuggers from attaching.") \
+        "Whether a program that is killed is reported too, by an agent that is " \
+        "started with it; run: only the one that crashhook run starts, by that " \
+        "command, which is its default; seize: with its stack, by an agent that " \
+        "keeps debuggers from attaching.") \
     ROW("CRASHHOOK_TIMEOUT", "timeout", DURATION, timeout_ms, \
         "30s", "a duration such as 30s, 500ms or 2m", "", \
         "The process is never held longer.") \

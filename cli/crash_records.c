@@ -24,6 +24,7 @@ struct taking {
     const struct spool *spool;
     const struct death *death; // what a keeper saw of a life; NULL: there was none
     struct process_facts *process;
+    const struct liveness *live; // of that; NULL: there is none
 };
 
 // is_report_of_record is true if the report is of the same crash as the record.
@@ -143,9 +144,8 @@ static uint64_t last_seen_ns(const struct context_page *context, int fd)
     return seen < now ? seen : now;
 }
 
-// is_another_program is whether the process lives, and has executed a program without
-// the handler.
-static bool is_another_program(const struct record_header *header)
+// lives_on is whether the process has outlived its keeper.
+static bool lives_on(const struct record_header *header)
 {
     struct process_facts facts;
     facts_read_process(&facts, header->pid, header->pid);
@@ -206,8 +206,8 @@ static enum ch_status take_life(const struct taking *taking,
         return CH_OK;
     if (taking->death != NULL)
         record_capture_bury(record, taking->death, taking->process);
-    else if (is_another_program(&record->record.header))
-        return CH_OK;
+    else if (lives_on(&record->record.header))
+        return CH_ERR_NOT_FOUND;
     else
         bury_unkept(record, fd);
     return store_record_report(taking, record);
@@ -273,8 +273,12 @@ static enum ch_status store_words(const struct taking *taking,
     char life[SPOOL_LIFE_NAME_SIZE];
     struct settings settings = taking->session->settings;
     struct process_facts facts = { .pid = death->pid, .start_ticks = start_ticks };
-    struct taking with_death = { taking->session, taking->spool, death, NULL };
+    struct taking with_death = { taking->session, taking->spool, death, NULL, NULL };
     spool_life_name(start_ticks, death->pid, life);
+    if (words->status >= 0 && taking->live != NULL &&
+        liveness_is_filled(taking->live) &&
+        take_record(&with_death, life, taking->live->fd))
+        return CH_OK;
     if (words->status >= 0 &&
         spool_take_record(taking->spool, life, take_record, &with_death))
         return CH_OK;
@@ -391,43 +395,31 @@ void crash_records_take(const struct session *session)
 }
 
 void crash_records_bury(const struct session *session, const struct death *death,
-                        struct process_facts *process)
+                        struct process_facts *process, const struct liveness *live)
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
-    struct taking taking = { session, &spool, death, process };
+    struct taking taking = { session, &spool, death, process, live };
     char name[SPOOL_LIFE_NAME_SIZE];
-    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
+    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK ||
+        (death->exits && is_told_of_words(&taking, death))) // by a sanitizer, say
         return;
-    spool_life_name(process->start_ticks, death->pid, name);
-    if (death->exits && is_told_of_words(&taking, death)) { // a sanitizer's, say
-        crash_records_forget(session, death->pid, process->start_ticks);
+    if (liveness_is_filled(live)) {
+        spool_life_name(process->start_ticks, death->pid, name);
+        (void)take_record(&taking, name, live->fd);
         return;
     }
-    if (spool_take_record(&spool, name, take_record, &taking))
-        return;
-    (void)unlinkat(spool.folder_fd, name, 0); // a process without a handler shares it
     if (store_bare(&taking, &session->settings, NULL) != CH_OK)
         (void)command_fail("cannot report how process %d was killed: %s", death->pid,
                            strerror(errno));
 }
 
 bool crash_records_take_words(const struct session *session, pid_t pid,
-                              uint64_t start_ticks)
+                              uint64_t start_ticks, const struct liveness *live)
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
-    struct taking taking = { .session = session, .spool = &spool };
+    struct taking taking = { .session = session, .spool = &spool, .live = live };
     char name[SPOOL_LIFE_NAME_SIZE];
     spool_words_name(start_ticks, pid, name);
     return spool_open(session->spool_path, SPOOL_WRITE, &spool) == CH_OK &&
            !spool.drop && spool_take_record(&spool, name, take_record, &taking);
-}
-
-void crash_records_forget(const struct session *session, pid_t pid,
-                          uint64_t start_ticks)
-{
-    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
-    char name[SPOOL_LIFE_NAME_SIZE];
-    spool_life_name(start_ticks, pid, name);
-    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) == CH_OK)
-        (void)unlinkat(spool.folder_fd, name, 0);
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include "agent/death.h"
 #include "agent/live/facts.h"
+#include "agent/liveness.h"
 #include "cli/session.h"
 
 // crash_records_take does so in the session's spool if that is ours. A record that is
@@ -13,19 +14,15 @@
 void crash_records_take(const struct session *session);
 
 // crash_records_bury makes the report of a process that its keeper saw being killed,
-// from its life in the spool or, where there is none, from what the keeper knows. It
-// takes the contents of process.
+// from its liveness record or, where the program has filled none, from what the keeper
+// knows. It takes the contents of process.
 void crash_records_bury(const struct session *session, const struct death *death,
-                        struct process_facts *process);
+                        struct process_facts *process, const struct liveness *live);
 
 // crash_records_take_words makes the report of the last words that the process has left
-// (exit_words.h). False: it has left none.
+// (exit_words.h), with its liveness record. False: it has left none.
 bool crash_records_take_words(const struct session *session, pid_t pid,
-                              uint64_t start_ticks);
-
-// crash_records_forget removes the life of a process that ended in another way.
-void crash_records_forget(const struct session *session, pid_t pid,
-                          uint64_t start_ticks);
+                              uint64_t start_ticks, const struct liveness *live);
 
 // crash_record_make makes the report with that id from the record in the file fd. It
 // fails as record_capture_open does.

@@ -3,21 +3,19 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "cli/aside.h"
 #include "cli/crash_records.h"
 #include "cli/last_words.h"
-#include "report/spool_records.h"
 
-// From this pause on the program is the one that it becomes.
-enum { SETTLED_MS = 1000 };
+// From this pause on the program is the one that it becomes, and from COPIED_MS on it
+// is worth a copy of its record in the spool.
+enum { SETTLED_MS = 1000, COPIED_MS = 32, HUNG_MS = 1000 };
 
 void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid,
                   const char *const *arguments)
@@ -26,7 +24,7 @@ void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pi
         (struct keeper){ .session = session,
                          .arguments = arguments,
                          .pause_ms = keep_pause_ms(0),
-                         .life_fd = -1,
+                         .live = keeper->live,
                          .death = { .pid = pid,
                                     .keeper = LIFE_BY_RUN,
                                     .started_ns = clock_now_ns(CLOCK_BOOTTIME) } };
@@ -44,31 +42,11 @@ struct timespec keeper_left(const struct keeper *keeper)
                               .tv_nsec = (long)(left % 1000) * 1000000 };
 }
 
-// open_life opens the program's life, again where another program has made its own.
-static void open_life(struct keeper *keeper)
-{
-    char name[SPOOL_LIFE_NAME_SIZE];
-    struct stat file;
-    if (keeper->life_fd >= 0 && fstat(keeper->life_fd, &file) == 0 &&
-        file.st_nlink != 0)
-        return;
-    file_close(&keeper->life_fd);
-    spool_life_name(keeper->process.start_ticks, keeper->death.pid, name);
-    keeper->life_fd =
-        openat(keeper->session->spool.folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-}
-
 // read_ended reads how the program says that it has ended; 0: it does not.
-static uint32_t read_ended(struct keeper *keeper)
+static uint32_t read_ended(const struct keeper *keeper)
 {
-    uint32_t ended = 0;
-    open_life(keeper);
-    if (keeper->life_fd < 0 ||
-        pread(keeper->life_fd, &ended, sizeof(ended),
-              (off_t)((size_t)sysconf(_SC_PAGESIZE) +
-                      offsetof(struct context_page, life.ended))) != sizeof(ended))
-        return 0;
-    return ended;
+    static struct context_page page;
+    return liveness_read(&keeper->live, &page) ? page.life.ended : 0;
 }
 
 bool keeper_find_cut_off(struct keeper *keeper)
@@ -83,18 +61,6 @@ bool keeper_find_cut_off(struct keeper *keeper)
         (void)nanosleep(&pause, NULL);
     keeper->cut_off = ended == LIFE_CUT_OFF;
     return ended == LIFE_CRASHED || ended == LIFE_CUT_OFF;
-}
-
-// write_life writes all of a life but for the program's own word.
-static void write_life(struct keeper *keeper)
-{
-    const size_t from = offsetof(struct context_life, asked_signal);
-    const char *bytes = (const char *)&keeper->keep.life;
-    open_life(keeper);
-    if (keeper->life_fd >= 0)
-        (void)!pwrite(keeper->life_fd, bytes + from, sizeof(keeper->keep.life) - from,
-                      (off_t)((size_t)sysconf(_SC_PAGESIZE) +
-                              offsetof(struct context_page, life) + from));
 }
 
 // keeper_read_process reads what is known of the program, as long as it may not be the
@@ -119,7 +85,9 @@ void keeper_look(struct keeper *keeper)
         return;
     keeper_read_process(keeper);
     keep_look(&keeper->keep);
-    write_life(keeper);
+    liveness_write(&keeper->live, &keeper->keep.life);
+    liveness_look(&keeper->live, &keeper->session->settings,
+                  keeper->session->spool_path, keeper->pause_ms >= COPIED_MS);
     keeper->pause_ms = keep_pause_ms(keeper->pause_ms);
     keeper->next_ms = now + keeper->pause_ms;
 }
@@ -127,7 +95,7 @@ void keeper_look(struct keeper *keeper)
 void keeper_note(struct keeper *keeper, int number, const siginfo_t *info)
 {
     if (keep_asked(&keeper->keep, number, info))
-        write_life(keeper);
+        liveness_write(&keeper->live, &keeper->keep.life);
 }
 
 void keeper_look_last(struct keeper *keeper, int signal)
@@ -193,7 +161,7 @@ static void send_report(const struct session *session)
         become_upload(session);
         _exit(EXIT_FAILURE);
     }
-    if (pid > 0 && getpid() == 1)
+    if (pid > 0 && getppid() == 1)
         (void)waitpid(pid, NULL, 0);
 }
 
@@ -205,15 +173,20 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
     // Where the crash before has left a record, that is what is reported.
     bool killed = WIFSIGNALED(status) && !keeper->cut_off &&
                   (death_is_kill(WTERMSIG(status)) || keeper->unreported);
-    file_close(&keeper->life_fd);
+    if (!liveness_stop_copier(&keeper->live, HUNG_MS)) {
+        aside_answer(); // nobody need wait any longer
+        (void)liveness_stop_copier(&keeper->live, -1);
+    }
+    liveness_count(&keeper->live, &keeper->session->settings,
+                   keeper->session->spool_path);
     if (crash_records_take_words(keeper->session, death->pid,
-                                 keeper->process.start_ticks)) {
+                                 keeper->process.start_ticks, &keeper->live)) {
         send_report(keeper->session);
     } else if (keep_last_words(death, status, said)) {
         death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
         death->life = *life;
         // It said that it ended, and is reported all the same.
-        crash_records_bury(keeper->session, death, &keeper->process);
+        crash_records_bury(keeper->session, death, &keeper->process, &keeper->live);
         send_report(keeper->session);
     } else if (killed) {
         death->signal = WTERMSIG(status);
@@ -221,15 +194,14 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
         life->cpu_used_ms = time_ms(&used->ru_utime) + time_ms(&used->ru_stime);
         usage_sample(&keeper->keep.usage, (uint64_t)used->ru_maxrss * 1024, life);
         death->life = *life;
-        crash_records_bury(keeper->session, death, &keeper->process);
+        crash_records_bury(keeper->session, death, &keeper->process, &keeper->live);
         send_report(keeper->session);
-    } else {
-        crash_records_forget(keeper->session, death->pid, keeper->process.start_ticks);
     }
+    (void)liveness_store(&keeper->live, keeper->session->spool_path, false);
 }
 
 void keeper_deinit(struct keeper *keeper)
 {
-    file_close(&keeper->life_fd);
+    liveness_deinit(&keeper->live);
     facts_deinit_process(&keeper->process);
 }

@@ -2,8 +2,8 @@
 //
 // Keeping a program that `crashhook run` started: looking at its memory once a second,
 // noting who asks it to end, and reporting it if it is killed. What is seen is also
-// written into the program's life in the spool, for the case that this process is
-// killed with it.
+// written into the program's liveness record, for the case that this process is killed
+// with it.
 //
 // A look reads small files of /proc and the cgroup; the program is not touched.
 #pragma once
@@ -15,6 +15,7 @@
 #include "agent/death.h"
 #include "agent/live/facts.h"
 #include "agent/live/keep.h"
+#include "agent/liveness.h"
 #include "cli/session.h"
 
 struct keeper {
@@ -25,13 +26,14 @@ struct keeper {
     struct process_facts process;
     uint64_t pause_ms; // until the next look
     uint64_t next_ms;  // when that is, of CLOCK_MONOTONIC
-    int life_fd;       // -1: there is none, or not yet
     bool unreported;   // the program has ended by a crash signal, without a report
     bool cut_off;      // it ended before its crash was reported, and left a record
+    struct liveness live;
 };
 
 // keeper_begin begins to keep process pid, which becomes the program of these
-// arguments; they must outlive the keeper.
+// arguments; they must outlive the keeper. keeper->live is the liveness record that was
+// made for it.
 void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid,
                   const char *const *arguments);
 
@@ -52,9 +54,9 @@ void keeper_look_last(struct keeper *keeper, int signal);
 // record of the crash.
 bool keeper_find_cut_off(struct keeper *keeper);
 
-// keeper_end reports the end of the program if it was killed, or is unreported.
-// status is as waitpid returns it; said is the end of its standard error, where that
-// was kept, and empty otherwise.
+// keeper_end reports the end of the program if it was killed, or is unreported. It may
+// hang as the spool's disk does. status is as waitpid returns it; said is the end of
+// its standard error, where that was kept, and empty otherwise.
 void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
                 const struct text *said);
 

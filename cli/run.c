@@ -11,19 +11,18 @@
 #include "agent/live/facts.h"
 #include "agent/live/refusal.h"
 #include "cli/command.h"
-#include "cli/crash_records.h"
 #include "cli/installed.h"
 #include "cli/preload_path.h"
 #include "cli/program_kind.h"
 #include "cli/run_program.h"
 #include "cli/session.h"
-#include "cli/session_spool.h"
 #include "handler/crash_trust.h"
 
 enum {
     OPTIONS_MAX = 40,
     HELP_SIZE = 256,
     VALUE_SIZE = 64,
+    CHECK_MS = 100, // for the spool to answer before a program is traced
 };
 
 // describe_value writes what a variable's option takes: "no|yes|tty", or VALUE, and
@@ -113,24 +112,21 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
-// is_traced is whether another run traces this process, and so what it starts.
-static bool is_traced(void)
+// runs_traced is whether another run traces this process, and so what it starts.
+static bool runs_traced(void)
 {
     return getenv(SETTINGS_TRACED) != NULL && refusal_other_tracer(getpid()) != 0;
 }
 
-// open_run_spool opens the spool that reports will be in. If it is unusable, the user
-// is told now; the agent would have nobody to tell. The handler reports values that
-// cannot be parsed.
-static bool open_run_spool(struct session *session)
+// is_run_enabled reads the settings; false: nothing is to be reported. The handler
+// reports values that cannot be parsed.
+static bool is_run_enabled(struct session *session)
 {
+    const struct settings *settings = &session->settings;
     settings_read(&session->settings, session_getenv, NULL, NULL);
-    bool enabled = !is_traced() && // one tracer is enough
-                   (session->settings.enable == SETTING_YES ||
-                    (session->settings.enable == SETTING_TTY && isatty(STDERR_FILENO)));
-    if (enabled)
-        (void)!session_spool_open(session, SPOOL_CREATE);
-    return enabled;
+    return !runs_traced() && // one tracer is enough
+           (settings->enable == SETTING_YES ||
+            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO)));
 }
 
 // append_throws_library adds the library that keeps the stacks of throws, which is
@@ -141,12 +137,12 @@ static void append_throws_library(const char *path, struct text *value)
     text_appendf(value, ":%.*s/" CRASHHOOK_THROWS_SONAME, (int)(name - path), path);
 }
 
-// ask_for_kills has the program make a life, unless its user decided that.
-static void ask_for_kills(void)
+// reports_kills is whether a program that is killed is reported, which its user may
+// have decided.
+static bool reports_kills(const struct session *session)
 {
-    const char *now = getenv("CRASHHOOK_KILLS");
-    if (now == NULL || now[0] == 0)
-        (void)setenv("CRASHHOOK_KILLS", "run", 1);
+    const char *chosen = getenv("CRASHHOOK_KILLS");
+    return chosen == NULL || chosen[0] == 0 || session->settings.kills != KILLS_NO;
 }
 
 // preload_library puts the library before what is already preloaded, and after the
@@ -157,7 +153,6 @@ static int preload_library(const char *runtime, bool throws)
     char path[PATH_MAX];
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *others = getenv("LD_PRELOAD");
-    ask_for_kills();
     if (!installed_library(library))
         return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
     if (preload_path_make(library, path) != CH_OK)
@@ -248,18 +243,23 @@ static bool find_tracer(char agent[static PATH_MAX])
     return false;
 }
 
-static int run_by_trace(const struct options *options)
+static int run_by_trace(const struct options *options, struct session *session)
 {
     char agent[PATH_MAX];
     if (options_given(options, "stderr-tail"))
         (void)command_fail("standard error of a traced program is not kept");
-    ask_for_kills();
+    // Its tracer tells the program from the children that this one kills.
+    const char *kills = getenv("CRASHHOOK_KILLS");
+    if ((kills == NULL || kills[0] == 0) && setenv("CRASHHOOK_KILLS", "run", 1) != 0)
+        return command_fail("cannot set CRASHHOOK_KILLS: %s", strerror(errno));
     char **kept = tracer_environment();
     if (!find_tracer(agent))
         return COMMAND_FAILED;
     if (kept == NULL)
         return command_fail("cannot start the tracer: %s", strerror(errno));
     forget_preload(SETTINGS_TRACED, "yes");
+    // The program takes the place of this process, so this is the last moment.
+    run_check_spool(session, CHECK_MS);
     return run_traced(agent, options->arguments, kept);
 }
 
@@ -290,7 +290,7 @@ static void warn_of_sanitizer(const struct program *program, const char *command
             command);
 }
 
-static int run_by_auto(const struct options *options, const struct session *session)
+static int run_by_auto(const struct options *options, struct session *session)
 {
     struct program program;
     program_look(options->arguments[0], &program);
@@ -298,11 +298,11 @@ static int run_by_auto(const struct options *options, const struct session *sess
     // A Go program's runtime says of any fault what a tracer would find.
     if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
         forget_preload("CRASHHOOK_ENABLE", "no");
-        return run_preloaded(options->arguments, session, true);
+        return run_preloaded(options->arguments, session, reports_kills(session), true);
     }
     if (way == RUN_WAY_TRACE) {
         warn_of_sanitizer(&program, options->arguments[0]);
-        return run_by_trace(options);
+        return run_by_trace(options, session);
     }
     if (way == RUN_WAY_UNWATCHED) {
         (void)command_fail(
@@ -313,12 +313,13 @@ static int run_by_auto(const struct options *options, const struct session *sess
     }
     int result =
         preload_library(program.runtime, session->settings.throws == SETTING_YES);
-    return result == COMMAND_DONE ? run_preloaded(options->arguments, session,
-                                                  options_given(options, "stderr-tail"))
-                                  : result;
+    return result == COMMAND_DONE
+               ? run_preloaded(options->arguments, session, reports_kills(session),
+                               options_given(options, "stderr-tail"))
+               : result;
 }
 
-static int run_by_preload(const struct options *options, const struct session *session)
+static int run_by_preload(const struct options *options, struct session *session)
 {
     struct program program;
     program_look(options->arguments[0], &program);
@@ -330,19 +331,10 @@ static int run_by_preload(const struct options *options, const struct session *s
     }
     int result =
         preload_library(program.runtime, session->settings.throws == SETTING_YES);
-    return result == COMMAND_DONE ? run_preloaded(options->arguments, session,
-                                                  options_given(options, "stderr-tail"))
-                                  : result;
-}
-
-// forget_own_life removes the life of this process, which is about to become a program
-// that makes none.
-static void forget_own_life(const struct session *session)
-{
-    struct process_facts facts;
-    facts_read_process(&facts, getpid(), getpid());
-    crash_records_forget(session, getpid(), facts.start_ticks);
-    facts_deinit_process(&facts);
+    return result == COMMAND_DONE
+               ? run_preloaded(options->arguments, session, reports_kills(session),
+                               options_given(options, "stderr-tail"))
+               : result;
 }
 
 static int run_run(const struct options *options)
@@ -351,16 +343,15 @@ static int run_run(const struct options *options)
     const char *via = options_value(options, "via");
     if (export_options(options) != COMMAND_DONE)
         return COMMAND_FAILED;
-    if (!open_run_spool(&session))
+    if (!is_run_enabled(&session))
         return run_unwatched(options->arguments);
-    forget_own_life(&session);
     if (via == NULL || strcmp(via, "auto") == 0)
         return run_by_auto(options, &session);
     if (strcmp(via, "trace") == 0) {
         struct program program;
         program_look(options->arguments[0], &program);
         warn_of_sanitizer(&program, options->arguments[0]);
-        return run_by_trace(options);
+        return run_by_trace(options, &session);
     }
     if (strcmp(via, "preload") == 0)
         return run_by_preload(options, &session);

@@ -20,14 +20,22 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "cli/aside.h"
 #include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/keeper.h"
 #include "cli/run_program.h"
 #include "cli/session.h"
+#include "cli/session_spool.h"
 #include "cli/stderr_tail.h"
 #include "cli/unreported.h"
+#include "report/signal_name.h"
+
+enum {
+    ANSWER_MS = 1000, // how long a spool that does not answer is waited for
+    CHECKED_MS = 64,  // the keeper's pause from which on the spool is looked at
+};
 
 // wrapped is the program that we stand in for.
 struct wrapped {
@@ -37,6 +45,7 @@ struct wrapped {
     struct rusage used;
     struct keeper keeper;
     struct stderr_tail tail;
+    bool checked;  // what is wrong with the spool was said
     sigset_t mask; // that we were started with
     struct sigaction child_action;
 };
@@ -72,6 +81,7 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     (void)sigaction(SIGCHLD, &program->child_action, NULL);
     // A signal that cannot be passed on, SIGKILL, may end us.
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    liveness_claim(&program->keeper.live);
     // Our parent may have died before the call above.
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
@@ -156,6 +166,19 @@ static bool reap_children(struct wrapped *program)
     return pid < 0 && errno == ECHILD;
 }
 
+void run_check_spool(const struct session *session, uint64_t most_ms)
+{
+    static struct liveness none = { .fd = -1, .copier = -1 };
+    struct session own = *session;
+    struct aside check;
+    if (aside_begin(&check, &none)) {
+        (void)!session_spool_open(&own, SPOOL_CREATE);
+        _exit(EXIT_SUCCESS);
+    }
+    (void)aside_await(&check, most_ms);
+    aside_leave(&check);
+}
+
 static void await_program(struct wrapped *program)
 {
     for (;;) {
@@ -163,6 +186,12 @@ static void await_program(struct wrapped *program)
         struct timespec left = keeper_left(&program->keeper);
         int number = wait_for_signal(&info, &left);
         keeper_look(&program->keeper);
+        // A program that runs for longer is worth it; of others the end is early
+        // enough.
+        if (!program->checked && program->keeper.pause_ms >= CHECKED_MS) {
+            program->checked = true;
+            run_check_spool(program->keeper.session, ANSWER_MS);
+        }
         if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
             pass_on_to_program(program, number, &info);
         if (number == SIGCHLD && reap_children(program))
@@ -271,16 +300,74 @@ static void wrapped_deinit(struct wrapped *program)
     keeper_deinit(&program->keeper);
 }
 
-int run_preloaded(const char **arguments, const struct session *session,
+// end_in_spool does what is left to do in the spool.
+static void end_in_spool(struct wrapped *program, struct session *session,
+                         const struct text *said, uint64_t since_ms)
+{
+    const char *name = program->keeper.arguments[0];
+    enum ch_status status =
+        program->checked
+            ? spool_open(session->spool_path, SPOOL_CREATE, &session->spool)
+            : session_spool_open(session, SPOOL_CREATE);
+    bool usable = status == CH_OK;
+    if (!usable)
+        session->spool.folder_fd = -1;
+    aside_answer();
+    await_reports(session, since_ms);
+    bool cut_off = keeper_find_cut_off(&program->keeper);
+    if (usable)
+        crash_records_take(session);
+    if (cut_off)
+        tell_cut_off(name, program->status);
+    program->keeper.unreported =
+        unreported_tell(session, name, program->status, since_ms);
+    if (usable)
+        keeper_end(&program->keeper, program->status, &program->used, said);
+    unreported_tell_exit(session, name, program->status, since_ms);
+}
+
+// report_end_aside has that done by a process that may hang. Where the spool does not
+// answer, only a program that died of a signal is worth the whole time and a line.
+static void report_end_aside(struct wrapped *program, struct session *session,
+                             uint64_t since_ms)
+{
+    enum { FINISH_MS = 30000 }; // for what a report needs that is in place
+    bool died = WIFSIGNALED(program->status);
+    uint64_t timeout_ms = session->settings.timeout_ms;
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
+    struct aside aside;
+    stderr_tail_read(&program->tail, &said);
+    if (aside_begin(&aside, &program->keeper.live)) {
+        end_in_spool(program, session, &said, since_ms);
+        _exit(EXIT_SUCCESS);
+    }
+    bool done = aside_await(&aside, died ? timeout_ms : ANSWER_MS) &&
+                aside_await(&aside, timeout_ms + FINISH_MS) && aside.said_fd < 0;
+    const char *name = died ? signal_name(WTERMSIG(program->status)) : NULL;
+    if (!done && died)
+        (void)command_fail("'%s' died by %s; it is not reported yet, since spool '%s' "
+                           "does not answer; see 'crashhook list' when it does",
+                           program->keeper.arguments[0],
+                           name != NULL ? name : "a signal", session->spool_path);
+    aside_leave(&aside);
+    // The copier is one of them, and not every first process of a container reaps.
+    while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+        continue;
+}
+
+int run_preloaded(const char **arguments, struct session *session, bool kills,
                   bool keep_stderr)
 {
     struct wrapped CH_CLEANUP(wrapped_deinit)
         program = { .failure_fd = -1,
-                    .keeper = { .life_fd = -1 },
+                    .keeper = { .live = { .fd = -1, .copier = -1 } },
                     .tail = { .program_fd = -1, .relay_fd = -1 } };
-    struct text CH_CLEANUP(text_deinit) said = { 0 };
     uint64_t since_ms = clock_now_ms(CLOCK_REALTIME);
     int why = 0;
+    (void)!settings_spool_path(&session->settings, session_getenv, NULL,
+                               session->spool_path, sizeof(session->spool_path));
+    if (kills)
+        liveness_create(&program.keeper.live);
     if (start_program(arguments, &program, keep_stderr) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
     // From then on the process is the program.
@@ -289,18 +376,6 @@ int run_preloaded(const char **arguments, const struct session *session,
     await_program(&program);
     if (failed)
         return run_failed(arguments[0], why);
-    await_reports(session, since_ms);
-    stderr_tail_read(&program.tail, &said);
-    bool cut_off =
-        session->spool.folder_fd >= 0 && keeper_find_cut_off(&program.keeper);
-    if (session->spool.folder_fd >= 0)
-        crash_records_take(session);
-    if (cut_off)
-        tell_cut_off(arguments[0], program.status);
-    program.keeper.unreported =
-        unreported_tell(session, arguments[0], program.status, since_ms);
-    if (session->spool.folder_fd >= 0)
-        keeper_end(&program.keeper, program.status, &program.used, &said);
-    unreported_tell_exit(session, arguments[0], program.status, since_ms);
+    report_end_aside(&program, session, since_ms);
     return end_as(program.status);
 }

@@ -24,10 +24,14 @@ int run_failed(const char *command, int error);
 
 // run_preloaded starts the program, passes signals on to it, and waits for its end and
 // for the reports that were begun in the meantime. It dies of what the program died of,
-// or returns its exit status. session has the spool, if it can be opened.
-// keep_stderr: the end of its standard error is kept (stderr_tail.h).
-int run_preloaded(const char **arguments, const struct session *session,
+// or returns its exit status. kills: one by SIGKILL is reported. keep_stderr: the end
+// of its standard error is kept (stderr_tail.h).
+int run_preloaded(const char **arguments, struct session *session, bool kills,
                   bool keep_stderr);
+
+// run_check_spool has a process beside this one open the spool, and say what is wrong
+// with it: the agent would have nobody to tell. It waits for that so long at most.
+void run_check_spool(const struct session *session, uint64_t most_ms);
 
 // run_traced makes agent trace this process, which then becomes the program. It returns
 // only if the program cannot be executed. kept is the environment of the tracer; the

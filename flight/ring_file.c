@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handler keeps no descriptor of the life, and no room for a call that would give
-// it: so the file is found by its mapping. Its lock belongs to the handler's mapping,
-// and lasts as long.
+// The handler keeps no descriptor of the liveness record, and no room for a call that
+// would give it: so the memory is found by the handler's mapping, from which another
+// one of the same memory is made.
 #include "flight/ring_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "handler/context_page.h"
 #include "handler/record_file.h"
 
 enum {
-    LINE_BYTES = PATH_MAX + 128, // of /proc/self/maps
-    FILE_BYTES_MAX = 32 << 20,   // of all rings: those of 512 threads of 64 KB
-    TABLE_BYTES_MAX = 8 << 20,   // of XRay's functions
-    RING_POPULATE_WRITE = 23,    // madvise's since Linux 5.14; older headers lack it
+    LINE_BYTES = 256,          // of /proc/self/maps; longer lines come in parts
+    FILE_BYTES_MAX = 32 << 20, // of all rings: those of 512 threads of 64 KB
+    TABLE_BYTES_MAX = 8 << 20, // of XRay's functions
+    RING_POPULATE_WRITE = 23,  // madvise's since Linux 5.14; older headers lack it
 };
 
 // A ring_area is what the file has of the recorder; the blocks follow in whole pages.
@@ -38,84 +35,22 @@ static size_t ring_area_block_bytes; // of one ring
 static size_t ring_area_rings;       // how many have their blocks in the file
 static size_t ring_area_bytes;
 
-// names_life is whether a line of /proc/self/maps names a life, and gives its path.
-static const char *names_life(const char *line)
-{
-    static const char suffix[] = RECORD_SUFFIX;
-    size_t length = strlen(line);
-    const char *path = strchr(line, '/');
-    if (path == NULL || length < sizeof(suffix) ||
-        strcmp(line + length - (sizeof(suffix) - 1), suffix) != 0 ||
-        strstr(path, "/" RECORD_LIFE_PREFIX) == NULL)
-        return NULL;
-    return path;
-}
-
-// find_life_path finds the mapping of the life among the process's own. NULL: none.
-static const char *find_life_path(char line[static LINE_BYTES])
-{
-    char piece[1024];
-    size_t used = 0;
-    ssize_t got;
-    const char *path = NULL;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && path == NULL && (got = read(fd, piece, sizeof(piece))) > 0) {
-        for (ssize_t i = 0; i < got && path == NULL; i++) {
-            if (piece[i] != '\n' && used < LINE_BYTES - 1) {
-                line[used++] = piece[i];
-                continue;
-            }
-            line[used] = 0;
-            used = 0;
-            path = names_life(line);
-        }
-    }
-    if (fd >= 0)
-        (void)close(fd);
-    return path;
-}
-
-// is_own_life is whether the file is the life of this process.
-static bool is_own_life(int fd)
-{
-    struct record_header header;
-    return pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
-           header.magic == RECORD_MAGIC && header.reason == RECORD_ALIVE &&
-           header.pid == getpid();
-}
-
-// keeps_its_room is whether a page of a file, once it was written to the disk, needs no
-// room to be written there again, and is on this machine.
-static bool keeps_its_room(int fd)
-{
-    static const unsigned long known[] = {
-        0xef53,     // ext2, ext3, ext4
-        0x58465342, // XFS
-        0x01021994, // tmpfs
-        0x794c7630, // overlayfs
-        0xf2f52010, // F2FS
-    };
-    struct statfs found;
-    if (fstatfs(fd, &found) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if ((unsigned long)found.f_type == known[i])
-            return true;
-    }
-    return false;
-}
-
-static int open_own_life(void)
+// find_life finds the handler's mapping of the liveness record, which begins with the
+// context page. NULL: there is none.
+static void *find_life(void)
 {
     char line[LINE_BYTES];
-    const char *path = find_life_path(line);
-    if (path == NULL)
-        return -1;
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (is_own_life(fd) && keeps_its_room(fd)))
-        return fd;
-    (void)close(fd);
-    return -1;
+    unsigned long start;
+    void *found = NULL;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && found == NULL && fgets(line, sizeof(line), maps) != NULL) {
+        const char *name = strstr(line, "/memfd:" LIFE_NAME);
+        if (name != NULL && sscanf(line, "%lx-%*x rw-s", &start) == 1)
+            found = (void *)start;
+    }
+    if (maps != NULL)
+        (void)fclose(maps);
+    return found;
 }
 
 // make_room makes the pages of memory in the file writable, now and later. False: the
@@ -131,52 +66,42 @@ static bool make_room(const void *memory, size_t bytes)
     return made;
 }
 
-// put_life_chunk writes the header of a chunk of the life before at.
-static bool put_life_chunk(int fd, uint64_t at, enum record_kind kind, uint64_t size,
-                           const void *memory)
+// put_life_chunk writes the header of a chunk of the record, and returns what follows.
+static char *put_life_chunk(char *at, enum record_kind kind, uint64_t size,
+                            const void *memory)
 {
     const struct record_chunk chunk = { kind, (uint32_t)size, (uintptr_t)memory };
-    return pwrite(fd, &chunk, sizeof(chunk), (off_t)(at - sizeof(chunk))) ==
-           (ssize_t)sizeof(chunk);
+    memcpy(at, &chunk, sizeof(chunk));
+    return at + sizeof(chunk);
 }
 
-// append_table appends the table of XRay's functions, which does not change any more,
-// and returns where the file ends then.
-static uint64_t append_table(int fd, uint64_t end)
+// append_rings appends the table of XRay's functions, which does not change any more,
+// and an area of that size to the record, of which life is all from the context page
+// on. The end moves last: without that the area is nothing to a reader. NULL: there is
+// no room.
+static struct ring_area *append_rings(char *life, size_t bytes)
 {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const void *table = (const void *)(uintptr_t)ring_area_state->xray_functions;
-    uint64_t bytes = ring_area_state->xray_count * sizeof(uint64_t);
-    uint64_t at = end + sizeof(struct record_chunk);
-    if (bytes == 0 || bytes > TABLE_BYTES_MAX ||
-        pwrite(fd, table, bytes, (off_t)at) != (ssize_t)bytes ||
-        !put_life_chunk(fd, at, RECORD_MEMORY, bytes, table))
-        return end;
-    return at + bytes;
-}
-
-// map_ring_area appends an area of that size to the life and maps it. The headers come
-// last: without them the area is nothing to a reader.
-static struct ring_area *map_ring_area(int fd, size_t bytes, uint64_t end)
-{
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    const uint64_t filler = end + sizeof(struct record_chunk);
-    const uint64_t start =
-        (filler + sizeof(struct record_chunk) + page - 1) / page * page;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < start + bytes ||
-        ftruncate(fd, (off_t)(start + bytes)) != 0)
+    uint64_t table_bytes = ring_area_state->xray_count * sizeof(uint64_t);
+    struct record_chunk *end = (void *)(life + sizeof(struct context_page));
+    while (end->kind != RECORD_END)
+        end = (void *)((char *)(end + 1) + end->size);
+    // The first header takes the place of the end.
+    char *at = (char *)(end + 1);
+    table_bytes = table_bytes <= TABLE_BYTES_MAX ? table_bytes : 0;
+    char *filler = at + table_bytes;
+    char *area = (char *)(((uintptr_t)filler + 2 * sizeof(*end) + page - 1) & -page);
+    if (!make_room(at, (size_t)(area - at) + sizeof(struct flight_state)) ||
+        !make_room(area + bytes, sizeof(*end)))
         return NULL;
-    struct ring_area *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_NORESERVE, fd, (off_t)start);
-    if (area != MAP_FAILED && make_room(&area->state, sizeof(area->state)) &&
-        put_life_chunk(fd, start, RECORD_FLIGHT, bytes, area) &&
-        put_life_chunk(fd, filler, RECORD_FILLER,
-                       start - sizeof(struct record_chunk) - filler, NULL))
-        return area;
-    if (area != MAP_FAILED)
-        (void)munmap(area, bytes);
-    (void)!ftruncate(fd, (off_t)end);
-    return NULL;
+    (void)put_life_chunk(area + bytes, RECORD_END, 0, NULL);
+    (void)put_life_chunk(area - sizeof(*end), RECORD_FLIGHT, bytes, area);
+    (void)put_life_chunk(filler, RECORD_FILLER,
+                         (uint64_t)(area - filler) - 2 * sizeof(*end), NULL);
+    memcpy(at, table, table_bytes);
+    (void)put_life_chunk((char *)end, RECORD_MEMORY, table_bytes, table);
+    return (struct ring_area *)(void *)area;
 }
 
 struct flight_ring *ring_file_begin(const struct flight_state *state,
@@ -187,19 +112,22 @@ struct flight_ring *ring_file_begin(const struct flight_state *state,
     const size_t rings = FILE_BYTES_MAX / block_bytes < FLIGHT_RINGS_MAX
                              ? FILE_BYTES_MAX / block_bytes
                              : FLIGHT_RINGS_MAX;
-    struct stat file;
-    int fd = open_own_life();
+    void *life = find_life();
     ring_area_state = state;
-    if (fd < 0)
+    if (life == NULL)
         return NULL;
-    if (fstat(fd, &file) == 0) {
-        ring_area_bytes = head + rings * block_bytes;
-        ring_area = map_ring_area(fd, ring_area_bytes,
-                                  append_table(fd, (uint64_t)file.st_size));
+    // Of a shared mapping, a size of 0 makes another one (mremap(2)).
+    char *all = mremap(life, 0, LIFE_BYTES - page, MREMAP_MAYMOVE);
+    if (all == MAP_FAILED)
+        return NULL;
+    // Writing a core would allocate every page that is not used.
+    (void)madvise(all, LIFE_BYTES - page, MADV_DONTDUMP);
+    ring_area_bytes = head + rings * block_bytes;
+    ring_area = append_rings(all, ring_area_bytes);
+    if (ring_area == NULL) {
+        (void)munmap(all, LIFE_BYTES - page);
+        return NULL;
     }
-    (void)close(fd);
-    if (ring_area == NULL)
-        return NULL;
     ring_area_blocks = (char *)ring_area + head;
     ring_area_block_bytes = block_bytes;
     ring_area_rings = rings;

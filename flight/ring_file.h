@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rings in the program's life (handler/life.h), so that a program that is killed
-// leaves its last calls: where the handler has made a life, the recorder's memory is
-// mapped from the end of that file. The kernel keeps what was written there.
+// The rings in the program's liveness record (handler/life.h), so that a program that
+// is killed leaves its last calls: where the handler has made a record, the recorder's
+// memory is a part of it.
 //
-// Every page is made writable before it is used for the first time, so that a full disk
-// is an error here and no signal at a later call. A file system that may have to find
-// room for a page again, or a server for it, is not used.
+// Every page is allocated before it is used for the first time, so that a lack of
+// memory is an error here and no signal at a later call.
 //
 // Users: ring.c, functions.c, start.c.
 #pragma once
@@ -19,7 +18,7 @@
 #pragma GCC visibility push(hidden)
 
 // ring_file_begin maps room for rings whose blocks have block_bytes each, and returns
-// the rings. NULL: the program has no life, or its file cannot be used. state is that
+// the rings. NULL: the program has no liveness record with room for them. state is that
 // of the recorder, which must stay.
 struct flight_ring *ring_file_begin(const struct flight_state *state,
                                     size_t block_bytes);

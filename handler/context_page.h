@@ -5,9 +5,9 @@
 // any moment.
 //
 // The program writes it without locks; the agent copies the page from the crashed
-// process, or finds it in the handler's record. Where the program's end is to be told
-// whatever ends it (CRASHHOOK_KILLS), the page is a part of a file in the spool, which
-// outlives the process (life.h). A slot is valid only while its sequence
+// process, or finds it in the handler's record. Where the program has a supervisor, the
+// page is a part of memory that both have mapped and that outlives the process
+// (life.h). A slot is valid only while its sequence
 // number says so: a writer first makes the number odd (for a breadcrumb, 0) and at the
 // end valid again, so that a crash in between costs that slot only. Every string is
 // bounded by its array, terminated or not.
@@ -93,12 +93,13 @@ enum { LIFE_ASKED_OUTSIDE = -1 };
 enum life_ended { LIFE_ENDED = 1, LIFE_TOLD, LIFE_CRASHED, LIFE_CUT_OFF };
 
 // A context_life is what is known of the program's life outside of its crashes. The
-// program itself writes the first four, its keeper, a process that outlives it, the
+// program itself writes the first five, its keeper, a process that outlives it, the
 // rest.
 struct context_life {
     uint32_t ended;      // enum life_ended; 0: it has not
     int32_t told_signal; // that a handler of its own was called for, and asks it to end
     int32_t told_by;     // as asked_by
+    uint32_t session_ended; // cleanly; 0: it has not
     uint64_t told_realtime_ns;
     int32_t asked_signal; // the last deadly signal that it was sent; 0: none
     int32_t asked_by;     // pid of who sent that; 0: not known

@@ -82,7 +82,7 @@ struct crash_state {
     void *callback_argument;
     void *callback_stack_end; // NULL: there is no stack for them
     bool reads_thread_word;   // see machine_thread_word
-    uint32_t *ended;          // enum life_ended, in a life's file; NULL: there is none
+    uint32_t *ended;       // enum life_ended, in a liveness record; NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
     uint64_t runtime_asks; // bit N: it asks the handler of signal N that it replaced
@@ -205,21 +205,16 @@ enum crash_live { CRASH_LIVE_DONE, CRASH_LIVE_BUSY, CRASH_LIVE_FAILED };
 // crash_report_live makes a report of the running process.
 enum crash_live crash_report_live(void);
 
+// crash_send_descriptor sends a byte, and with it a descriptor, over a socket that has
+// room for them. Negative: it cannot.
+long crash_send_descriptor(int socket, int fd);
+
 // crash_may_start is false where starting a process might end this one.
 bool crash_may_start(void);
 
 // crash_leave_record has the helper write a record, if there is a helper, and waits no
 // longer than a crash may take, because a disk may hang. False: there is no record.
 bool crash_leave_record(enum record_reason reason);
-
-// crash_open_spool opens the spool as a place for files, and makes it where it is
-// missing; negative: it cannot, or it is not safe.
-int crash_open_spool(void);
-
-// crash_write_hex writes that many digits of value, and returns their end.
-char *crash_write_hex(char *to, uint64_t value, int digits);
-// crash_create_record writes a record, and returns its descriptor; negative: it cannot.
-int crash_create_record(enum record_reason reason);
 
 // crash_write_record writes a record into the spool. False: it cannot.
 bool crash_write_record(enum record_reason reason);
@@ -228,7 +223,8 @@ bool crash_write_record(enum record_reason reason);
 // has no report, and where its record is (folder NULL: there is none).
 void crash_say_unreported(enum record_reason reason, const char *folder);
 
-// crash_put_contents fills the file of a record. False: not even its header fits.
+// crash_put_contents fills the file of a record. False: not even its header fits, or a
+// liveness record is not whole.
 bool crash_put_contents(int fd, enum record_reason reason);
 
 // crash_put_dumpable_back restores what was changed to let the agent read the process.

@@ -171,9 +171,8 @@ static bool put_header(struct writer *w, enum record_reason reason)
 
 bool crash_put_contents(int fd, enum record_reason reason)
 {
-    struct writer writer = { .fd = fd };
-    struct writer *w = &writer;
-    const uint64_t *registers = crash_plan->page->registers;
+    const struct record_chunk end = { .kind = RECORD_END };
+    struct writer *w = &(struct writer){ .fd = fd };
     if (!put_header(w, reason))
         return false;
     // The context page begins where a file can be mapped.
@@ -188,11 +187,14 @@ bool crash_put_contents(int fd, enum record_reason reason)
     put_executable(w);
     put_file(w, RECORD_MAPS, "/proc/thread-self/maps");
     if (reason != RECORD_ALIVE) {
+        const uint64_t *registers = crash_plan->page->registers;
         uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
         put_frames(w, machine_frame_pointer(registers), stack_end);
         put_message(w, crash_plan->page->places.abort_message);
     }
     put_file(w, RECORD_AUXV, "/proc/thread-self/auxv");
+    if (reason == RECORD_ALIVE)
+        return put_record_bytes(w, (uintptr_t)&end, sizeof(end)) == sizeof(end);
     sys_truncate(w->fd, w->at);
     return true;
 }

@@ -27,8 +27,7 @@ static bool daemon_is_there(void)
            now.st_ino == crash_state.daemon_inode;
 }
 
-// send_descriptor sends a byte, and with it a descriptor, over a socket.
-static long send_descriptor(int socket, int fd)
+long crash_send_descriptor(int socket, int fd)
 {
     union {
         struct cmsghdr head;
@@ -53,7 +52,7 @@ bool crash_ask_daemon(struct crash_agent *out)
 
     if (!daemon_is_there() || crash_make_channel(ends) != 0)
         return false;
-    bool sent = send_descriptor(crash_state.daemon_socket, ends[1]) > 0;
+    bool sent = crash_send_descriptor(crash_state.daemon_socket, ends[1]) > 0;
     sys_close(ends[1]);
     if (!sent) {
         sys_close(ends[0]);

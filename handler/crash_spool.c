@@ -18,7 +18,7 @@
 
 enum { NAME_SIZE = 48 };
 
-char *crash_write_hex(char *to, uint64_t value, int digits)
+static char *write_hex(char *to, uint64_t value, int digits)
 {
     for (int i = digits - 1; i >= 0; i--)
         *to++ = "0123456789abcdef"[value >> (4 * i) & 15];
@@ -35,9 +35,9 @@ static char *write_name_text(char *to, const char *text)
 static void write_record_name(char *to, const char *prefix, const char *suffix)
 {
     to = write_name_text(to, prefix);
-    to = crash_write_hex(to, crash_plan->page->crash_realtime_ns, 16);
+    to = write_hex(to, crash_plan->page->crash_realtime_ns, 16);
     *to++ = '-';
-    to = crash_write_hex(to, (uint32_t)crash_plan->page->crashed_tid, 8);
+    to = write_hex(to, (uint32_t)crash_plan->page->crashed_tid, 8);
     *write_name_text(to, suffix) = 0;
 }
 
@@ -109,59 +109,40 @@ static int open_record_place(int index)
     return open_folder(own, true);
 }
 
-int crash_open_spool(void)
+// write_record_in writes the record into folder. False: it cannot.
+static bool write_record_in(int folder, enum record_reason reason)
 {
-    return open_record_place(0);
-}
-
-// create_record_in creates the record in folder and returns its descriptor; negative:
-// it cannot.
-static int create_record_in(int folder, enum record_reason reason)
-{
-    bool life = reason == RECORD_ALIVE;
     char temporary[NAME_SIZE];
     char name[NAME_SIZE];
-    write_record_name(temporary, life ? "." RECORD_LIFE_PREFIX : "." RECORD_PREFIX,
-                      ".tmp");
-    write_record_name(name, life ? RECORD_LIFE_PREFIX : RECORD_PREFIX, RECORD_SUFFIX);
+    write_record_name(temporary, "." RECORD_PREFIX, ".tmp");
+    write_record_name(name, RECORD_PREFIX, RECORD_SUFFIX);
     int fd = sys_create(folder, temporary);
     if (fd < 0)
-        return fd;
-    if ((!life || sys_lock(fd) == 0) && crash_put_contents(fd, reason) &&
-        sys_rename(folder, temporary, name) == 0)
-        return fd;
-    sys_unlink(folder, temporary);
+        return false;
+    bool written =
+        crash_put_contents(fd, reason) && sys_rename(folder, temporary, name) == 0;
+    if (!written)
+        sys_unlink(folder, temporary);
     sys_close(fd);
-    return -EIO;
-}
-
-int crash_create_record(enum record_reason reason)
-{
-    // Another place than its own spool is no place for a life: nobody opens it.
-    const int places = reason == RECORD_ALIVE ? 1 : 3;
-    struct rlimit before = { 0, 0 };
-    int fd = -ENOENT;
-    // Exceeding the limit would raise SIGXFSZ.
-    sys_limit(RLIMIT_FSIZE, NULL, &before);
-    const struct rlimit wider = { before.rlim_max, before.rlim_max };
-    sys_limit(RLIMIT_FSIZE, &wider, NULL);
-    for (int i = 0; i < places && fd < 0; i++) {
-        int folder = open_record_place(i);
-        if (folder < 0)
-            continue;
-        fd = create_record_in(folder, reason);
-        sys_close(folder);
-    }
-    sys_limit(RLIMIT_FSIZE, &before, NULL);
-    sys_take_signal(SIGXFSZ);
-    return fd;
+    return written;
 }
 
 bool crash_write_record(enum record_reason reason)
 {
+    enum { PLACES = 3 };
+    struct rlimit before = { 0, 0 };
+    bool written = false;
     crash_state.record_due = 0;
-    int fd = crash_create_record(reason);
-    if (fd >= 0)
-        sys_close(fd);
-    return fd >= 0;
+    sys_limit(RLIMIT_FSIZE, NULL, &before);
+    const struct rlimit wider = { before.rlim_max, before.rlim_max };
+    sys_limit(RLIMIT_FSIZE, &wider, NULL);
+    for (int i = 0; i < PLACES && !written; i++) {
+        int folder = open_record_place(i);
+        if (folder < 0)
+            continue;
+        written = write_record_in(folder, reason);
+        sys_close(folder);
+    }
+    sys_limit(RLIMIT_FSIZE, &before, NULL);
+    return written;
 }

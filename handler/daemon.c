@@ -34,21 +34,23 @@ static void forget_daemon(void)
     crash_state.daemon_pid = 0;
 }
 
-bool daemon_start(void)
+bool daemon_start(int life_fd, bool serves)
 {
     struct stat now;
-    forget_daemon();
+    if (serves)
+        forget_daemon();
     crash_plan->page->deadline_monotonic_ns =
         sys_clock_ns(CLOCK_MONOTONIC) + crash_plan->timeout_ns;
     int channel = crash_start_daemon();
     if (channel < 0)
         return false;
-    // The agent asks for the sender of each message, but a crash may come before it
-    // has.
+    // The agent asks for the sender of each message, but one may come before it has.
     const int on = 1;
-    int fd = move_up(channel);
+    int fd = serves ? move_up(channel) : channel;
     machine_call(SYS_setsockopt, fd, SOL_SOCKET, SO_PASSCRED, (long)&on, sizeof(on));
-    if (!crash_agent_started() || sys_status(fd, &now) != 0) {
+    if (life_fd >= 0)
+        (void)crash_send_descriptor(fd, life_fd);
+    if (!serves || !crash_agent_started() || sys_status(fd, &now) != 0) {
         sys_close(fd);
         return false;
     }

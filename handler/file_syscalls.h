@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "handler/machine.h"
+#include "handler/syscalls.h"
 
 // sys_length is strlen.
 static inline size_t sys_length(const char *text)
@@ -42,12 +42,6 @@ static inline void sys_make_folder(const char *path)
 static inline long sys_rename(int folder, const char *from, const char *to)
 {
     return machine_call(SYS_renameat2, folder, (long)from, folder, (long)to, 0);
-}
-
-// sys_lock takes the lock of flock(2), without waiting.
-static inline long sys_lock(int fd)
-{
-    return machine_call2(SYS_flock, fd, LOCK_EX | LOCK_NB);
 }
 
 static inline void sys_unlink(int folder, const char *name)
@@ -82,10 +76,17 @@ static inline long sys_read_at(int fd, void *to, size_t length, uint64_t offset)
 }
 
 // sys_write_at writes the bytes at address, which may be unmapped: the result is then
-// short, or -EFAULT.
+// short, or -EFAULT. So it is where the disk is full, or where the file would grow past
+// RLIMIT_FSIZE, for which the kernel would raise SIGXFSZ.
 static inline long sys_write_at(int fd, uint64_t address, size_t length,
                                 uint64_t offset)
 {
+    struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+    sys_limit(RLIMIT_FSIZE, NULL, &limit);
+    if (offset >= limit.rlim_cur)
+        return 0;
+    if (length > limit.rlim_cur - offset)
+        length = limit.rlim_cur - offset;
     return machine_call4(SYS_pwrite64, fd, (long)address, (long)length, (long)offset);
 }
 
@@ -97,6 +98,35 @@ static inline void sys_truncate(int fd, uint64_t size)
 static inline void sys_write(int fd, const void *bytes, size_t length)
 {
     machine_call3(SYS_write, fd, (long)bytes, (long)length);
+}
+
+// sys_memory_file makes a memfd that can be sealed, and that nobody may execute where
+// the kernel knows that flag.
+static inline int sys_memory_file(const char *name)
+{
+    enum { CLOEXEC = 1, SEALING = 2, NOEXEC_SEAL = 8 };
+    long fd = machine_call2(SYS_memfd_create, (long)name, CLOEXEC | NOEXEC_SEAL);
+    if (fd < 0)
+        fd = machine_call2(SYS_memfd_create, (long)name, CLOEXEC | SEALING);
+    return (int)fd;
+}
+
+// sys_allocate gives the first size bytes of the file their memory or disk space, and
+// makes the file at least as large.
+static inline long sys_allocate(int fd, uint64_t size)
+{
+    return machine_call4(SYS_fallocate, fd, 0, 0, (long)size);
+}
+
+// sys_seals is the seals of a memfd, negative for any other file; sys_seal adds some.
+static inline long sys_seals(int fd)
+{
+    return machine_call3(SYS_fcntl, fd, F_GET_SEALS, 0);
+}
+
+static inline long sys_seal(int fd, int seals)
+{
+    return machine_call3(SYS_fcntl, fd, F_ADD_SEALS, seals);
 }
 
 // sys_file_flags is the flags that fd was opened with (O_APPEND and the like).

@@ -168,16 +168,24 @@ static void find_agent(const struct settings *settings, bool first,
                          strlen(path), "'\n");
 }
 
-// begin_life begins a life of the program if one is wanted. The program that `crashhook
-// run` starts is the one that gets SIGKILL when its parent dies.
-static void begin_life(const struct settings *settings)
+// begin_supervision makes the liveness record, if one is wanted, and starts the agent
+// that waits: as the program's supervisor, unless that is `crashhook run`, for its
+// crashes, or for both. If it cannot be started, a crash starts its own agent.
+static void begin_supervision(const struct settings *settings, const char *given)
 {
-    int with_parent = 0;
-    if (settings->kills == KILLS_RUN || settings->kills == KILLS_SEIZE)
-        sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
-    bool kept = with_parent == SIGKILL;
-    if (kept || settings->kills == KILLS_YES || settings->kills == KILLS_SEIZE)
-        life_begin(context_current, kept);
+    bool seizes = settings->kills == KILLS_SEIZE;
+    bool serves = settings->mode == MODE_DAEMON || seizes;
+    bool kept = settings->kills == KILLS_YES || seizes;
+    bool supervised;
+    int fd = life_begin(given, kept || settings->starts == SETTING_YES, &supervised);
+    if (settings->starts == SETTING_YES)
+        starts_begin();
+    if (serves || (fd >= 0 && !supervised))
+        (void)daemon_start(fd, serves);
+    if (fd >= 0)
+        sys_close(fd);
+    if (seizes && crash_state.daemon_pid > 0)
+        (void)sys_prctl(PR_SET_PTRACER, (unsigned long)crash_state.daemon_pid);
 }
 
 // rooms are the bytes of what is mapped with the first plan; 0: it is there.
@@ -249,6 +257,7 @@ static int install_handler(char *const *environment,
         begin_traced();
     if (traced || !is_enabled(&settings))
         return ECANCELED;
+    const char *given = variables_get(&variables, LIFE_VARIABLE);
     if (first)
         complain_of_unknown(&variables);
     // The agent itself needs no handler.
@@ -272,13 +281,7 @@ static int install_handler(char *const *environment,
     plan->page->context_page = (uintptr_t)context_current;
     sanitizer_end_note();
     put_in_force(plan);
-    begin_life(&settings);
-    if (settings.starts == SETTING_YES)
-        starts_begin();
-    if (settings.mode == MODE_DAEMON || settings.kills == KILLS_SEIZE)
-        (void)daemon_start(); // if that fails, a crash starts its own agent
-    if (settings.kills == KILLS_SEIZE && crash_state.daemon_pid > 0)
-        (void)sys_prctl(PR_SET_PTRACER, (unsigned long)crash_state.daemon_pid);
+    begin_supervision(&settings, given);
     return 0;
 }
 
@@ -354,6 +357,22 @@ static int install_once(char *const *environment,
                     : install_with_room(environment, options);
     unlock_install();
     return error;
+}
+
+int crashhook_session_begin(void)
+{
+    const struct settings settings = { .starts = SETTING_YES };
+    if (crash_plan == NULL)
+        return ECANCELED;
+    lock_install();
+    begin_supervision(&settings, NULL);
+    unlock_install();
+    return 0;
+}
+
+void crashhook_session_end(void)
+{
+    starts_end();
 }
 
 int crashhook_install(const struct crashhook_options *options)

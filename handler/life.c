@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// flock(2) belongs to an open file, and a mapping keeps its file open: so the lock is
-// held until the process has ended or has executed another program, however that comes,
-// and no descriptor is in the program's way.
 #include "handler/life.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include "handler/context.h"
 #include "handler/crash.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
@@ -21,8 +20,7 @@ static size_t life_bytes;
 static pid_t life_process;
 
 // read_start is the clock tick, since the machine's start, in which the process began:
-// the 20th number after the name in /proc/self/stat. It stays across execve, so that
-// the next program's life takes the place of this one's.
+// the 20th number after the name in /proc/self/stat. It stays across execve.
 static uint64_t read_start(void)
 {
     enum { NAME_END = 32, BEFORE = 20 }; // a name has 15 bytes at most
@@ -42,8 +40,8 @@ static uint64_t read_start(void)
     return start;
 }
 
-// leave_to_parent gives a forked child a context page of its own, without a life: most
-// children execute another program at once.
+// leave_to_parent gives a forked child a context page of its own, without a liveness
+// record: most children execute another program at once.
 static void leave_to_parent(void)
 {
     void *own = mmap(NULL, life_bytes, PROT_READ | PROT_WRITE,
@@ -56,30 +54,80 @@ static void leave_to_parent(void)
                  MREMAP_MAYMOVE | MREMAP_FIXED, (long)life_page);
 }
 
-void life_begin(struct context_page *context, bool kept)
+// open_given opens the memory that `crashhook run` made for this process. Children of
+// the program inherit the variable, so the file is checked before it is written to.
+static int open_given(const char *path)
+{
+    struct record_header header = { 0 };
+    int with_parent = 0;
+    // Only the process that run started gets SIGKILL when its parent ends.
+    if (path != NULL)
+        sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
+    if (with_parent != SIGKILL)
+        return -1;
+    int fd = sys_open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && sys_seals(fd) >= 0 &&
+        sys_read_at(fd, &header, sizeof(header), 0) == sizeof(header) &&
+        header.magic == RECORD_MAGIC && header.pid == sys_getpid())
+        return fd;
+    sys_close(fd);
+    return -1;
+}
+
+// give_memory allocates what the record needs and fixes the size of the file, unless a
+// program that this process has executed before did so. RLIMIT_FSIZE counts for a
+// memfd too: a size past it would raise SIGXFSZ.
+static bool give_memory(int fd)
+{
+    const size_t needed = crash_plan->page_size + life_bytes;
+    const long seals = sys_seals(fd);
+    struct rlimit limit = { 0, 0 };
+    sys_limit(RLIMIT_FSIZE, NULL, &limit);
+    if (limit.rlim_cur < LIFE_LEAST_BYTES)
+        return false;
+    if ((seals & F_SEAL_GROW) != 0)
+        return true;
+    if (sys_allocate(fd, needed) != 0)
+        return false;
+    sys_truncate(fd, limit.rlim_cur < LIFE_BYTES ? LIFE_LEAST_BYTES : LIFE_BYTES);
+    return sys_seal(fd, F_SEAL_SHRINK | F_SEAL_GROW) == 0;
+}
+
+static bool fill_memory(int fd, struct context_page *context)
 {
     struct request_page *request = crash_plan->page;
-    const size_t page = crash_plan->page_size;
-    if (life_page != NULL || context == NULL)
-        return;
-    life_bytes = (sizeof(*context) + page - 1) & ~(page - 1);
     request->crash_realtime_ns = read_start();
     request->crashed_tid = sys_getpid();
     crash_state.helper.program_ppid = sys_getppid();
-    if (kept)
-        context->life.keeper = crash_state.helper.program_ppid;
     sys_prctl(PR_GET_NAME, (unsigned long)crash_state.helper.thread_name);
-    int fd = crash_create_record(RECORD_ALIVE);
+    return give_memory(fd) && crash_put_contents(fd, RECORD_ALIVE) &&
+           mmap(context, life_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                (off_t)crash_plan->page_size) == context &&
+           life_hear_forks(leave_to_parent);
+}
+
+int life_begin(const char *given, bool alone, bool *out_supervised)
+{
+    struct context_page *context = context_current;
+    *out_supervised = false;
+    if (life_page != NULL || context == NULL)
+        return -1;
+    life_bytes =
+        (sizeof(*context) + crash_plan->page_size - 1) & -crash_plan->page_size;
+    int fd = open_given(given);
+    *out_supervised = fd >= 0;
+    if (fd < 0 && alone)
+        fd = sys_memory_file(LIFE_NAME);
     if (fd < 0)
-        return;
-    if (mmap(context, life_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-             (off_t)page) == context &&
-        life_hear_forks(leave_to_parent)) {
-        life_page = context;
-        life_process = request->crashed_tid;
-        crash_state.ended = &context->life.ended;
+        return -1;
+    if (!fill_memory(fd, context)) {
+        sys_close(fd);
+        return -1;
     }
-    sys_close(fd);
+    life_page = context;
+    life_process = crash_plan->page->crashed_tid;
+    crash_state.ended = &context->life.ended;
+    return fd;
 }
 
 void life_end(void)

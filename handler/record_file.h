@@ -9,12 +9,14 @@
 // file; what did not fit is missing at the end. The handler copies bytes and interprets
 // none: `crashhook list`, `upload` and `run` turn records into reports.
 //
-// A life is a record that a program makes when it starts (CRASHHOOK_KILLS), named
-// life-START-PID.record after the clock tick in which its process began. The program
-// has the context page of it mapped, and so holds flock on it, until it is gone; what
-// is left then tells of an end that nobody could report. The context page begins at a
-// multiple of the page size, hence a chunk without a meaning before it. The flight
-// recorder appends its rings, which it has mapped too (flight/ring_file.h).
+// A liveness record (RECORD_ALIVE) has the same layout and is memory: a memfd that the
+// program fills at its start and maps the context page of, and that its supervisor
+// holds, so that it outlives the program (handler/life.h). It has a fixed size and is
+// sealed against any other; RECORD_END marks the end of its chunks. The context page
+// begins at a multiple of the page size, after a RECORD_FILLER. The flight recorder
+// appends its rings (flight/ring_file.h). The supervisor copies the record into the
+// spool as life-START-PID.record, START being the clock tick in which the process
+// began, and holds flock on that file while it lives (agent/liveness.h).
 #pragma once
 #include <stdint.h>
 
@@ -49,6 +51,19 @@ enum record_reason {
     RECORD_CUT_OFF = 6,     // the program ended in another way before it was written
 };
 
+// LIFE_NAME is the memfd's name, as /proc/PID/maps shows it after "/memfd:".
+#define LIFE_NAME "crashhook-life"
+
+// LIFE_VARIABLE tells the program that `crashhook run` starts where its liveness record
+// is: "/proc/PID/fd/N". Until the program fills the record, its header has a magic
+// number and the program's pid, and is otherwise zero.
+#define LIFE_VARIABLE "CRASHHOOK_LIVENESS"
+
+enum {
+    LIFE_BYTES = 48 << 20, // of a liveness record; what is not used takes no memory
+    LIFE_LEAST_BYTES = 256 << 10, // where RLIMIT_FSIZE allows no more
+};
+
 enum record_kind {
     RECORD_FILLER = 0,
     RECORD_VARIABLE = 1, // NAME=value and a NUL
@@ -58,6 +73,7 @@ enum record_kind {
     RECORD_AUXV,         // /proc/self/auxv
     RECORD_CONTEXT,      // the context page
     RECORD_FLIGHT,       // memory that begins with the flight recorder's state
+    RECORD_END,          // the record ends before this chunk
 };
 
 struct record_chunk {

@@ -61,14 +61,6 @@ static inline bool sys_is_pending(int signal)
     return (sys_pending() >> (signal - 1) & 1) != 0;
 }
 
-// sys_take_signal removes a pending signal, if there is one.
-static inline void sys_take_signal(int signal)
-{
-    const uint64_t set = UINT64_C(1) << (signal - 1);
-    const struct timespec now = { 0, 0 };
-    machine_call4(SYS_rt_sigtimedwait, (long)&set, 0, (long)&now, SYS_SIGSET_BYTES);
-}
-
 static inline void sys_sigaltstack(stack_t *out)
 {
     machine_call2(SYS_sigaltstack, 0, (long)out);

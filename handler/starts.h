@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counting starts and clean ends (CRASHHOOK_STARTS, crashhook_session_begin): each is
-// one record at the end of a file of the day and the release in the spool, from which
+// Counting starts and clean ends (CRASHHOOK_STARTS, crashhook_session_begin). The
+// program notes both in its context page, in memory; its supervisor (life.h) appends a
+// record for each to the file of the day and the release in the spool, from which
 // `crashhook upload` takes them. A process without an end was not necessarily killed:
 // crashes are counted by their reports, which have the session.
 //
-// Users: install.c, life.c; the record's layout: upload/starts.c.
+// Users: install.c, life.c; the record's layout: agent/liveness.c, upload/starts.c.
 #pragma once
 #include <stdint.h>
 

@@ -5,6 +5,7 @@
 // argument are passed near the bottom of that stack, so nothing is allocated. Without
 // memory for a stack, or if the handler is not installed, the thread is created as
 // without us. And dlclose, which may unload one of the program's handlers.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <threads.h>

@@ -2,19 +2,14 @@
 #include "report/spool_records.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "base/process_end.h"
 
 static bool is_named(const char *name, const char *prefix)
 {
@@ -74,44 +69,12 @@ void spool_words_name(uint64_t start_ticks, int32_t pid,
                    (uint32_t)pid);
 }
 
-// process_has_ended is true of one that nobody has waited for, too.
-static bool process_has_ended(pid_t pid)
-{
-    return process_await_end(pid, 0) || (kill(pid, 0) != 0 && errno == ESRCH);
-}
-
-// life_is_deserted is whether the process of a life has ended, though the kernel has
-// not yet closed what it had mapped: that comes a moment later, and as long as another
-// process reads its memory, as its command line.
-static bool life_is_deserted(const char *name)
-{
-    enum { BEFORE_PID = sizeof("life-0123456789abcdef-") - 1 };
-    if (!spool_is_life(name) || strlen(name) <= BEFORE_PID)
-        return false;
-    long pid = strtol(name + BEFORE_PID, NULL, 16);
-    return pid > 0 && pid <= INT32_MAX && process_has_ended((pid_t)pid);
-}
-
-static bool lock_record(const char *name, int fd)
-{
-    enum { TRIES = 100 };
-    const struct timespec pause = { .tv_nsec = 2000000 };
-    for (int i = 0; i < TRIES; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-            return true;
-        if (!life_is_deserted(name))
-            return false;
-        (void)nanosleep(&pause, NULL);
-    }
-    return false;
-}
-
 // hold_record locks the record; false: another process has it, or has converted it.
 static bool hold_record(const struct spool *spool, const char *name, int fd)
 {
     struct stat named;
     struct stat held;
-    return lock_record(name, fd) && fstat(fd, &held) == 0 &&
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 &&
            fstatat(spool->folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }

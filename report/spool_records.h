@@ -6,9 +6,10 @@
 // The next process that works with the spool converts them into reports. It holds flock
 // on the record, so that two processes never make two reports of one record.
 //
-// `life-*.record` is what a program left that was killed; while it lives, it holds that
-// lock itself. `last-*.record` are the last words of a program that exits by a panic or
-// an exception (cli/exit_words.h).
+// `life-*.record` is a copy of a program's liveness record, for the case that its
+// supervisor is killed with it; as long as that lives, it holds the lock.
+// `last-*.record` are the last words of a program that exits by a panic or an exception
+// (cli/exit_words.h).
 #pragma once
 #include <stdbool.h>
 

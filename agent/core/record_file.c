@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/checked.h"
+#include "base/file.h"
 
 enum {
     SEGMENTS_MAX = 1 << 14,
@@ -140,13 +141,24 @@ static enum ch_status read_crash_record(struct record_file *record,
     return CH_OK;
 }
 
+uint64_t record_file_size(int fd)
+{
+    struct record_chunk chunk;
+    uint64_t at = sizeof(struct record_header);
+    while (at < EVERYTHING_LIMIT_BYTES &&
+           file_read_at(fd, &chunk, sizeof(chunk), at) == sizeof(chunk) &&
+           chunk.kind != RECORD_END)
+        at += sizeof(chunk) + chunk.size;
+    return at;
+}
+
 enum ch_status record_file_open(struct record_file *record, int fd)
 {
     struct reading reading = { 0 };
     *record = (struct record_file){ 0 };
     if (lseek(fd, 0, SEEK_SET) < 0)
         return CH_ERR_IO;
-    enum ch_status status = text_read(&reading.bytes, fd, EVERYTHING_LIMIT_BYTES);
+    enum ch_status status = text_read(&reading.bytes, fd, record_file_size(fd));
     if (status == CH_OK || status == CH_ERR_LIMIT)
         status = read_crash_record(record, &reading);
     text_deinit(&reading.bytes);

@@ -23,6 +23,10 @@ struct record_file {
     size_t segment_count;
 };
 
+// record_file_size is where the chunks of the record on fd end: at RECORD_END, or at
+// the end of the file or beyond it, where the last chunk is cut.
+uint64_t record_file_size(int fd);
+
 // record_file_open reads the record on fd. CH_ERR_MALFORMED: it is not a record.
 // CH_ERR_UNSUPPORTED: it has another version. CH_ERR_TRUNCATED: it ends within its
 // header.

@@ -26,6 +26,7 @@ from place import rust_compiler
 
 sys.path.append(os.path.join(SOURCE, "tests", "collector"))
 from running import Collector
+from test_daemon import daemons
 
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
 BINDINGS = os.path.join(SOURCE, "bindings")
@@ -407,13 +408,12 @@ class Restarts(unittest.TestCase):
                 self.assertEqual(process.stdout.readline(), b"ready\n")
                 process.kill()
                 process.communicate(timeout=60)
-            # The kernel may close what the last had mapped after that was waited for.
-            wait_for(lambda: scene.command("list").returncode == 0 and
-                     len(scene.report_paths()) == self.TIMES)
+                wait_for(lambda: not daemons(scene))  # its supervisor has seen that
+            wait_for(lambda: len(scene.report_paths()) == self.TIMES)
             listed = json.loads(scene.command("list", "--json").stdout)
             self.assertEqual([row["times"] for row in listed], [self.TIMES] * self.TIMES)
             shown = self.terminal(scene, "list")
-            self.assertRegex(shown, rf"{self.TIMES} times, since .*: Ended without a word")
+            self.assertRegex(shown, rf"{self.TIMES} times, since .*: Killed by SIGKILL")
             self.assertEqual(shown.count("SIGKILL"), 2)  # a row, and its summary
             # The collector has one group, which counts those that were not sent too.
             deadline = time.monotonic() + 60

@@ -16,6 +16,7 @@ import unittest
 import harness
 from harness import Scene, wait_for
 from place import needs_root
+from test_daemon import daemons
 
 PROGRAMS = os.path.join(harness.SOURCE, "tests", "integration", "programs")
 LIB = os.path.join(harness.BUILD, "lib")
@@ -277,14 +278,19 @@ class Flight(unittest.TestCase):
                 report = scene.reports()[0]
             self.assertNotIn("flight", report)
 
-    def start_and_kill(self, scene, *command, **variables):
+    def start_and_kill(self, scene, *command, alone=False, **variables):
         """Starts a program that says when it is ready, and kills it then."""
         process = scene.start([*command], CRASHHOOK_FLIGHT="64K", **{"CRASHHOOK_KILLS": "yes",
                                                                      **variables})
         self.assertEqual(process.stdout.readline(), b"ready\n")
+        if alone:  # its supervisor is killed first, and has left a copy of the record
+            life, = wait_for(lambda: glob.glob(os.path.join(scene.spool, "life-*")))
+            for pid in daemons(scene):
+                os.kill(pid, signal.SIGKILL)
         process.kill()
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGKILL)
+        return life if alone else None
 
     def report_of_killed(self, scene):
         def listed():
@@ -292,7 +298,8 @@ class Flight(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             return scene.report_paths()
 
-        # The kernel may close what a process had mapped after that was waited for.
+        # Its supervisor makes the spool, and the report.
+        wait_for(lambda: os.path.isdir(scene.spool))
         wait_for(listed)
         reports = scene.reports()
         self.assertEqual(len(reports), 1)
@@ -326,7 +333,7 @@ class Flight(unittest.TestCase):
                                 os.path.join(LIB, "libcrashhook.a"))
         with Scene() as scene:
             scene.preload = None
-            self.start_and_kill(scene, path, "forks")
+            self.start_and_kill(scene, path, "forks", CRASHHOOK_AGENT=harness.AGENT)
             self.check_killed(self.report_of_killed(scene))
 
     @unittest.skipUnless(shutil.which("clang"), "there is no clang")
@@ -338,15 +345,16 @@ class Flight(unittest.TestCase):
             self.check_killed(self.report_of_killed(scene), "xray-handler")
 
     @needs_root
-    def test_a_full_spool_costs_a_program_its_calls_and_not_its_life(self):
+    def test_a_full_spool_costs_a_killed_program_its_calls_and_not_its_report(self):
         with Scene() as scene:
             os.mkdir(scene.spool, 0o700)
-            # Room for the life and for the rings, and for none of their blocks.
+            # Room for what comes before the rings, and for none of their blocks.
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k,mode=700", "none", scene.spool],
                            check=True)
             try:
                 self.start_and_kill(scene, Programs.lives(), "counts")
-                life, = os.listdir(scene.spool)
+                wait_for(lambda: not daemons(scene))
+                life, = wait_for(lambda: os.listdir(scene.spool))
                 shutil.copy(os.path.join(scene.spool, life), scene.folder)
             finally:
                 subprocess.run(["umount", "-l", scene.spool], check=True)
@@ -358,8 +366,7 @@ class Flight(unittest.TestCase):
         print(f"{DAMAGED} damaged files, seed {SEED}")
         chance = random.Random(SEED)
         with Scene() as scene:
-            self.start_and_kill(scene, Programs.lives())
-            life, = (os.path.join(scene.spool, name) for name in os.listdir(scene.spool))
+            life = self.start_and_kill(scene, Programs.lives(), alone=True)
             with open(life, "rb") as file:
                 good = file.read(1400 << 10)  # the blocks of both threads are in it
             used = [at for at in range(0, len(good), 4096) if any(good[at:at + 4096])]

@@ -17,6 +17,7 @@ import harness
 from harness import Scene, program, wait_for
 from place import needs_root
 from test_daemon import daemons
+from test_kills import child_of
 
 LIVES = program("lives")
 MEMORY = "/sys/fs/cgroup/memory"
@@ -50,7 +51,7 @@ class Kept:
         assert self.process.stdout.readline() == b"ready\n", self.process.stderr.read()
         self.victim = self.process.pid
         if keeper == "run":
-            self.victim = int(subprocess.check_output(["pgrep", "-P", str(self.victim)]))
+            self.victim = child_of(self.process)
 
     def end(self):
         """The status, and the report of the end, once there is one."""
@@ -69,14 +70,18 @@ class Kept:
         if self.keeper in ("trace", "seize"):
             with open(f"/proc/{self.victim}/status", encoding="ascii") as file:
                 return "TracerPid:\t0\n" not in file.read()
-        with open(os.path.join(self.scene.spool, self.life()), "rb") as file:
+        life = self.life()
+        if life is None:
+            return False
+        with open(os.path.join(self.scene.spool, life), "rb") as file:
             file.seek(4096)
             page = file.read()
         own = [self.process.pid] if self.keeper == "run" else daemons(self.scene)
         return any(pid.to_bytes(4, "little") in page for pid in own)
 
     def life(self):
-        return next(n for n in os.listdir(self.scene.spool) if n.startswith("life-"))
+        names = os.listdir(self.scene.spool) if os.path.isdir(self.scene.spool) else []
+        return next((n for n in names if n.startswith("life-")), None)
 
 
 KEEPERS = ("run", "trace", "daemon", "seize")

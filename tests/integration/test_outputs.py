@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import unittest
 
@@ -24,7 +23,7 @@ import bodies
 from browser import Browser
 from running import Collector
 from test_deadlocks import wait_until_blocked
-from test_kills import first_sample, lives
+from test_kills import child_of, first_sample, lives
 
 PHONE, WIDE = (360, 740), (1200, 1000)
 LOCK = "(ledger|journal)"
@@ -102,9 +101,9 @@ class Outputs(unittest.TestCase):
         scene.preload = None
         process = scene.start([harness.CRASHHOOK, "run", "--", harness.program("lives"), "waits"])
         process.stdout.readline()
-        life = os.path.join(scene.spool, lives(scene)[0])
+        life = os.path.join(scene.spool, wait_for(lambda: lives(scene))[0])
         wait_for(lambda: first_sample(life, process.pid) != 0)
-        program = int(subprocess.check_output(["pgrep", "-P", str(process.pid)]))
+        program = child_of(process)
         os.kill(program, signal.SIGKILL)
         process.communicate(timeout=60)
         return cls.only_report(scene)

@@ -9,7 +9,8 @@ import struct
 import unittest
 
 import harness
-from harness import Scene, example, program
+from harness import Scene, example, program, wait_for
+from test_daemon import daemons
 from test_delivery import Collector, bodies, fault_server
 
 LIVES = program("lives")
@@ -26,8 +27,10 @@ def counted(scene):
     return found
 
 
-def end(process):
+def end(scene, process):
+    """Ends it, and waits until its supervisor has counted that."""
     process.communicate(timeout=60)
+    wait_for(lambda: not daemons(scene))
 
 
 class Starts(unittest.TestCase):
@@ -41,7 +44,7 @@ class Starts(unittest.TestCase):
         for how in ("exits", "leaves"):
             with self.subTest(how=how), Scene() as scene:
                 scene.run([example("divide")])  # makes the spool
-                end(self.live(scene, how))
+                end(scene, self.live(scene, how))
                 begun, ended = counted(scene)
                 self.assertEqual((begun[1], ended[1]), (1, 2))
                 self.assertEqual(begun[0], ended[0])
@@ -49,10 +52,10 @@ class Starts(unittest.TestCase):
     def test_a_crash_and_a_kill_have_no_end_and_a_child_does_not_count(self):
         with Scene() as scene:
             scene.run([example("divide")])
-            end(self.live(scene, "crashes"))
+            end(scene, self.live(scene, "crashes"))
             process = self.live(scene, "forks")
             process.kill()
-            end(process)
+            end(scene, process)
             records = counted(scene)
             self.assertEqual([kind for _, kind in records], [1, 1])
             sessions = {f"{session:016x}" for session, _ in records}
@@ -71,10 +74,10 @@ class Starts(unittest.TestCase):
             self.addCleanup(collector.kill)
             scene.run([example("divide")])
             for how in ("exits", "exits", "leaves", "crashes"):
-                end(self.live(scene, how))
+                end(scene, self.live(scene, how))
             process = self.live(scene, "waits")
             process.kill()
-            end(process)
+            end(scene, process)
             scene.reports()  # once nobody works on them, all are sent
             for _ in range(2):
                 self.assertEqual(scene.command("upload", "--url", collector.url).returncode, 0)
@@ -87,7 +90,7 @@ class Starts(unittest.TestCase):
     def test_a_batch_that_no_collector_took_waits(self):
         with Scene() as scene:
             scene.run([example("divide")])
-            end(self.live(scene, "exits"))
+            end(scene, self.live(scene, "exits"))
             scene.command("upload", "--url", "http://127.0.0.1:1", CRASHHOOK_TIMEOUT="1s")
             self.assertEqual(len(counted(scene)), 2)
             collector = Collector(scene.folder)
@@ -117,7 +120,7 @@ class Starts(unittest.TestCase):
             self.addCleanup(collector.kill)
             scene.run([example("divide")], CRASHHOOK_RELEASE="1.2/b")
             for how in ("exits", "leaves", "crashes"):
-                end(self.live(scene, how))
+                end(scene, self.live(scene, how))
             days = {name.split("-")[1] for name in os.listdir(scene.spool)
                     if name.startswith("starts-")}
             scene.reports()  # once nobody works on them, all are sent
@@ -148,7 +151,7 @@ class Starts(unittest.TestCase):
         with Scene() as scene, fault_server.FaultServer(behaviours[0]) as server:
             scene.run([example("divide")])
             scene.command("upload", "--url", "http://127.0.0.1:1", CRASHHOOK_TIMEOUT="1s")
-            end(self.live(scene, "exits"))
+            end(scene, self.live(scene, "exits"))
             scene.command("upload", "--url", self.sentry(server), CRASHHOOK_TIMEOUT="1s")
             self.assertEqual(len(counted(scene)), 2)
             server.behaviours[:] = behaviours[1:]

@@ -45,8 +45,9 @@ EXTRA_EDGES = {
     ("handler", "base/signals.h"),  # the names and sets of signals are constant data
     ("cli", "handler/crash_trust.h"),  # run and doctor judge agents as the handler does
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
-    ("upload", "handler/starts.h"),  # starts, as the handler counts them on disk
+    ("upload", "handler/starts.h"),  # and which are sent
     ("agent", "handler/context_page.h"),  # and what the program says of itself
+    ("agent", "handler/starts.h"),  # the records of counted starts, which it appends
     ("agent", "handler/watch_page.h"),  # and the table that it points to
     ("agent", "handler/place_note.h"),  # how it is found without them
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
@@ -58,6 +59,7 @@ EXTRA_EDGES = {
     ("flight", "base/settings.h"),  # as the handler
     ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
     ("flight", "handler/place_note.h"),  # and what it tells without one
+    ("flight", "handler/context_page.h"),  # what stands before the rings
     ("flight", "handler/record_file.h"),  # the file that the handler makes room in
 }
 

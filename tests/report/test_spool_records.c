@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lives, and who holds their locks: a process that lives, or the memory of one that has
-// ended, which another process still reads for a moment.
+// Copies of liveness records, whose locks supervisors hold.
 #include "report/spool_records.h"
 
 #include <fcntl.h>
@@ -9,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/folder.h"
@@ -29,15 +27,14 @@ static int remove_spool_folder(void **state)
     return folder_teardown(state);
 }
 
-// hold_life makes the life of process pid and has a child hold its lock, which ends
-// when the other end of the pipe is closed and a moment later.
-static pid_t hold_life(pid_t pid, char name[static SPOOL_LIFE_NAME_SIZE], int *out_end)
+// hold_life makes a copy of a liveness record and has a child hold its lock, which ends
+// when the other end of the pipe is closed.
+static pid_t hold_life(char name[static SPOOL_LIFE_NAME_SIZE], int *out_end)
 {
-    const struct timespec moment = { .tv_nsec = 20000000 };
     int ends[2];
     int held[2];
     char byte = 0;
-    spool_life_name(1, pid, name);
+    spool_life_name(1, getpid(), name);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pipe(held), 0);
     pid_t holder = fork();
@@ -48,7 +45,6 @@ static pid_t hold_life(pid_t pid, char name[static SPOOL_LIFE_NAME_SIZE], int *o
         close(ends[1]);
         if (!locked || write(held[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 0)
             _exit(1);
-        (void)nanosleep(&moment, NULL);
         _exit(0);
     }
     close(ends[0]);
@@ -67,33 +63,27 @@ static bool take_one(void *context, const char *name, int fd)
     return true;
 }
 
-static void a_life_is_taken_before_anybody_has_waited_for_its_process(void **state)
+static void a_copy_of_a_record_is_taken_once_its_supervisor_has_ended(void **state)
 {
     char name[SPOOL_LIFE_NAME_SIZE];
-    siginfo_t info;
     int end;
     int count = 0;
     (void)state;
-    pid_t ended = fork();
-    if (ended == 0)
-        _exit(0);
-    assert_int_equal(waitid(P_PID, (id_t)ended, &info, WEXITED | WNOWAIT), 0);
-    pid_t holder = hold_life(ended, name, &end);
+    pid_t holder = hold_life(name, &end);
     close(end);
-    bool taken = spool_take_record(&spool, name, take_one, &count);
-    assert_int_equal(waitpid(ended, NULL, 0), ended);
     assert_int_equal(waitpid(holder, NULL, 0), holder);
-    assert_true(taken);
+    assert_true(spool_take_record(&spool, name, take_one, &count));
     assert_int_equal(count, 1);
+    assert_int_equal(faccessat(spool.folder_fd, name, F_OK, 0), -1);
 }
 
-static void a_life_of_a_process_that_lives_is_left(void **state)
+static void a_copy_of_a_record_is_left_while_its_supervisor_lives(void **state)
 {
     char name[SPOOL_LIFE_NAME_SIZE];
     int end;
     int count = 0;
     (void)state;
-    pid_t holder = hold_life(getpid(), name, &end);
+    pid_t holder = hold_life(name, &end);
     bool taken = spool_take_record(&spool, name, take_one, &count);
     close(end);
     assert_int_equal(waitpid(holder, NULL, 0), holder);
@@ -106,10 +96,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_life_is_taken_before_anybody_has_waited_for_its_process,
+            a_copy_of_a_record_is_taken_once_its_supervisor_has_ended,
             open_spool_folder, remove_spool_folder),
-        cmocka_unit_test_setup_teardown(a_life_of_a_process_that_lives_is_left,
-                                        open_spool_folder, remove_spool_folder),
+        cmocka_unit_test_setup_teardown(
+            a_copy_of_a_record_is_left_while_its_supervisor_lives, open_spool_folder,
+            remove_spool_folder),
     };
     return cmocka_run_group_tests_name("report/spool_records", tests, NULL, NULL);
 }

@@ -92,6 +92,17 @@ static void outlive(void)
     (void)waitpid(child, NULL, 0);
 }
 
+// work tells of itself for long enough to be looked at, as its child does.
+static void work(void)
+{
+    (void)!fork();
+    for (int i = 0; i < 40; i++) {
+        tell();
+        usleep(2500);
+    }
+    (void)waitpid(-1, NULL, 0);
+}
+
 // hang feeds its watchdog no more.
 static void hang(void)
 {
@@ -140,7 +151,9 @@ int main(int argc, char **argv)
         make_file(argv[2]);
     if (strcmp(how, "hangs") == 0)
         hang();
-    if (strcmp(how, "exits") == 0)
+    if (strcmp(how, "works") == 0)
+        work();
+    if (strcmp(how, "exits") == 0 || strcmp(how, "works") == 0)
         exit(3);
     if (strcmp(how, "leaves") == 0)
         _exit(4);
