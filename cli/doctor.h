@@ -55,7 +55,8 @@ doctor_check_fn doctor_library;
 // doctor_agent runs the agent.
 doctor_check_fn doctor_agent;
 
-// doctor_spool writes to the spool and checks the free space.
+// doctor_spool writes to the spool, whether it answers at all, and checks the free
+// space and the limit on the size of files.
 doctor_check_fn doctor_spool;
 
 // doctor_user tries what reports need as the user that a service becomes.

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,11 +17,16 @@
 
 #include "agent/attach.h"
 #include "agent/images/read_file.h"
+#include "cli/aside.h"
 #include "cli/installed.h"
 #include "cli/shell_word.h"
 #include "handler/crash_trust.h"
 
-enum { LOW_SPACE_BYTES = 64 << 20, SMALL_LIMIT_BYTES = 16 << 10 };
+enum {
+    LOW_SPACE_BYTES = 64 << 20,
+    LEAST_BYTES = 256 << 10, // of a report, and of the memory that outlives a program
+    SMALL_LIMIT_BYTES = 16 << 10,
+};
 
 int doctor_await(pid_t pid)
 {
@@ -182,10 +188,57 @@ enum doctor_verdict doctor_agent(struct doctor *doctor, struct doctor_finding *o
     return DOCTOR_TROUBLE;
 }
 
+// spool_answers is whether a process that opens the spool comes back from there.
+static bool spool_answers(const char *path)
+{
+    enum { ANSWER_MS = 5000 };
+    static struct liveness none = { .fd = -1, .copier = -1 };
+    struct spool spool;
+    struct aside probe;
+    char id[REPORT_ID_SIZE];
+    int fd;
+    if (aside_begin(&probe, &none)) {
+        report_id_make((uint64_t)time(NULL) * 1000, id);
+        if (spool_open(path, SPOOL_CREATE, &spool) == CH_OK &&
+            spool_create(&spool, id, &fd) == CH_OK)
+            spool_discard(&spool, id);
+        _exit(0);
+    }
+    bool answers = aside_await(&probe, ANSWER_MS);
+    aside_leave(&probe);
+    return answers;
+}
+
+// note_room says what is left on the spool's disk, and for how large a file.
+static enum doctor_verdict note_room(const struct spool *spool, struct text *line)
+{
+    struct statvfs room;
+    struct rlimit limit;
+    uint64_t left = UINT64_MAX;
+    enum doctor_verdict verdict = DOCTOR_FINE;
+    if (fstatvfs(spool->folder_fd, &room) == 0) {
+        left = (uint64_t)room.f_bavail * room.f_frsize;
+        text_appendf(line, ", %llu MiB free", (unsigned long long)(left >> 20));
+    }
+    if (left < LOW_SPACE_BYTES)
+        verdict = DOCTOR_NOTE;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_max < LEAST_BYTES) {
+        text_appendf(line,
+                     "; ulimit -f allows files of %llu KiB: larger reports are not "
+                     "written, and programs that are killed leave no breadcrumbs",
+                     (unsigned long long)(limit.rlim_max >> 10));
+        return DOCTOR_TROUBLE;
+    }
+    if (left >= LEAST_BYTES)
+        return verdict;
+    text_append_string(line, ": a report may not fit; remove files, or set "
+                             "CRASHHOOK_SPOOL to another disk");
+    return DOCTOR_TROUBLE;
+}
+
 enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *out)
 {
     struct session *session = doctor->session;
-    struct statvfs room;
     char id[REPORT_ID_SIZE];
     int fd;
     enum ch_status status =
@@ -193,6 +246,13 @@ enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *o
                             session->spool_path, sizeof(session->spool_path));
     if (status != CH_OK) {
         text_append_string(&out->line, "no spool: set CRASHHOOK_SPOOL or HOME");
+        return DOCTOR_TROUBLE;
+    }
+    if (!spool_answers(session->spool_path)) {
+        text_appendf(&out->line,
+                     "%s does not answer: its disk hangs; set CRASHHOOK_SPOOL to "
+                     "another one",
+                     session->spool_path);
         return DOCTOR_TROUBLE;
     }
     report_id_make((uint64_t)time(NULL) * 1000, id);
@@ -212,11 +272,7 @@ enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *o
     }
     spool_discard(&session->spool, id);
     close(fd);
-    if (fstatvfs(session->spool.folder_fd, &room) != 0)
-        return DOCTOR_FINE;
-    uint64_t left = (uint64_t)room.f_bavail * room.f_frsize;
-    text_appendf(&out->line, ", %llu MiB free", (unsigned long long)(left >> 20));
-    return left < LOW_SPACE_BYTES ? DOCTOR_NOTE : DOCTOR_FINE;
+    return note_room(&session->spool, &out->line);
 }
 
 // core_reader copies the program that a core_pattern pipes cores to; false: there is
