@@ -445,6 +445,10 @@ static const char postgres_starts[] =
 // with `PROJECT/`. A report that was named from the file of another project is named
 // again. What a collector of before writes meanwhile, in PostgreSQL, is refused: its
 // rows have no such keys, and the table `places` is gone.
+#define FOREIGN_NAMES                                                                  \
+    " FROM symbols s JOIN nameless n ON n.build = s.build JOIN reports r ON"           \
+    " r.number = n.report JOIN groups g ON g.number = r.group_number"                  \
+    " WHERE s.project <> '' AND g.project <> s.project"
 #define APART_LAYOUT(ROWID, NOW)                                                       \
     "UPDATE symbols SET project = (SELECT f.project FROM symbol_files f WHERE f.key"   \
     " = symbols.build) WHERE EXISTS(SELECT 1 FROM symbol_files f WHERE f.key ="        \
@@ -456,10 +460,14 @@ static const char postgres_starts[] =
     " END, p.place, p.frames FROM places p LEFT JOIN symbols s ON s.build = p.build;"  \
     "DROP TABLE places;"                                                               \
     "INSERT INTO jobs(report, rank, queued, until, tries, turn) SELECT DISTINCT"       \
-    " n.report, 1, " NOW ", 0, 0, 0 FROM symbols s JOIN nameless n ON n.build ="       \
-    " s.build JOIN reports r ON r.number = n.report JOIN groups g ON g.number ="       \
-    " r.group_number WHERE s.project <> '' AND g.project <> s.project"                 \
+    " n.report, 1, " NOW ", 0, 0, 0" FOREIGN_NAMES                                     \
     " ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0;"   \
+    "DELETE FROM history WHERE kind = 'moved' AND group_id IN (SELECT"                 \
+    " g.fingerprint" FOREIGN_NAMES ");"                                                \
+    "UPDATE alerts SET title = 'a crash', detail = '' WHERE group_id IN (SELECT"       \
+    " g.fingerprint" FOREIGN_NAMES ");"                                                \
+    "UPDATE groups SET title = 'a crash that is named again', stack = '' WHERE"        \
+    " number IN (SELECT g.number" FOREIGN_NAMES ");"                                   \
     "UPDATE symbol_files SET key = project || '/' || key WHERE project <> '';"         \
     "UPDATE symbols SET build = project || '/' || build WHERE project <> '';"
 #define ONLY_APART(TABLE, KEY)                                                         \

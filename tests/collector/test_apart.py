@@ -43,7 +43,8 @@ REQUESTS = ("GET /api/v1/symbols/B", "HEAD /api/v1/symbols/B",
             "HEAD /api/v1/sources/B", "GET /buildid/B/debuginfo", "GET /buildid/B/executable",
             "GET /buildid/B/source/src/program.c", "GET /api/v1/reports/R", "GET /reports/R",
             "GET /api/v1/reports/R?form=text", "GET /groups", "GET /api/v1/groups",
-            "GET /groups/G", "GET /groups?q=frame%3AWORD", "GET /")
+            "GET /groups/G", "GET /groups?q=frame%3AWORD", "GET /", "GET /alerts",
+            "GET /api/v1/groups/G")
 FILES = 8  # how many of them, the first ones, are of files
 
 
@@ -256,7 +257,13 @@ class Apart(unittest.TestCase):
 
     def to_layout_before(self):
         """Makes the store one that the release before wrote; the collector is stopped."""
-        text = ("ALTER TABLE place_names RENAME TO places;"
+        name = WORDS["shop"]
+        # Others' reports were named from the project's file.
+        text = (f"UPDATE place_names SET build = '{BUILD}'; UPDATE groups SET title ="
+                f" 'bad pointer in {name}', stack = '{name}'; UPDATE alerts SET title ="
+                f" '{name}'; INSERT INTO history(group_id, time, kind, other, detail, count)"
+                f" SELECT fingerprint, 1, 'moved', 'x', '{name}', 1 FROM groups;"
+                "ALTER TABLE place_names RENAME TO places;"
                 "UPDATE symbols SET build = replace(build, project || '/', '');"
                 "UPDATE symbol_files SET key = replace(key, project || '/', '');")
         if self.own.store is None:
@@ -281,14 +288,6 @@ class Apart(unittest.TestCase):
             self.settle(project)
         self.own.stop()
         self.to_layout_before()
-        # As if others' reports had been named from the file.
-        if self.own.store is None:
-            with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:
-                database.execute("UPDATE places SET build = ?", (BUILD,))
-                database.commit()
-        else:
-            subprocess.run(["psql", "-q", self.own.store, "-c",
-                            f"UPDATE places SET build = '{BUILD}'"], check=True)
         self.own.start()
         self.check("shop", "bank", "club")
         inside = f"/.build-id/{BUILD[:2]}/{BUILD[2:]}"
