@@ -346,7 +346,7 @@ class Requests(unittest.TestCase):
             self.assertTrue(answer["error"])
         kept = [name for _, _, names in os.walk(self.collector.path("symbols"))
                 for name in names]
-        self.assertLessEqual(set(kept), {"12cd34ef.debug"})
+        self.assertLessEqual(set(kept), {"12cd34ef.debug", ".apart"})
 
     def test_a_client_that_goes_away_in_mid_body_leaves_nothing(self):
         file = elf_with_build_id(bytes.fromhex("77aa"))

@@ -211,7 +211,8 @@ static void starts_that_an_older_program_counts_are_summed_too(void **state)
 static const char before[] = "DROP TABLE start_sums; DROP TABLE start_hosts;"
                              "DROP INDEX start_batches_by_day;"
                              "DROP INDEX sessions_by_day; DROP INDEX sessions_by_host;"
-                             "DROP INDEX start_days_by_day;";
+                             "DROP INDEX start_days_by_day;"
+                             "ALTER TABLE place_names RENAME TO places;";
 static const char sqlite_before[] =
     "DROP TRIGGER starts_added; DROP TRIGGER starts_grown; DROP TRIGGER starts_removed;"
     "DROP TRIGGER session_added; PRAGMA user_version = 17;";
