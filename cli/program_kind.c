@@ -218,8 +218,11 @@ static bool has_name(const struct elf_view *file, const char *section,
 // then exports its interface.
 static bool exports_sanitizer(const struct elf_view *file)
 {
-    static const char *const names[] = { "__asan_init", "__tsan_init",   "__lsan_init",
-                                         "__msan_init", "__hwasan_init", NULL };
+    static const char *const names[] = {
+        "__asan_init", "__tsan_init",   "__lsan_init",
+        "__msan_init", "__hwasan_init", "__sanitizer_set_death_callback",
+        NULL
+    };
     return has_name(file, ".dynstr", names);
 }
 
@@ -227,14 +230,11 @@ static bool exports_sanitizer(const struct elf_view *file)
 // of. NULL: there is none, or the program is stripped.
 static const char *find_hidden_runtime(const struct elf_view *file)
 {
-    static const char *const exported[] = { "__sanitizer_set_death_callback", NULL };
     static const char *const runtimes[][3] = {
         { "__tsan_init", NULL, "ThreadSanitizer" },
         { "__asan_init", NULL, "AddressSanitizer" },
         { "__ubsan_handle_type_mismatch_v1", NULL, "UndefinedBehaviorSanitizer" },
     };
-    if (has_name(file, ".dynstr", exported))
-        return NULL;
     for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
         if (has_name(file, ".strtab", runtimes[i]))
             return runtimes[i][2];

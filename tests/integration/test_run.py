@@ -195,7 +195,7 @@ class Kinds(Case):
                    fault=signal.SIGSEGV, ASAN_OPTIONS="abort_on_error=1:handle_segv=1")
 
     def test_that_leak_sanitizer_fails_is_said_where_tracing_was_asked_for(self):
-        for kind, lines in (("asan", 1), ("asan-clang", 1), ("ubsan", 0), ("dynamic", 0)):
+        for kind, lines in (("asan", 1), ("asan-clang", 1), ("dynamic", 0)):
             with self.subTest(kind), Scene() as scene:
                 program = PROGRAMS.compiled(kind)
                 ended = self.watch(scene, [program], via="trace")
@@ -204,6 +204,15 @@ class Kinds(Case):
                     lines * [f"crashhook: '{program}' has LeakSanitizer, which fails in a "
                              "traced program and ends it with an error; --via preload does "
                              "not trace"])
+
+    def test_that_a_sanitizers_exit_is_not_reported_is_said_where_tracing_was_asked_for(self):
+        with Scene() as scene:
+            program = PROGRAMS.compiled("ubsan")
+            ended = self.watch(scene, [program], via="trace")
+            self.assertEqual(
+                said(ended),
+                [f"crashhook: '{program}' has a sanitizer: an exit because of what that finds is "
+                 "not reported while it is traced; --via preload reports it"])
 
     def test_the_handler_that_a_static_program_has_is_left_to_it(self):
         report = self.crash([harness.program("says_why_all_static"), "assert"],

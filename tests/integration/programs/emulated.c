@@ -24,6 +24,7 @@ static void *work(void *forever)
     return NULL;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): its stack is to overflow
 static __attribute__((noinline)) int overflow_stack(int depth)
 {
     volatile char frame[4096];
@@ -37,7 +38,7 @@ static __attribute__((noinline)) int end_program(const char *how)
     if (strchr(how, 'f') != NULL)
         *(volatile int *)8 = 1;
     if (strchr(how, 'd') != NULL)
-        count /= zero;
+        count /= zero; // NOLINT(clang-analyzer-core.DivideZero): it is to fault
     if (strchr(how, 'a') != NULL)
         abort();
     if (strchr(how, 'j') != NULL)

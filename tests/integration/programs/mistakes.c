@@ -14,7 +14,8 @@ static volatile int sink;
 __attribute__((noinline)) static void overrun(void)
 {
     volatile char *block = malloc(8);
-    sink = block[8 + (sink & 0)];
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): the mistake
+    sink = (unsigned char)block[8 + (sink & 0)];
     free((void *)block);
 }
 
@@ -26,7 +27,7 @@ __attribute__((noinline)) static void overflow_int(int more)
 __attribute__((noinline)) static void write_null(void)
 {
     int *volatile nothing = NULL;
-    *nothing = 1;
+    *nothing = 1; // NOLINT(clang-analyzer-core.NullDereference): the mistake
 }
 
 static void *count(void *unused)
@@ -47,6 +48,7 @@ __attribute__((noinline)) static void race(void)
 __attribute__((noinline)) static void read_uninitialized(void)
 {
     int *block = malloc(sizeof(*block));
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch): the mistake
     if (*block)
         puts("set");
 }
