@@ -146,7 +146,9 @@ def a_frame_whose_split_file_is_missing_says_so(folder):
         cwd=folder)
     os.remove(os.path.join(folder, "shapes.cc.dwo"))
     frame = frame_at(path, static)
-    assert "function" not in frame and frame["symbol_status"] == "split-package", frame
+    # From elfutils 0.191 on, packages are read.
+    assert frame.get("function", "").startswith("histogram") or \
+        frame["symbol_status"] == "split-package", frame
     assert frame["file"].endswith("shapes.cc"), "the program itself has lines"
     os.remove(path + ".dwp")
     assert frame_at(path, static)["symbol_status"] == "no-split-file"
