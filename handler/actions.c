@@ -209,33 +209,45 @@ static bool is_shared(void)
 // crash: theirs is moved to its own stack, or its sender noted (crash_relay.c).
 static bool is_relayed(int signal, const struct sigaction *action)
 {
-    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN &&
-           action->sa_sigaction != crash_handle &&
-           ((action->sa_flags & SA_ONSTACK) != 0 ||
-            (signal == SIGTERM && crash_state.ended != NULL));
+    bool moved = (action->sa_flags & SA_ONSTACK) != 0 ||
+                 (signal == SIGTERM && crash_state.ended != NULL);
+    return moved && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN &&
+           action->sa_sigaction != crash_handle && plan_is_in_force() && signal > 0 &&
+           signal <= SYS_SIGNALS;
+}
+
+// relay keeps the action for our handler and makes the one for the kernel. A child that
+// shares its parent's memory sets its own alone.
+static void relay(int signal, struct sigaction *action, struct crash_action *out_before)
+{
+    struct crash_action theirs;
+    action_from_libc(&theirs, action);
+    map_process();
+    bool same = memcmp(&theirs, out_before, sizeof(theirs)) == 0;
+    if (!same && is_shared())
+        return;
+    if (!same)
+        crash_action_exchange(signal, &theirs, out_before);
+    action->sa_sigaction = crash_handle;
+    action->sa_flags |= SA_SIGINFO;
 }
 
 static int exchange_relayed(int signal, const struct sigaction *action,
                             struct sigaction *old)
 {
-    struct crash_action theirs;
     struct crash_action before;
     struct sigaction ours;
-
-    crash_action_read(signal, &before);
-    if (action != NULL && is_relayed(signal, action)) {
-        map_process();
+    bool relayed = action != NULL && is_relayed(signal, action);
+    if (relayed) {
+        crash_action_read(signal, &before);
         ours = *action;
-        if (!is_shared()) {
-            action_from_libc(&theirs, action);
-            crash_action_exchange(signal, &theirs, &before);
-            ours.sa_sigaction = crash_handle;
-            ours.sa_flags |= SA_SIGINFO;
-        }
+        relay(signal, &ours, &before);
         action = &ours;
     }
     int result = next_sigaction(signal, action, old);
     if (result == 0 && old != NULL && old->sa_sigaction == crash_handle) {
+        if (!relayed)
+            crash_action_read(signal, &before);
         old->sa_sigaction = (void (*)(int, siginfo_t *, void *))before.handler;
         old->sa_flags ^= SA_SIGINFO ^ (int)(before.flags & SA_SIGINFO);
     }
@@ -299,8 +311,6 @@ static int exchange_ours(int signal, const struct sigaction *action,
 
 int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    if (!plan_is_in_force() || signal <= 0 || signal > SYS_SIGNALS)
-        return next_sigaction(signal, action, old);
     if (!is_ours(signal))
         return exchange_relayed(signal, action, old);
     if (action == NULL || !is_shared())
