@@ -89,7 +89,9 @@ static void *find_in(const struct link_map *image, const char *name)
         .versions = table_word(image->l_ld, bias, DT_VERSYM),
         .gnu_hash = table_word(image->l_ld, bias, DT_GNU_HASH),
     };
-    size_t number = table.gnu_hash != NULL ? gnu_find(&table, name) : 0;
+    if (table.gnu_hash == NULL || table.symbols == NULL || table.strings == NULL)
+        return NULL;
+    size_t number = gnu_find(&table, name);
     return number != 0 ? (void *)(bias + table.symbols[number].st_value) : NULL;
 }
 
