@@ -139,6 +139,7 @@ __attribute__((noinline)) static void calls_abort(void)
     abort();
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): it uses up the stack
 __attribute__((noinline)) static int overflows(int level)
 {
     volatile char frame[500];
