@@ -173,7 +173,8 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep) ||
         (!alone && fork() != 0))
         return;
-    bool reports = settings->kills != KILLS_NO && now.life.ended == 0;
+    bool reports = settings->kills != KILLS_NO &&
+                   (now.life.ended == 0 || now.life.ended == LIFE_CRASHED);
     (void)signal(SIGXFSZ, SIG_IGN);
     liveness_close_others(&keep->live);
     (void)liveness_stop_copier(&keep->live, -1);

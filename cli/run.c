@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/live/facts.h"
 #include "agent/live/refusal.h"
 #include "cli/command.h"
 #include "cli/installed.h"

@@ -314,7 +314,7 @@ static void end_in_spool(struct wrapped *program, struct session *session,
         session->spool.folder_fd = -1;
     aside_answer();
     await_reports(session, since_ms);
-    bool cut_off = keeper_find_cut_off(&program->keeper);
+    bool cut_off = usable && keeper_find_cut_off(&program->keeper);
     if (usable)
         crash_records_take(session);
     if (cut_off)

@@ -110,7 +110,7 @@ static void note_exit(void)
     crash_report_exit(-1, (uintptr_t)__builtin_frame_address(0));
 }
 
-static void note_call(void *unused)
+static void note_library_exit(void *unused)
 {
     (void)unused;
     note_exit();
@@ -176,9 +176,9 @@ static void prepare_for(int signal, const struct crash_action *theirs)
     if (on_exit != NULL)
         (void)on_exit(note_status, NULL);
     else
-        (void)__cxa_atexit(note_call, NULL, NULL);
+        (void)__cxa_atexit(note_library_exit, NULL, NULL);
     if (__cxa_at_quick_exit != NULL)
-        (void)__cxa_at_quick_exit(note_call, NULL);
+        (void)__cxa_at_quick_exit(note_library_exit, NULL);
 }
 
 // gnu_get_libc_version is glibc's.

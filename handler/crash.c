@@ -50,8 +50,8 @@ static void end_life(bool told, enum life_ended how)
         *crash_state.ended = how;
 }
 
-// go_on takes that back where the handler has recovered from the fault.
-static void go_on(void)
+// undo_end_life: the handler recovered and the program continues.
+static void undo_end_life(void)
 {
     uint32_t told = LIFE_TOLD;
     if (crash_state.ended != NULL)
@@ -119,9 +119,9 @@ static void mask_for_report(int signal)
     sys_sigmask(~(crash_plan->signals >> 1) | own);
 }
 
-// is_re_entered is whether the signal interrupted the handler itself; it has then been
-// dealt with.
-static bool is_re_entered(int signal, const siginfo_t *info, void *context)
+// handle_reentry returns true if the signal was raised inside our own handler; it has
+// then been handled.
+static bool handle_reentry(int signal, const siginfo_t *info, void *context)
 {
     if (crash_refused(signal, info, context))
         return true;
@@ -138,7 +138,7 @@ uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
     machine_allow_misaligned();
     if (crash_relay(signal, info, context, asked))
         return asked->action.handler;
-    if (is_re_entered(signal, info, context))
+    if (handle_reentry(signal, info, context))
         return 0;
     enum crash_verdict verdict = crash_ask_there(signal, info, context, asked);
     if (verdict == CRASH_ASKS)
@@ -159,10 +159,8 @@ void crash_end(struct crash_asked *asked)
     if (crash_stack_return(asked))
         return;
     enum crash_verdict verdict = crash_judge(asked);
-    if (asked->told && verdict == CRASH_NONE)
-        go_on();
-    if (asked->told && verdict != CRASH_NONE)
-        crash_fault_expect(asked->context);
+    if (asked->told)
+        verdict == CRASH_NONE ? undo_end_life() : crash_fault_expect(asked->context);
     if (verdict == CRASH_NONE || verdict == CRASH_COMES_AGAIN)
         return;
     mask_for_report(asked->signal);
@@ -179,7 +177,7 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
     // A handler that is being asked and calls us has given up.
     bool given_up =
         crash_find_caller(signal, (uintptr_t)__builtin_frame_address(0), &called);
-    if (is_re_entered(signal, called.info, called.context))
+    if (handle_reentry(signal, called.info, called.context))
         return;
     enum crash_verdict verdict = CRASH_DIES;
     if (!given_up)

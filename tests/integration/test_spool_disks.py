@@ -95,13 +95,14 @@ def disk(kind, *options):
 def frozen(place, seconds=60):
     """The file system at place does not answer, for that long at most."""
     watchdog = subprocess.Popen(["/bin/sh", "-c", f'sleep {seconds}; exec fsfreeze -u "$1"', "sh",
-                                 place])
+                                 place], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                start_new_session=True)
     try:
         assert do("fsfreeze", "-f", place) is None
         yield
     finally:
         do("fsfreeze", "-u", place)
-        watchdog.kill()
+        os.killpg(watchdog.pid, signal.SIGKILL)
         watchdog.wait()
 
 
