@@ -216,9 +216,10 @@ static bool is_relayed(int signal, const struct sigaction *action)
            signal <= SYS_SIGNALS;
 }
 
-// relay keeps the action for our handler and makes the one for the kernel. A child that
-// shares its parent's memory sets its own alone.
-static void relay(int signal, struct sigaction *action, struct crash_action *out_before)
+// relay_action keeps the action for our handler and makes the one for the kernel. A
+// child that shares its parent's memory sets its own alone.
+static void relay_action(int signal, struct sigaction *action,
+                         struct crash_action *out_before)
 {
     struct crash_action theirs;
     action_from_libc(&theirs, action);
@@ -241,7 +242,7 @@ static int exchange_relayed(int signal, const struct sigaction *action,
     if (relayed) {
         crash_action_read(signal, &before);
         ours = *action;
-        relay(signal, &ours, &before);
+        relay_action(signal, &ours, &before);
         action = &ours;
     }
     int result = next_sigaction(signal, action, old);

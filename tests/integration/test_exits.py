@@ -201,6 +201,7 @@ class Hooks(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
+        os.chmod(self.folder, 0o755)  # what a killed program leaves is read with nobody's rights
         self.addCleanup(shutil.rmtree, self.folder)
 
     def run_alone(self, scene, *command, **variables):

@@ -69,6 +69,7 @@ class Programs:
 
 def setUpModule():
     Programs.folder = tempfile.mkdtemp(prefix="crashhook-test.")
+    os.chmod(Programs.folder, 0o755)  # a killed program's record is read with nobody's rights
 
 
 def tearDownModule():
