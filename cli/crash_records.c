@@ -213,8 +213,6 @@ static enum ch_status take_life(const struct taking *taking,
     return store_record_report(taking, record);
 }
 
-static bool take_record(void *context, const char *name, int fd);
-
 // is_record_done is whether the file of a record is done with; a failure is said.
 static bool is_record_done(const char *name, enum ch_status status)
 {
@@ -223,6 +221,41 @@ static bool is_record_done(const char *name, enum ch_status status)
     (void)command_fail("cannot make a report of record '%s': %s", name,
                        status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
     return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
+}
+
+// use_rights_of_record reads what the record names with the rights of its file's user,
+// who wrote it. A life is mapped by its program from the start on, whatever rights that
+// gives up later, so it has nobody's.
+static void use_rights_of_record(const char *name, int fd)
+{
+    static const char life[] = "life-";
+    struct rights rights = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
+    struct stat file;
+    if (strncmp(name, life, sizeof(life) - 1) != 0 && fstat(fd, &file) == 0) {
+        rights.user = file.st_uid;
+        rights.group = file.st_gid;
+    }
+    rights.fewer = geteuid() == 0 && rights.user != 0;
+    rights_apply(&rights);
+}
+
+// take_made_record takes a record of a handler's; it is a spool_record_fn.
+static bool take_made_record(void *context, const char *name, int fd)
+{
+    const struct taking *taking = context;
+    struct record_capture record;
+    use_rights_of_record(name, fd);
+    enum ch_status status =
+        record_capture_open(&record, fd, &taking->session->settings);
+    if (status == CH_OK) {
+        if (record_capture_is_life(&record))
+            status = take_life(taking, &record, fd);
+        else if (!record_is_reported(taking, &record.record.header))
+            status = store_record_report(taking, &record);
+        record_capture_close(&record);
+    }
+    rights_apply(&(const struct rights){ 0 });
+    return is_record_done(name, status);
 }
 
 // is_reported_end is whether the report is of the end of process pid.
@@ -277,10 +310,10 @@ static enum ch_status store_words(const struct taking *taking,
     spool_life_name(start_ticks, death->pid, life);
     if (words->status >= 0 && taking->live != NULL &&
         liveness_is_filled(taking->live) &&
-        take_record(&with_death, life, taking->live->fd))
+        take_made_record(&with_death, life, taking->live->fd))
         return CH_OK;
     if (words->status >= 0 &&
-        spool_take_record(taking->spool, life, take_record, &with_death))
+        spool_take_record(taking->spool, life, take_made_record, &with_death))
         return CH_OK;
     if (words->status >= 0 &&
         faccessat(taking->spool->folder_fd, life, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -334,40 +367,11 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
     return store_words(taking, &words, &death, start); // its capture takes the texts
 }
 
-// use_rights_of_record reads what the record names with the rights of its file's user,
-// who wrote it. A life is mapped by its program from the start on, whatever rights that
-// gives up later, so it has nobody's.
-static void use_rights_of_record(const char *name, int fd)
-{
-    static const char life[] = "life-";
-    struct rights rights = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
-    struct stat file;
-    if (strncmp(name, life, sizeof(life) - 1) != 0 && fstat(fd, &file) == 0) {
-        rights.user = file.st_uid;
-        rights.group = file.st_gid;
-    }
-    rights.fewer = geteuid() == 0 && rights.user != 0;
-    rights_apply(&rights);
-}
-
 static bool take_record(void *context, const char *name, int fd)
 {
-    const struct taking *taking = context;
-    struct record_capture record;
-    if (spool_is_words(name))
-        return is_record_done(name, take_last_words(taking, name, fd));
-    use_rights_of_record(name, fd);
-    enum ch_status status =
-        record_capture_open(&record, fd, &taking->session->settings);
-    if (status == CH_OK) {
-        if (record_capture_is_life(&record))
-            status = take_life(taking, &record, fd);
-        else if (!record_is_reported(taking, &record.record.header))
-            status = store_record_report(taking, &record);
-        record_capture_close(&record);
-    }
-    rights_apply(&(const struct rights){ 0 });
-    return is_record_done(name, status);
+    return spool_is_words(name)
+               ? is_record_done(name, take_last_words(context, name, fd))
+               : take_made_record(context, name, fd);
 }
 
 enum ch_status crash_record_make(const struct session *session, int fd, const char *id,

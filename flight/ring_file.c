@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -40,13 +41,12 @@ static size_t ring_area_bytes;
 static void *find_life(void)
 {
     char line[LINE_BYTES];
-    unsigned long start;
     void *found = NULL;
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps != NULL && found == NULL && fgets(line, sizeof(line), maps) != NULL) {
-        const char *name = strstr(line, "/memfd:" LIFE_NAME);
-        if (name != NULL && sscanf(line, "%lx-%*x rw-s", &start) == 1)
-            found = (void *)start;
+        // START-END PERMISSIONS OFFSET DEVICE INODE PATH, see proc(5)
+        if (strstr(line, " rw-s ") != NULL && strstr(line, "/memfd:" LIFE_NAME) != NULL)
+            found = (void *)(uintptr_t)strtoull(line, NULL, 16);
     }
     if (maps != NULL)
         (void)fclose(maps);
