@@ -96,6 +96,7 @@ bool daemon_keep_take(struct daemon_keep *keep, int socket,
         keep->live.fd = fd;
     else
         (void)close(fd);
+    liveness_see(&keep->live, keep->pid);
     return true;
 }
 
@@ -176,6 +177,7 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     bool reports = settings->kills != KILLS_NO &&
                    (now.life.ended == 0 || now.life.ended == LIFE_CRASHED);
     (void)signal(SIGXFSZ, SIG_IGN);
+    liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
     (void)liveness_stop_copier(&keep->live, -1);
     liveness_count(&keep->live, settings, keep->path);
@@ -290,6 +292,7 @@ static void look_at_kept(struct daemon_keep *keep)
         return;
     keep_told(&keep->keep.life, &now.life);
     keep_look(&keep->keep);
+    liveness_see(&keep->live, keep->pid);
     liveness_write(&keep->live, &keep->keep.life);
     liveness_look(&keep->live, keep->settings, keep->path,
                   keep->settings->kills != KILLS_NO);

@@ -20,11 +20,18 @@
 #include "agent/core/record_file.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/rights.h"
 #include "base/text.h"
 #include "handler/starts.h"
 #include "report/spool_records.h"
 
-enum { COPY_BYTES = 64 << 10, START_RELEASE_MAX = 93, DAY_S = 86400 };
+enum {
+    COPY_BYTES = 64 << 10,
+    START_RELEASE_MAX = 93,
+    DAY_S = 86400,
+    OTHERS_MODE = S_IRUSR | S_IWUSR,
+    OURS_MODE = OTHERS_MODE | S_ISVTX,
+};
 
 void liveness_create(struct liveness *live)
 {
@@ -48,6 +55,27 @@ void liveness_claim(const struct liveness *live)
     const struct record_header header = { .magic = RECORD_MAGIC, .pid = getpid() };
     if (live->fd >= 0)
         (void)!pwrite(live->fd, &header, sizeof(header), 0);
+}
+
+void liveness_see(struct liveness *live, pid_t pid)
+{
+    char status[40];
+    struct rights rights;
+    (void)snprintf(status, sizeof(status), "/proc/%d/status", pid);
+    if (live->fd < 0 || access(status, R_OK) != 0)
+        return;
+    rights_read(pid, &rights);
+    if (rights.user == geteuid())
+        rights_compare_capabilities(&rights);
+    live->ours = rights.user == geteuid() && !rights.fewer;
+    (void)fchmod(live->fd, live->ours ? OURS_MODE : OTHERS_MODE);
+}
+
+bool liveness_is_ours(int fd)
+{
+    struct stat file;
+    return fstat(fd, &file) == 0 && file.st_uid == geteuid() &&
+           (file.st_mode & S_ISVTX) != 0;
 }
 
 static bool read_live_header(const struct liveness *live, struct record_header *out)
@@ -145,7 +173,8 @@ static int copy_to_spool(const struct liveness *live, const struct spool *spool)
     (void)unlinkat(spool->folder_fd, temporary, 0);
     int fd = openat(spool->folder_fd, temporary,
                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+    if (fd >= 0 && fchmod(fd, live->ours ? OURS_MODE : OTHERS_MODE) == 0 &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         (copy_pages(live->fd, fd) || has_header(fd)) &&
         renameat(spool->folder_fd, temporary, spool->folder_fd, name) == 0)
         return fd;
@@ -202,7 +231,8 @@ __attribute__((noreturn)) static void copy_for_ever(struct liveness *live,
     while (getppid() == parent) {
         if (spool.folder_fd < 0 && !open_live_spool(path, &spool))
             spool.folder_fd = -1;
-        if (file >= 0)
+        if (file >= 0 &&
+            fchmod(file, liveness_is_ours(live->fd) ? OURS_MODE : OTHERS_MODE) == 0)
             (void)copy_pages(live->fd, file);
         else if (spool.folder_fd >= 0)
             file = copy_to_spool(live, &spool);

@@ -23,7 +23,18 @@ struct liveness {
     int fd;       // the memory; -1: there is none
     int copier;   // pidfd of the process that copies it to the spool; -1: none
     bool counted; // the program's start was
+    bool ours;    // the program had all of our rights when it was seen last
 };
+
+// liveness_see looks at the rights of process pid, the program's. What its record names
+// is read with nobody's rights later, unless they were ours. A process that is gone is
+// as it was seen last.
+void liveness_see(struct liveness *live, pid_t pid);
+
+// liveness_is_ours is whether the record in fd is of a program with our rights, as
+// liveness_see has noted by the sticky bit, which the program cannot set once it has
+// other rights.
+bool liveness_is_ours(int fd);
 
 // liveness_create makes the memory for a program that this process will start, if it
 // can, and puts into the environment where it is; liveness_claim, in the program's

@@ -225,7 +225,7 @@ static bool is_record_done(const char *name, enum ch_status status)
 
 // use_rights_of_record reads what the record names with the rights of its file's user,
 // who wrote it. A life is mapped by its program from the start on, whatever rights that
-// gives up later, so it has nobody's.
+// gives up later: so it has nobody's, unless its supervisor saw the program have ours.
 static void use_rights_of_record(const char *name, int fd)
 {
     static const char life[] = "life-";
@@ -235,6 +235,8 @@ static void use_rights_of_record(const char *name, int fd)
         rights.user = file.st_uid;
         rights.group = file.st_gid;
     }
+    if (rights.user == RIGHTS_NOBODY && liveness_is_ours(fd))
+        rights.user = geteuid();
     rights.fewer = geteuid() == 0 && rights.user != 0;
     rights_apply(&rights);
 }

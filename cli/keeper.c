@@ -29,6 +29,7 @@ void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pi
                                     .keeper = LIFE_BY_RUN,
                                     .started_ns = clock_now_ns(CLOCK_BOOTTIME) } };
     keep_begin(&keeper->keep, pid, LIFE_BY_RUN);
+    liveness_see(&keeper->live, pid);
     // It may end before the first look.
     facts_read_process(&keeper->process, pid, pid);
     keeper->next_ms = clock_now_ms(CLOCK_MONOTONIC) + keeper->pause_ms;
@@ -85,6 +86,7 @@ void keeper_look(struct keeper *keeper)
         return;
     keeper_read_process(keeper);
     keep_look(&keeper->keep);
+    liveness_see(&keeper->live, keeper->death.pid);
     liveness_write(&keeper->live, &keeper->keep.life);
     liveness_look(&keeper->live, &keeper->session->settings,
                   keeper->session->spool_path, keeper->pause_ms >= COPIED_MS);
@@ -101,6 +103,7 @@ void keeper_note(struct keeper *keeper, int number, const siginfo_t *info)
 void keeper_look_last(struct keeper *keeper, int signal)
 {
     keep_end(&keeper->keep, signal);
+    liveness_see(&keeper->live, keeper->death.pid);
     if (keeper->process.arguments.size != 0)
         return;
     // The kernel had not laid them out yet when it was looked at.

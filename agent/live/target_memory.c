@@ -162,42 +162,41 @@ enum ch_status target_memory_set_careful(struct target_memory *memory,
     return CH_OK;
 }
 
-// is_served_page is whether a page that is not in memory is one of a file that the
-// kernel reads without the help of others. The kernel fills pages of other mappings
-// with zeros, unless somebody else has undertaken to.
-static bool is_served_page(const struct target_care *care, uint64_t address)
+// A page_way is how a page can be read without waiting for somebody else.
+enum page_way { PAGE_LEFT_OUT, PAGE_BY_READV, PAGE_BY_FILE };
+
+static bool is_path(const struct target_mapping *mapping, const char *start)
 {
-    static const char devices[] = "/dev/";
-    const size_t size = sizeof(devices) - 1;
-    const struct target_mapping *mapping = images_mapping(care->images, address);
-    size_t mount;
-    if (mapping == NULL || mapping->path_size <= size || mapping->path[0] != '/' ||
-        mapping->deleted || memcmp(mapping->path, devices, size) == 0)
-        return false;
-    return !mounts_may_block(&care->mounts, mapping->path, mapping->path_size, &mount);
+    size_t size = strlen(start);
+    return mapping->path_size >= size && memcmp(mapping->path, start, size) == 0;
 }
 
-static bool is_page_there(struct target_care *care, uint64_t address)
+// way_of_absent chooses the way for a page that is not in memory. Pages of files come
+// from their file system. The kernel fills others with zeros, unless userfaultfd has
+// somebody else fill them: /proc/PID/mem then answers EIO, where process_vm_readv
+// waits.
+static enum page_way way_of_absent(const struct target_care *care, uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(care->images, address);
+    size_t mount;
+    if (mapping == NULL)
+        return PAGE_LEFT_OUT;
+    if (!is_path(mapping, "/") || is_path(mapping, "/memfd:") ||
+        is_path(mapping, "/dev/shm/") || is_path(mapping, "/dev/zero"))
+        return PAGE_BY_FILE;
+    if (mapping->deleted || is_path(mapping, "/dev/") ||
+        mounts_may_block(&care->mounts, mapping->path, mapping->path_size, &mount))
+        return PAGE_LEFT_OUT;
+    return PAGE_BY_READV;
+}
+
+static enum page_way way_of_page(struct target_care *care, uint64_t address)
 {
     uint64_t start = address & ~(uint64_t)(TARGET_PAGE_BYTES - 1);
     uint64_t end;
-    return touched_pages_next(&care->pages, &start, start + TARGET_PAGE_BYTES, &end) ||
-           is_served_page(care, address);
-}
-
-// copy_by_present copies up to the first page that may have to be waited for.
-static ssize_t copy_by_present(struct target_memory *memory, uint64_t address, void *to,
-                               size_t length)
-{
-    size_t count = 0;
-    while (count < length && is_page_there(memory->care, address + count))
-        count += TARGET_PAGE_BYTES - (address + count) % TARGET_PAGE_BYTES;
-    errno = EPERM;
-    if (memory->care->pages.fd < 0)
-        return -1; // it is not known which pages are there
-    if (count > length)
-        count = length;
-    return count != 0 ? copy_by_readv(memory, address, to, count) : 0;
+    return touched_pages_next(&care->pages, &start, start + TARGET_PAGE_BYTES, &end)
+               ? PAGE_BY_READV
+               : way_of_absent(care, address);
 }
 
 static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void *to,
@@ -213,6 +212,34 @@ static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void
     if (address > INT64_MAX)
         return 0;
     return pread(memory->mem_fd, to, length, (off_t)address);
+}
+
+// copy_by_present copies up to the first page that may have to be waited for.
+static ssize_t copy_by_present(struct target_memory *memory, uint64_t address, void *to,
+                               size_t length)
+{
+    size_t done = 0;
+    size_t count = 0;
+    for (ssize_t copied = 0; done < length && (size_t)copied == count;) {
+        enum page_way way = way_of_page(memory->care, address + done);
+        errno = EPERM;
+        if (memory->care->pages.fd < 0)
+            return -1; // it is not known which pages are there
+        if (way == PAGE_LEFT_OUT)
+            break;
+        count = TARGET_PAGE_BYTES - (address + done) % TARGET_PAGE_BYTES;
+        while (count < length - done &&
+               way_of_page(memory->care, address + done + count) == way)
+            count += TARGET_PAGE_BYTES;
+        count = count < length - done ? count : length - done;
+        uint8_t *at = (uint8_t *)to + done;
+        copied = way == PAGE_BY_READV ? copy_by_readv(memory, address + done, at, count)
+                                      : copy_by_file(memory, address + done, at, count);
+        if (copied < 0)
+            return done != 0 ? (ssize_t)done : copied;
+        done += (size_t)copied;
+    }
+    return (ssize_t)done;
 }
 
 static ssize_t copy_by_peeks(struct target_memory *memory, uint64_t address, void *to,

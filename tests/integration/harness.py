@@ -175,7 +175,13 @@ class Scene:
     def reports(self):
         """Every report in the spool, once nobody works on it any more, with every frame
         in its place."""
-        return [expanded(read_when_done(path)) for path in self.report_paths()]
+        found = []
+        for path in self.report_paths():
+            try:
+                found.append(read_when_done(path))
+            except FileNotFoundError:  # another report tells the same death
+                continue
+        return [expanded(report) for report in found]
 
     def page(self, path):
         """All that a collector of the scene's own shows of the report at path."""

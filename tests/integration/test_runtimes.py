@@ -31,6 +31,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -60,7 +61,11 @@ AWAIT_WORKER = ("nginx -p . -c nginx.conf & for i in $(seq 400); do "
 STRLEN = "strlen" if platform.machine() == "x86_64" else "strlen|^ in libc.so"
 HANDLERS = "{build}/tests/programs/own_handlers"
 GOCACHE = f"GOCACHE={harness.GO_CACHE}"
-FAULTY = harness.without_blanks(harness.program("libfaulty_thread.so"))
+# Programs that drop their privileges still have to be able to read it.
+FAULTY_FOLDER = tempfile.mkdtemp(prefix="crashhook-test.")
+atexit.register(shutil.rmtree, FAULTY_FOLDER, ignore_errors=True)
+os.chmod(FAULTY_FOLDER, 0o755)
+FAULTY = shutil.copy(harness.program("libfaulty_thread.so"), FAULTY_FOLDER)
 
 
 def compiled(*command):
