@@ -62,9 +62,11 @@ void liveness_see(struct liveness *live, pid_t pid)
     char status[40];
     struct rights rights;
     (void)snprintf(status, sizeof(status), "/proc/%d/status", pid);
-    if (live->fd < 0 || access(status, R_OK) != 0)
+    if (live->fd < 0)
         return;
     rights_read(pid, &rights);
+    if (access(status, R_OK) != 0) // it has gone meanwhile
+        return;
     if (rights.user == geteuid())
         rights_compare_capabilities(&rights);
     live->ours = rights.user == geteuid() && !rights.fewer;

@@ -178,8 +178,12 @@ class Files(ByRoot):
         for way, owner in (("threads", 0), ("capabilities", NOBODY)):
             with self.subTest(way), Place() as place:
                 secret = secret_file(place.folder, owner=owner)
+                # The tree may lie where the worker cannot go.
+                for path in (harness.AGENT, harness.CRASHHOOK):
+                    shutil.copy(path, place.folder)
+                agent = os.path.join(place.folder, os.path.basename(harness.AGENT))
                 with Opened(secret) as opened:
-                    report, text = place.by("spawn", way, secret)
+                    report, text = place.by("spawn", way, secret, CRASHHOOK_AGENT=agent)
                     self.assert_kept(report, text)
                     self.assertEqual(opened.count(), 0)
                 self.assertIn("serve_request", names_of(crashed_thread(report)))

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // The C library's own, under the names it has them by.
@@ -20,8 +21,13 @@ extern void __libc_free(void *piece);
 
 static void notice(const char *call)
 {
-    stack_t now;
-    if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_ONSTACK) == 0)
+    // The kernel's answer is about the handler's stack, the library's about the
+    // program's.
+    stack_t now = { .ss_flags = 0 };
+    stack_t theirs = { .ss_flags = 0 };
+    (void)syscall(SYS_sigaltstack, NULL, &now);
+    (void)sigaltstack(NULL, &theirs);
+    if (((now.ss_flags | theirs.ss_flags) & SS_ONSTACK) == 0)
         return;
     (void)!write(STDERR_FILENO, "in a crash: ", 12);
     (void)!write(STDERR_FILENO, call, strlen(call));

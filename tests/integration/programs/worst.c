@@ -209,7 +209,10 @@ static void allocates(int signal)
 
 static void allocates_in_handler(void)
 {
-    // Without the flag it would be called on the stack that the program crashed on.
+    // Without its own stack and the flag it would be called on the stack that the
+    // program crashed on.
+    static char stack[1 << 16];
+    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, NULL);
     sigaction(SIGSEGV,
               &(struct sigaction){ .sa_handler = allocates, .sa_flags = SA_ONSTACK },
               NULL);
