@@ -4,24 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/live/permitted.h"
+#include "agent/live/target_care.h"
 #include "agent/live/target_server.h"
-#include "agent/live/touched_pages.h"
-#include "base/mounts.h"
 #include "base/populate.h"
-
-// A target_care is what is needed to leave out pages that may have to be waited for.
-struct target_care {
-    const struct target_images *images;
-    struct touched_pages pages;
-    struct mounts mounts;
-};
 
 // map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)
@@ -100,11 +91,7 @@ void target_memory_deinit(struct target_memory *memory)
     libunwind_peek_destroy(memory->peek);
     if (memory->mem_fd >= 0)
         close(memory->mem_fd);
-    if (memory->care != NULL) {
-        touched_pages_close(&memory->care->pages);
-        mounts_deinit(&memory->care->mounts);
-        free(memory->care);
-    }
+    target_care_destroy(memory->care);
     *memory = (struct target_memory){ .mem_fd = -1 };
 }
 
@@ -150,53 +137,12 @@ static ssize_t copy_by_readv(struct target_memory *memory, uint64_t address, voi
 enum ch_status target_memory_set_careful(struct target_memory *memory,
                                          const struct target_images *images, pid_t pid)
 {
-    struct target_care *care = malloc(sizeof(*care));
-    if (care == NULL)
+    memory->care = target_care_create(images, memory->pid, pid);
+    if (memory->care == NULL)
         return CH_ERR_NO_MEMORY;
-    care->images = images;
-    touched_pages_open(&care->pages, memory->pid);
-    (void)!mounts_read(&care->mounts, pid); // without it, no file is read
-    memory->care = care;
     if (memory->way == TARGET_READV)
         memory->way = TARGET_PRESENT;
     return CH_OK;
-}
-
-// A page_way is how a page can be read without waiting for somebody else.
-enum page_way { PAGE_LEFT_OUT, PAGE_BY_READV, PAGE_BY_FILE };
-
-static bool is_path(const struct target_mapping *mapping, const char *start)
-{
-    size_t size = strlen(start);
-    return mapping->path_size >= size && memcmp(mapping->path, start, size) == 0;
-}
-
-// way_of_absent chooses the way for a page that is not in memory. Pages of files come
-// from their file system. The kernel fills others with zeros, unless userfaultfd has
-// somebody else fill them: /proc/PID/mem then answers EIO, where process_vm_readv
-// waits.
-static enum page_way way_of_absent(const struct target_care *care, uint64_t address)
-{
-    const struct target_mapping *mapping = images_mapping(care->images, address);
-    size_t mount;
-    if (mapping == NULL)
-        return PAGE_LEFT_OUT;
-    if (!is_path(mapping, "/") || is_path(mapping, "/memfd:") ||
-        is_path(mapping, "/dev/shm/") || is_path(mapping, "/dev/zero"))
-        return PAGE_BY_FILE;
-    if (mapping->deleted || is_path(mapping, "/dev/") ||
-        mounts_may_block(&care->mounts, mapping->path, mapping->path_size, &mount))
-        return PAGE_LEFT_OUT;
-    return PAGE_BY_READV;
-}
-
-static enum page_way way_of_page(struct target_care *care, uint64_t address)
-{
-    uint64_t start = address & ~(uint64_t)(TARGET_PAGE_BYTES - 1);
-    uint64_t end;
-    return touched_pages_next(&care->pages, &start, start + TARGET_PAGE_BYTES, &end)
-               ? PAGE_BY_READV
-               : way_of_absent(care, address);
 }
 
 static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void *to,
@@ -221,15 +167,15 @@ static ssize_t copy_by_present(struct target_memory *memory, uint64_t address, v
     size_t done = 0;
     size_t count = 0;
     for (ssize_t copied = 0; done < length && (size_t)copied == count;) {
-        enum page_way way = way_of_page(memory->care, address + done);
+        enum page_way way = target_care_way(memory->care, address + done);
         errno = EPERM;
-        if (memory->care->pages.fd < 0)
-            return -1; // it is not known which pages are there
+        if (way == PAGE_UNKNOWN)
+            return -1;
         if (way == PAGE_LEFT_OUT)
             break;
         count = TARGET_PAGE_BYTES - (address + done) % TARGET_PAGE_BYTES;
         while (count < length - done &&
-               way_of_page(memory->care, address + done + count) == way)
+               target_care_way(memory->care, address + done + count) == way)
             count += TARGET_PAGE_BYTES;
         count = count < length - done ? count : length - done;
         uint8_t *at = (uint8_t *)to + done;
