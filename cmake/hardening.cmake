@@ -8,6 +8,8 @@ check_pie_supported(LANGUAGES C)
 set(ch_hardening)
 set(ch_hardening_link)
 if(NOT CRASHHOOK_SANITIZER AND NOT CRASHHOOK_COVERAGE AND NOT CRASHHOOK_FUZZ)
+    # clang takes flags of other processors, and warns of them.
+    set(CMAKE_REQUIRED_FLAGS -Werror)
     foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
                  -mbranch-protection=standard)
         string(MAKE_C_IDENTIFIER "CH_HAS${flag}" known)
@@ -16,6 +18,7 @@ if(NOT CRASHHOOK_SANITIZER AND NOT CRASHHOOK_COVERAGE AND NOT CRASHHOOK_FUZZ)
             list(APPEND ch_hardening ${flag})
         endif()
     endforeach()
+    unset(CMAKE_REQUIRED_FLAGS)
     # glibc warns if nothing is optimized, and the compiler if the macro is defined twice.
     string(TOUPPER "CMAKE_C_FLAGS_${CMAKE_BUILD_TYPE}" flags_of_type)
     set(flags "${CMAKE_C_FLAGS} ${${flags_of_type}}")
