@@ -22,8 +22,8 @@
 #include "base/file.h"
 #include "base/rights.h"
 #include "base/text.h"
-#include "handler/starts.h"
 #include "report/spool_records.h"
+#include "shared/start_record.h"
 
 enum {
     COPY_BYTES = 64 << 10,

@@ -17,8 +17,8 @@
 #include "cli/delivery.h"
 #include "cli/progress.h"
 #include "cli/session_spool.h"
+#include "net/backoff.h"
 #include "symbolizer/naming_memo.h"
-#include "upload/retry.h"
 #include "upload/starts.h"
 
 // said is what the user at the terminal sees. A target that stays down is one line,
@@ -118,7 +118,7 @@ static int upload_now(struct delivery *delivery)
     delivery->queue.waits_over = false;
     add_totals(&sum, &pass);
     while (result == COMMAND_DONE && sum.pending != 0) {
-        int wait = ms_until(sum.next_time, INT32_MAX - 1000) + retry_fraction_ms();
+        int wait = ms_until(sum.next_time, INT32_MAX - 1000) + backoff_fraction_ms();
         if (progress_now_ms() + wait >= deadline)
             break;
         (void)poll(NULL, 0, wait);
@@ -140,7 +140,7 @@ static int set_alarm(int timer_fd, int64_t unix_s)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     struct itimerspec alarm = {
         .it_value.tv_sec = unix_s != 0 ? unix_s : now.tv_sec + NEVER_S,
-        .it_value.tv_nsec = retry_fraction_ms() * 1000000L,
+        .it_value.tv_nsec = backoff_fraction_ms() * 1000000L,
     };
     return timerfd_settime(timer_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
                            &alarm, NULL);

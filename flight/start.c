@@ -14,7 +14,7 @@
 #include "flight/functions.h"
 #include "flight/ring.h"
 #include "flight/xray.h"
-#include "handler/flight_place.h"
+#include "shared/flight_register.h"
 
 #pragma weak crashhook_flight_register
 #pragma weak dlsym

@@ -158,6 +158,10 @@ struct crash_agent {
 // crash_start_agent has a helper start the agent: crash_agent_started says whether one
 // came, once the channel has ended. False: not even the helper was started.
 bool crash_start_agent(struct crash_agent *out, char *const *argv);
+
+// crash_start_daemon starts the agent that waits, natively under Valgrind, and returns
+// the channel to it; negative: there is none.
+int crash_start_daemon(void);
 bool crash_agent_started(void);
 
 // crash_ask_daemon has the agent started at install take this crash. False: none is.

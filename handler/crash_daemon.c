@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "handler/crash_valgrind.h"
-#include "handler/daemon.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"

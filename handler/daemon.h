@@ -14,7 +14,3 @@
 // life_fd, if that is not negative. serves: it is to serve crashes, in place of an
 // earlier one. False: it does not; then each crash starts its own agent.
 bool daemon_start(int life_fd, bool serves);
-
-// crash_start_daemon starts the agent that waits, natively under Valgrind, and returns
-// the channel to it; negative: there is none.
-int crash_start_daemon(void);

@@ -2,6 +2,7 @@
 #include "handler/flight_place.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "handler/crash.h"
 

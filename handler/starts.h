@@ -6,23 +6,8 @@
 // `crashhook upload` takes them. A process without an end was not necessarily killed:
 // crashes are counted by their reports, which have the session.
 //
-// Users: install.c, life.c; the record's layout: agent/liveness.c, upload/starts.c.
+// Users: install.c, life.c. The record: shared/start_record.h.
 #pragma once
-#include <stdint.h>
-
-enum start_kind { START_BEGUN = 1, START_ENDED = 2 };
-
-// A start_record is appended with one call, so that no lock is needed.
-struct start_record {
-    uint64_t session; // random
-    uint32_t time_s;  // since 1970, modulo 2^32
-    uint32_t kind;    // enum start_kind
-};
-
-// START_PREFIX begins the name of such a file; then come the day since 1970, 8 digits,
-// a hyphen and the bytes of the release, all hexadecimal, and START_SUFFIX.
-#define START_PREFIX "starts-"
-#define START_SUFFIX ".day"
 
 #pragma GCC visibility push(hidden)
 

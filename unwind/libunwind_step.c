@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "unwind/image_search.h"
 
 // UNW_OBJ names the function with libunwind's prefix for this architecture. libunwind
 // exports it for address spaces like ours but declares it in no header.

@@ -6,7 +6,6 @@
 
 #include "unwind/compiled_cfi.h"
 #include "unwind/image_cfi.h"
-#include "unwind/image_search.h"
 #include "unwind/image_sframe.h"
 
 enum {

@@ -2,8 +2,6 @@
 #include "unwind/unwind.h"
 
 #include "unwind/fp_step.h"
-#include "unwind/image_search.h"
-#include "unwind/outermost_code.h"
 #include "unwind/row_step.h"
 #include "unwind/scan_step.h"
 #include "unwind/space_parts.h"
@@ -50,6 +48,32 @@ static uint64_t sp_of(const struct walk *w)
 static struct unwind_frame frame_of(enum unwind_kind kind, enum unwind_trust trust)
 {
     return (struct unwind_frame){ .kind = kind, .trust = trust };
+}
+
+// code_begins says whether the target's code at address begins with these bytes.
+static bool code_begins(const struct memory_reader *memory, uint64_t address,
+                        const uint8_t *bytes, size_t size)
+{
+    uint8_t code[16];
+    return size <= sizeof(code) && memory_read(memory, address, code, size) == CH_OK &&
+           memcmp(code, bytes, size) == 0;
+}
+
+// outermost_code is true where nothing calls the code at pc, in image or in none
+// (NULL): the kernel started the program there, or what is called there cannot return.
+// It is recognized by its bytes: where the program starts, a halt, and how musl ends a
+// thread. That none of them is there proves nothing.
+static bool outermost_code(const struct memory_reader *memory,
+                           const struct unwind_image *image, uint64_t pc)
+{
+    enum { ENTRY_BYTES = 64 };
+    static const uint8_t halt[] = { 0xf4 };
+    // How musl's clone ends a thread: mov edi, eax; xor eax, eax; mov al, 60; syscall.
+    static const uint8_t exit_thread[] = { 0x89, 0xc7, 0x31, 0xc0,
+                                           0xb0, 0x3c, 0x0f, 0x05 };
+    return (image != NULL && image->entry != 0 && pc - image->entry < ENTRY_BYTES) ||
+           code_begins(memory, pc, halt, sizeof(halt)) ||
+           code_begins(memory, pc, exit_thread, sizeof(exit_thread));
 }
 
 // step_by_signal leaves the code that returns from a signal: the kernel saved all

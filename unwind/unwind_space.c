@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "unwind/image_search.h"
 #include "unwind/space_parts.h"
 
 enum ch_status unwind_space_create(const struct unwind_arch *arch,

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sorted.h"
 #include "base/status.h"
 
 // Registers by DWARF number. x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip;
@@ -98,3 +99,15 @@ struct unwind_section {
 // An unwind_sections_fn gives these sections, which stay until the space's end. Finding
 // them may take long, so it is called at most once, when a walk comes to such code.
 typedef size_t unwind_sections_fn(void *context, const struct unwind_section **out);
+
+// image_search gives the image that contains address, or NULL. images is sorted by
+// start. It is called for every frame of every walk, so it is a binary search over an
+// array and nothing more.
+static inline const struct unwind_image *image_search(const struct unwind_image *images,
+                                                      size_t count, uint64_t address)
+{
+    size_t after = SORTED_UP_TO(images, count, start, address);
+    if (after == 0 || address >= images[after - 1].end)
+        return NULL;
+    return &images[after - 1];
+}

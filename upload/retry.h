@@ -2,11 +2,9 @@
 //
 // When a target that did not take a report is tried again.
 //
-// A report waits a second, doubled with each failure up to an hour and randomized by a
-// quarter, or as long as the target asked for and up to half as long again; at least a
-// second and at most SPOOL_WAIT_MAX_S, whatever it asked for. A target that is down
-// rests as long as the report that failed; what it asked for is kept in the spool for
-// other processes. Users: queue.c, s3.c, and the collector's alerts for retry_wait_s.
+// A report waits as net/backoff.h says: after each failure longer, or as long as the
+// target asked for. A target that is down rests as long as the report that failed; what
+// it asked for is kept in the spool for other processes. User: queue.c.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,15 +14,6 @@
 #include "report/spool_state.h"
 #include "upload/shipment.h"
 #include "upload/target.h"
-
-// retry_wait_s is how long to wait: as long as a server asked for (asked_s), or (-1: it
-// did not) after this many failures, from three quarters to five quarters of the
-// back-off. Jitter is part of it: what failed together is not retried together.
-int64_t retry_wait_s(int64_t asked_s, uint32_t failures);
-
-// retry_fraction_ms is a part of a second by chance. Waits end at whole seconds, so
-// whoever wakes at the end of one lets this pass first.
-int retry_fraction_ms(void);
 
 // retry_due_time is when the target may get the report; never before now.
 int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,

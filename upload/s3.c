@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "net/backoff.h"
 #include "upload/http.h"
-#include "upload/retry.h"
 
 enum {
     STALL_MS = 10000, // at less than the rate of a call
@@ -66,7 +66,7 @@ static void describe_answer(const struct http_reply *reply, char why[S3_WHY_SIZE
 // note_rest notes how long a server that refused asks to be left alone (Retry-After).
 static void note_rest(const struct s3 *s3, const struct http_reply *reply)
 {
-    int64_t rest_s = retry_wait_s(reply->retry_after_s, 0);
+    int64_t rest_s = backoff_wait_s(reply->retry_after_s, 0);
     if (rest_s > REST_MAX_S)
         rest_s = REST_MAX_S;
     if (s3->rest_until_ms != NULL && reply->retry_after_s >= 0)

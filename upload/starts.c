@@ -16,9 +16,9 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "handler/starts.h"
 #include "report/report_id.h"
 #include "report/spool_wait.h"
+#include "shared/start_record.h"
 #include "upload/http.h"
 #include "upload/sentry.h"
 

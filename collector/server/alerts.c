@@ -10,7 +10,7 @@
 #include "collector/server/group_copy.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_alerts.h"
-#include "upload/retry.h"
+#include "net/backoff.h"
 
 enum {
     PAUSE_MS = 500,
@@ -272,7 +272,7 @@ static void keep_fate(struct alerts *alerts, const struct receiver *receiver,
     char error[STORE_ERROR_SIZE];
     enum ch_status status = CH_OK;
     int64_t due_ms =
-        moment_now() + retry_wait_s(fate->wait_s, (uint32_t)alert->tries) * 1000;
+        moment_now() + backoff_wait_s(fate->wait_s, (uint32_t)alert->tries) * 1000;
     do {
         status = sent == CH_OK
                      ? store_alert_done(alerts->options.store, receiver->id,

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/image_search.h"
-
 // space_read_memory is a memory_read_fn. It reads held memory, and otherwise the file
 // of an opened image, except for what the program may have overwritten.
 static size_t space_read_memory(void *source, uint64_t address, void *to, size_t length)

@@ -16,6 +16,7 @@ LAYERS = [
     {"formats"},
     {"unwind"},
     {"report"},
+    {"net"},
     {"agent", "symbolizer", "upload"},
     {"backtrace", "cli", "collector"},
 ]
@@ -32,8 +33,9 @@ ROOMS = {
 # these knows what a report is: they are linked into programs that are not ours.
 OUTSIDE = {
     "include": set(),
-    "handler": {"include"},
-    "flight": {"include"},
+    "shared": set(),
+    "handler": {"include", "shared"},
+    "flight": {"include", "shared"},
     "examples": {"include"},
     "bindings": set(),
 }
@@ -45,9 +47,7 @@ EXTRA_EDGES = {
     ("handler", "base/signals.h"),  # the names and sets of signals are constant data
     ("cli", "handler/crash_trust.h"),  # run and doctor judge agents as the handler does
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
-    ("upload", "handler/starts.h"),  # and which are sent
     ("agent", "handler/context_page.h"),  # and what the program says of itself
-    ("agent", "handler/starts.h"),  # the records of counted starts, which it appends
     ("agent", "handler/watch_page.h"),  # and the table that it points to
     ("agent", "handler/place_note.h"),  # how it is found without them
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
@@ -57,7 +57,6 @@ EXTRA_EDGES = {
     ("backtrace", "handler/throw_ring.h"),  # and their layout
     ("agent", "handler/throw_ring.h"),
     ("flight", "base/settings.h"),  # as the handler
-    ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
     ("flight", "handler/place_note.h"),  # and what it tells without one
     ("flight", "handler/context_page.h"),  # what stands before the rings
     ("flight", "handler/record_file.h"),  # the file that the handler makes room in
@@ -103,7 +102,7 @@ def edge_allowed(source, target):
     if source in OUTSIDE:
         return target in OUTSIDE[source]
     here, there = layer(source), layer(target)
-    if here is not None and target == "include":
+    if here is not None and target in ("include", "shared"):
         return True
     return here is not None and there is not None and there < here
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "net/backoff.h"
 #include "upload/retry.h"
 
 #include <time.h>
@@ -45,7 +46,7 @@ static void retry_waits_from_a_second_to_a_day_whatever_is_asked_for(void **stat
     (void)state;
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
         for (int again = 0; again < 200; again++) {
-            int64_t wait = retry_wait_s(asked[i], 1);
+            int64_t wait = backoff_wait_s(asked[i], 1);
             assert_in_range(wait, 1, SPOOL_WAIT_MAX_S - 2);
             if (asked[i] < SPOOL_WAIT_MAX_S - 2)
                 assert_true(wait >= asked[i]);
