@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "symbolizer/arguments/argument_plan.h"
 #include "symbolizer/names/address_table.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 
@@ -109,7 +108,8 @@ void argument_image_close(struct argument_image *image)
     free(image->passed);
     free(image->called);
     free(image->found);
-    argument_plans_free(image);
+    if (image->plans != NULL)
+        image->free_plans(image);
     symbol_table_deinit(&image->symbols);
     symbol_places_deinit(&image->places);
     address_table_deinit(&image->table);

@@ -78,12 +78,13 @@ struct argument_image {
     bool places_read;
     struct symbol_places places; // functions by address
     bool symbols_read;
-    struct symbol_table symbols;    // functions by name
-    struct argument_passed *passed; // a hash table by remainder
-    struct argument_called *called; // the same
-    struct argument_found *found;   // the same
-    struct argument_plan **plans;   // lists by hash (argument_plan.h)
-    struct argument_scan **scans;   // of functions that were scanned
+    struct symbol_table symbols;                      // functions by name
+    struct argument_passed *passed;                   // a hash table by remainder
+    struct argument_called *called;                   // the same
+    struct argument_found *found;                     // the same
+    struct argument_plan **plans;                     // lists by hash (argument_plan.h)
+    void (*free_plans)(struct argument_image *image); // set with plans
+    struct argument_scan **scans;                     // of functions that were scanned
     size_t scan_count;
     size_t scan_capacity;
     uint64_t scanned; // bytes of code

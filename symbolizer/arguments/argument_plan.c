@@ -34,9 +34,9 @@ static void plan_destroy(struct argument_plan *plan)
     free(plan);
 }
 
-void argument_plans_free(struct argument_image *image)
+static void plans_free(struct argument_image *image)
 {
-    for (size_t i = 0; image->plans != NULL && i < PLAN_HASHES; i++) {
+    for (size_t i = 0; i < PLAN_HASHES; i++) {
         struct argument_plan *plan = image->plans[i];
         while (plan != NULL) {
             struct argument_plan *next = plan->next;
@@ -226,6 +226,7 @@ const struct argument_plan *argument_plan_find(const struct argument_call *call,
                     UINT64_C(0x9e3779b97f4a7c15);
     if (image->plans == NULL)
         image->plans = calloc(PLAN_HASHES, sizeof(struct argument_plan *));
+    image->free_plans = plans_free;
     if (image->plans == NULL)
         return NULL;
     struct argument_plan **first = &image->plans[hash >> 32 & (PLAN_HASHES - 1)];

@@ -55,6 +55,3 @@ struct argument_plan {
 const struct argument_plan *argument_plan_find(const struct argument_call *call,
                                                const Dwarf_Die *inlined,
                                                enum argument_plan_kind kind);
-
-// argument_plans_free frees the plans of an image.
-void argument_plans_free(struct argument_image *image);
