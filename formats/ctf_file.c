@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/ctf_file.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define ARCHIVE_MAGIC 0x8b47f2a4d7623eebull
 
 enum { ARCHIVE_HEADER_SIZE = 40, MEMBER_SIZE = 16 };
@@ -96,4 +99,45 @@ void ctf_file_outside(const struct ctf_file *file, bool dynamic,
         return;
     out->symbols = elf_section_cursor(&file->elf, &symbols);
     out->strings = elf_section_cursor(&file->elf, &strings);
+}
+
+// gcc_order gives the order that a compiler writes whose line in .comment is
+// "GCC: (Debian 14.2.0-19) 14.2.0". The snapshots before 14.1 have either order (GCC's
+// bug 114186).
+static enum ctf_order gcc_order(const char *line)
+{
+    const char *version = strstr(line, ") ");
+    char *end;
+    while (version != NULL && (version[2] < '0' || version[2] > '9'))
+        version = strstr(version + 1, ") ");
+    if (version == NULL)
+        return CTF_ORDER_UNKNOWN;
+    unsigned long major = strtoul(version + 2, &end, 10);
+    if (major == 0 || end[0] != '.' || (major == 14 && strncmp(end, ".0.", 3) == 0))
+        return CTF_ORDER_UNKNOWN;
+    return major < 14 ? CTF_ORDER_REVERSED : CTF_ORDER_OF_C;
+}
+
+enum ctf_order ctf_file_order(const struct ctf_file *file)
+{
+    static const char gcc[] = "GCC: (";
+    struct elf_section section;
+    enum ctf_order order = CTF_ORDER_UNKNOWN;
+    bool first = true;
+    if (!file->is_elf ||
+        elf_view_find_section(&file->elf, ".comment", &section, NULL) != CH_OK)
+        return CTF_ORDER_UNKNOWN;
+    struct cursor c = elf_section_cursor(&file->elf, &section);
+    while (cursor_left(&c) != 0) {
+        const char *line = cursor_string(&c);
+        if (!cursor_ok(&c))
+            return CTF_ORDER_UNKNOWN;
+        if (strncmp(line, gcc, strlen(gcc)) != 0)
+            continue; // another compiler's or a linker's: these write no CTF
+        if (!first && gcc_order(line) != order)
+            return CTF_ORDER_UNKNOWN;
+        order = gcc_order(line);
+        first = false;
+    }
+    return order;
 }

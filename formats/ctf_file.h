@@ -31,6 +31,13 @@ struct ctf_member {
     struct cursor bytes;
 };
 
+// A ctf_order is how the dimensions of `int a[2][3]` are nested.
+enum ctf_order {
+    CTF_ORDER_UNKNOWN,
+    CTF_ORDER_REVERSED, // an array of 3 of arrays of 2: up to gcc 13
+    CTF_ORDER_OF_C,     // an array of 2 of arrays of 3: from gcc 14.1 on
+};
+
 // ctf_file_init finds CTF in an ELF file, or else takes the bytes for a bare section.
 // bytes must outlive file. CH_ERR_NOT_FOUND: the ELF file has none. CH_ERR_MALFORMED:
 // it is neither.
@@ -45,3 +52,7 @@ CH_CHECKED enum ch_status ctf_file_member(const struct ctf_file *file, uint64_t 
 // dynamic symbols if dynamic, else all its symbols.
 void ctf_file_outside(const struct ctf_file *file, bool dynamic,
                       struct ctf_outside *out);
+
+// ctf_file_order gives the order in which the compilers that file names in .comment
+// write dimensions. CTF_ORDER_UNKNOWN: it names none, or compilers of both orders.
+enum ctf_order ctf_file_order(const struct ctf_file *file);

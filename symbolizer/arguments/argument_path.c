@@ -58,7 +58,8 @@ static bool path_enter_element(struct path *path)
     const struct type *type = &path->table->types[path->type];
     uint64_t size;
     // Nested array types are in the reverse order of C's (type_table.h).
-    if (path->table->types[type_strip(path->table, type->target)].kind == TYPE_ARRAY ||
+    if (type->flat ||
+        path->table->types[type_strip(path->table, type->target)].kind == TYPE_ARRAY ||
         type_size(path->table, type->target, &size) != CH_OK || size == 0)
         return false;
     text_appendf(path->out, "[%" PRIu64 "]", path->offset / size);

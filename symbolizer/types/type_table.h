@@ -4,8 +4,8 @@
 //
 // Types refer to each other by index; index 0 is the unknown type. Names point into
 // what the types were read from, which must outlive the table. `int a[2][3]` is an
-// array of 3 of arrays of 2: compilers up to gcc 13 write CTF so, libctf spells it so,
-// and DWARF is read to the same.
+// array of 3 of arrays of 2: compilers up to gcc 13 write CTF so, and other CTF and
+// DWARF are read to the same.
 //
 // Whatever is in a table was checked when it was added: indexes are in range, members
 // are inside their structures, names and sizes are finite.
@@ -65,6 +65,7 @@ struct type {
     uint8_t offset_bits; // of a slice: within its integer
     uint16_t bits;       // of a slice
     bool variadic;       // of a function
+    bool flat;           // of an array: of all elements of arrays of arrays
     uint8_t reference;   // of a pointer: 1 for `&`, 2 for `&&`, 0 for `*`
 };
 

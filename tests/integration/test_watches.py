@@ -101,6 +101,23 @@ class Watches(unittest.TestCase):
     def test_every_kind_of_member_is_shown_from_the_ctf_of_a_stripped_program(self):
         self.check_all("ctf", "-gctf", strip=True)
 
+    def test_dimensions_are_claimed_only_where_compilers_agree_on_their_order(self):
+        """Of two compilers' objects one is not by the compiler of the C library's own."""
+        flat = {"numbers": list(range(6)), "cube": list(range(24))}
+        told = {"numbers": [[0, 1, 2], [3, 4, 5]],
+                "cube": [[list(range(i + j, i + j + 4)) for j in (0, 4, 8)] for i in (0, 12)],
+                "names": ["first", "second"]}
+        always = {"square": [[0, 1], [2, 3]], "row": [7, 8, 9]}
+        found = set()
+        for name in "dimensions-gcc12.elf", "dimensions-gcc14.elf":
+            with self.subTest(name), Scene() as scene:
+                value = crash(scene, compile_program(scene, "grids", [name]))[0]["grids"]["value"]
+                agree = value["numbers"] == told["numbers"]
+                expected = {**always, **(told if agree else flat)}
+                self.assertEqual({key: value[key] for key in expected}, expected)
+                found.add(agree)
+        self.assertEqual(found, {True, False})
+
     def test_a_unit_s_own_type_is_meant_where_units_differ(self):
         for flag, source in ("-g", "dwarf"), ("-gctf", "ctf"):
             with Scene() as scene:

@@ -15,6 +15,11 @@ import harness
 
 SOURCES = {name: os.path.join(harness.CASES, "types", name)
            for name in ("every_type.c", "two_units_a.c", "two_units_b.c")}
+GRIDS = {
+    "as declared": ["int [2][3]", "char [2][8]", "short int [2][3][4]", "int [2][2]",
+                    "int [3]"],
+    "flat": ["int [6]", "char [16]", "short int [24]", "int [2][2]", "int [3]"],
+}
 NAMED = ("struct", "union", "enum", "typedef")
 
 
@@ -99,7 +104,41 @@ class Check:
         both = self.compile("both", "-g", "-gctf", every)
         self.sources_agree(both)
         self.check_names(full, archive)
+        self.check_dimensions()
         self.check_refusals(full)
+
+    def members_are(self, path, expected, what):
+        grids = compare_types.types_of(self.crashhook, path, "--source", "ctf")["types"]
+        members = [m["type"] for t in grids if t["name"] == "struct grids"
+                   for m in t["members"]]
+        self.expect(members == expected, f"{what}: {members}")
+
+    def with_comment(self, path, comment):
+        """A copy of path, its compilers' lines replaced."""
+        lines, copy = (os.path.join(self.folder, n) for n in ("comment", "commented"))
+        with open(lines, "w", encoding="ascii") as file:
+            file.write("".join(line + "\0" for line in comment))
+        harness.run("objcopy", "--remove-section=.comment", path, copy)
+        if comment:
+            harness.run("objcopy", f"--add-section=.comment={lines}", copy)
+        return copy
+
+    def check_dimensions(self):
+        """Dimensions are told as declared if the compilers are known, else not at all."""
+        old, new = "GCC: (GNU) 12.4.0", "GCC: (Debian 14.2.0-19) 14.2.0"
+        clang = "Debian clang version 14.0.6"
+        for name, comments in (
+                ("dimensions-gcc12.elf", [[old], ["GCC: (x (y) z) 13.3.1 20240522", clang, old]]),
+                ("dimensions-gcc14.elf", [[new], [new, clang, "GCC: (GNU) 15.1.0"]])):
+            path = os.path.join(harness.CASES, "types", name)
+            self.members_are(path, GRIDS["as declared"], name)
+            for comment in comments:
+                self.members_are(self.with_comment(path, comment), GRIDS["as declared"],
+                                 f"{name} by {comment}")
+            for comment in ([], [clang], [old, new], [new, old], ["GCC: (GNU) 14.0.1 20240201"],
+                            ["GCC: (GNU) trunk"], [new, "GCC: (GNU"]):
+                self.members_are(self.with_comment(path, comment), GRIDS["flat"],
+                                 f"{name} by {comment}")
 
     def check_names(self, full, archive):
         one = compare_types.types_of(self.crashhook, full)
