@@ -23,6 +23,11 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
         -fno-tree-loop-distribute-patterns)
 endif()
 target_link_libraries(crashhook-agent PRIVATE ch_agent_musl)
+# What these archives, made with glibc's headers, ask of libc musl has, too.
+foreach(name deflate zstd)
+    find_library(CRASHHOOK_${name}_ARCHIVE lib${name}.a REQUIRED)
+    target_link_libraries(crashhook-agent PRIVATE ${CRASHHOOK_${name}_ARCHIVE})
+endforeach()
 if(CRASHHOOK_WITH_LIBUNWIND)
     # A file of the program itself, which is linked before any archive is searched.
     target_sources(crashhook-agent PRIVATE musl_crc64.c)
@@ -35,14 +40,15 @@ if(CRASHHOOK_WITH_LIBUNWIND)
 endif()
 
 # gcc with these specs looks in no folder but musl's own: it is shown headers of the
-# kernel's and libunwind's, and not those of glibc that stand beside them.
+# kernel's and of the libraries, and not those of glibc that are in the same folders.
 set(headers ${CMAKE_CURRENT_BINARY_DIR}/musl-headers)
 file(MAKE_DIRECTORY ${headers})
 foreach(name linux asm-generic)
     file(CREATE_LINK /usr/include/${name} ${headers}/${name} SYMBOLIC)
 endforeach()
 file(GLOB found /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/asm
-    /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/libunwind*.h)
+    /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/libunwind*.h
+    /usr/include/libdeflate.h /usr/include/zstd*.h)
 foreach(path ${found})
     get_filename_component(name ${path} NAME)
     file(CREATE_LINK ${path} ${headers}/${name} SYMBOLIC)

@@ -28,6 +28,9 @@ if(CRASHHOOK_WITH_COLLECTOR)
 endif()
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+# libdeflate has a file for pkg-config since 1.9 alone.
+find_path(DEFLATE_INCLUDE libdeflate.h REQUIRED)                        # formats/
+find_library(DEFLATE_LIBRARY deflate REQUIRED)
 if(CRASHHOOK_WITH_LZMA)
     pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)            # symbolizer/
 endif()

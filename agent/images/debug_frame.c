@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/inflate.h"
+#include "formats/decompress.h"
 
 static const char old_name[] = ".zdebug_frame";
 
@@ -16,29 +16,24 @@ enum ch_status debug_frame_find(const struct elf_view *file, struct elf_section 
     return status;
 }
 
-// read_size reads the header of a compressed section: Elf64_Chdr, or "ZLIB" and the
+// read_header reads the header of a compressed section: Elf64_Chdr, or "ZLIB" and the
 // size in big-endian order.
-static enum ch_status read_size(struct cursor *bytes, bool is_old, uint64_t limit,
-                                uint64_t *out)
+static enum ch_status read_header(struct cursor *bytes, bool is_old,
+                                  uint32_t *out_method, uint64_t *out_size)
 {
-    enum { ZLIB = 1 };
-    bool is_zlib;
     if (is_old) {
         const uint8_t *magic = cursor_take(bytes, 4);
-        is_zlib = magic != NULL && memcmp(magic, "ZLIB", 4) == 0;
+        bool is_zlib = magic != NULL && memcmp(magic, "ZLIB", 4) == 0;
+        *out_method = is_zlib ? DECOMPRESS_ZLIB : 0;
         bytes->big_endian = true;
-        *out = cursor_u64(bytes);
+        *out_size = cursor_u64(bytes);
     } else {
-        is_zlib = cursor_u32(bytes) == ZLIB;
+        *out_method = cursor_u32(bytes);
         cursor_skip(bytes, 4); // reserved
-        *out = cursor_u64(bytes);
+        *out_size = cursor_u64(bytes);
         cursor_skip(bytes, 8); // its alignment
     }
-    if (!cursor_ok(bytes))
-        return CH_ERR_TRUNCATED;
-    if (!is_zlib)
-        return CH_ERR_UNSUPPORTED;
-    return *out <= limit ? CH_OK : CH_ERR_LIMIT;
+    return cursor_ok(bytes) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
 enum ch_status debug_frame_copy(const struct elf_view *file,
@@ -49,20 +44,23 @@ enum ch_status debug_frame_copy(const struct elf_view *file,
     bool is_old = strncmp(section->name, ".zdebug", 7) == 0;
     bool is_compressed = is_old || section->flags & ELF_SHF_COMPRESSED;
     uint64_t size = cursor_left(&bytes);
+    uint32_t method;
     enum ch_status status = CH_OK;
     if (!cursor_ok(&bytes))
         return CH_ERR_TRUNCATED;
     if (!file->header.is_64)
         return CH_ERR_UNSUPPORTED;
     if (is_compressed)
-        status = read_size(&bytes, is_old, limit, &size);
+        status = read_header(&bytes, is_old, &method, &size);
+    if (status == CH_OK && is_compressed && size > limit)
+        status = CH_ERR_LIMIT;
     if (status != CH_OK)
         return status;
     uint8_t *copy = malloc(size != 0 ? (size_t)size : 1);
     if (copy == NULL)
         return CH_ERR_NO_MEMORY;
     if (is_compressed)
-        status = inflate_zlib(bytes, copy, (size_t)size);
+        status = decompress(method, bytes, copy, (size_t)size);
     else if (size != 0)
         memcpy(copy, cursor_take(&bytes, (size_t)size), (size_t)size);
     if (status != CH_OK) {

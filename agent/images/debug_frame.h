@@ -17,8 +17,8 @@ CH_CHECKED enum ch_status debug_frame_find(const struct elf_view *file,
                                            struct elf_section *out);
 
 // debug_frame_copy decompresses a debug section and gives its bytes, to be freed.
-// CH_ERR_UNSUPPORTED: it is compressed in another way than by zlib. CH_ERR_LIMIT: it
-// decompresses to more than limit bytes.
+// CH_ERR_UNSUPPORTED: it is compressed in another way than by zlib or zstd.
+// CH_ERR_LIMIT: it decompresses to more than limit bytes.
 CH_CHECKED enum ch_status debug_frame_copy(const struct elf_view *file,
                                            const struct elf_section *section,
                                            size_t limit, uint8_t **out,

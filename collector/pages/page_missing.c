@@ -33,6 +33,8 @@ static const struct {
     { "not-covered", "its debug information has nothing for this code" },
     { "no-split-file", "a .dwo file of its build was missing" },
     { "split-package", "its names are in a .dwp package, which is not read" },
+    { "unknown-compression",
+      "its debug information is compressed by a method that is not supported" },
     { "damaged-file", "its file could not be read" },
 };
 

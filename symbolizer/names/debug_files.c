@@ -244,17 +244,29 @@ static bool write_plain(const struct search *search, const struct debug_elf *fro
 
 // replace_large has large debug information that is compressed read from its
 // decompressed form, which is made if there is none.
-static void replace_large(struct search *search)
+static void replace_large(struct search *search, const struct debug_elf *from)
 {
     struct debug_files *files = search->files;
-    const struct debug_elf *from = debug_files_dwarf(files);
-    if (from == NULL || search->where->cache_folder == NULL || search->id.size == 0)
+    if (search->where->cache_folder == NULL || search->id.size == 0)
         return;
     uint64_t size = plain_debug_size(from);
     if (size < PLAIN_DEBUG_LARGE || size > SYMBOL_CACHE_FOLDER_BYTES)
         return;
     if (!open_plain(search, &files->plain) && write_plain(search, from))
         (void)open_plain(search, &files->plain);
+}
+
+// replace_compressed does so, and replaces what libelf cannot decompress.
+static void replace_compressed(struct search *search)
+{
+    struct debug_files *files = search->files;
+    const struct debug_elf *from = debug_files_dwarf(files);
+    if (from == NULL)
+        return;
+    replace_large(search, from);
+    if (files->plain.elf == NULL &&
+        plain_debug_load_foreign(&files->plain, from) != CH_OK)
+        files->plain = (struct debug_elf){ 0 };
 }
 
 // look_for_debug_file searches every location in turn.
@@ -302,7 +314,7 @@ void debug_files_open(struct debug_files *out, const char *path,
     if (where->alone) {
         for (size_t i = 0; out->debug.elf == NULL && i < where->debug_dir_count; i++)
             (void)try_build_id_dir(&search, where->debug_dirs[i]);
-        replace_large(&search);
+        replace_compressed(&search);
         return;
     }
     debug_open_image(&search);
@@ -310,11 +322,11 @@ void debug_files_open(struct debug_files *out, const char *path,
         return;
     if (out->image.elf != NULL && debug_elf_has_dwarf(&out->image)) {
         out->status = DEBUG_FOUND;
-        replace_large(&search);
+        replace_compressed(&search);
         return;
     }
     look_for_debug_file(&search);
-    replace_large(&search);
+    replace_compressed(&search);
     if (out->image.elf != NULL && minidebug_open(&out->mini, &out->image) != CH_OK)
         out->mini = (struct debug_elf){ 0 };
 }

@@ -18,7 +18,8 @@ struct debug_files {
     struct debug_elf image; // closed if it is missing or refused
     struct debug_elf debug; // closed if the image has its own, or none was found
     struct debug_elf mini;  // from .gnu_debugdata
-    struct debug_elf plain; // what is compressed in image or debug, if that is large
+    struct debug_elf
+        plain; // what is compressed in image or debug, if it is large or by zstd
     enum debug_status status;
 };
 

@@ -19,6 +19,7 @@ const char *debug_status_name(enum debug_status status)
         [DEBUG_NOT_INSTALLED] = "no-debug-file",
         [DEBUG_STRIPPED] = "stripped",
         [DEBUG_MISMATCHED] = "mismatched-build-id",
+        [DEBUG_COMPRESSED] = "unknown-compression",
         [DEBUG_DAMAGED] = "damaged-file",
         [DEBUG_NO_FILE] = "no-image-file",
         [DEBUG_NO_IMAGE] = "no-image",

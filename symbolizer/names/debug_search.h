@@ -28,6 +28,7 @@ enum debug_status {
     DEBUG_NOT_INSTALLED, // stripped; the debug file it names was not found
     DEBUG_STRIPPED,      // stripped, and no debug file was found
     DEBUG_MISMATCHED,    // the file is of another build
+    DEBUG_COMPRESSED,    // its debug information, by a method that is not supported
     DEBUG_DAMAGED,       // the file cannot be read
     DEBUG_NO_FILE,       // no file
     DEBUG_NO_IMAGE,      // no image of the report contains the address

@@ -13,52 +13,37 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/own_thread.h"
 #include "base/text.h"
-#include "symbolizer/names/inflate_parts.h"
+#include "formats/decompress.h"
 
 enum {
     SECTIONS_MAX = 32,
     ALIGNMENT = 16,
-    PIECE_BYTES = 64 << 10,  // copied at a time
-    WRITTEN_BYTES = 1 << 20, // at a time
     THREADS_MAX = 4,
     THREADS_BYTES = 4 << 20, // of a file that several threads write
-    PART_BYTES = 8 << 20,    // of a section that several threads decompress
-    PARTED_BYTES = 4 * PART_BYTES,
 };
 
 // plain_section is a section that is taken.
 struct plain_section {
     uint64_t from; // offset of its bytes in the original
     uint64_t stored;
-    bool compressed;
+    uint32_t method;   // of decompress.h; 0: it is not compressed
     Elf64_Shdr header; // in the plain file
-};
-
-// plain_stream is a section on its way into the plain file.
-struct plain_stream {
-    const struct plain *plain;
-    const struct plain_section *section;
-    struct inflate_source source;
-    struct inflate_parts *parts; // NULL: it is not compressed
-    atomic_bool copied;          // then: a thread does so
 };
 
 // plain is the file being written.
 struct plain {
     const struct debug_elf *file;
-    int fd;         // -1: it is written to bytes
-    uint8_t *bytes; // of which there are as many as plain_whole_size says
+    uint8_t *bytes; // as many as plain_whole_size
     struct plain_section sections[SECTIONS_MAX];
     size_t count;
-    uint64_t size;     // of the file without its headers of sections
-    struct text names; // of sections
-    bool compressed;   // one of them is
-    struct plain_stream streams[SECTIONS_MAX];
-    atomic_int status; // the first failure
-    int processor;     // on which the first thread is; negative: not known
+    uint64_t size;      // of the file without its headers of sections
+    struct text names;  // of sections
+    bool compressed;    // one of them is
+    atomic_size_t next; // section to be written
+    atomic_int status;  // the first failure
+    int processor;      // on which the first thread is; negative: not known
 };
 
 // plain_is_taken says whether finding names, or values too, needs a section of that
@@ -94,13 +79,14 @@ static enum ch_status plain_add(struct plain *plain, Elf_Scn *scn, const char *n
     uint64_t size = header->sh_size;
     if (plain->count == SECTIONS_MAX)
         return CH_ERR_LIMIT;
-    section.compressed = (header->sh_flags & SHF_COMPRESSED) != 0;
-    if (section.compressed) {
+    if ((header->sh_flags & SHF_COMPRESSED) != 0) {
         if (gelf_getchdr(scn, &compressed) == NULL ||
             header->sh_size < sizeof(Elf64_Chdr))
             return CH_ERR_MALFORMED;
-        if (compressed.ch_type != ELFCOMPRESS_ZLIB)
+        if (compressed.ch_type != DECOMPRESS_ZLIB &&
+            compressed.ch_type != DECOMPRESS_ZSTD)
             return CH_ERR_UNSUPPORTED;
+        section.method = compressed.ch_type;
         section.from += sizeof(Elf64_Chdr);
         section.stored -= sizeof(Elf64_Chdr);
         size = compressed.ch_size;
@@ -131,10 +117,10 @@ static enum ch_status plain_list(struct plain *plain, const struct debug_elf *fi
     size_t names;
     GElf_Shdr header;
     enum ch_status status = CH_OK;
-    *plain = (struct plain){ .file = file, .fd = -1, .size = sizeof(Elf64_Ehdr) };
+    *plain = (struct plain){ .file = file, .size = sizeof(Elf64_Ehdr) };
     text_append(&plain->names, "", 1);
     // What is written has 64 bits, and no values of others are found.
-    if (file->fd < 0 || gelf_getclass(file->elf) != ELFCLASS64 ||
+    if (gelf_getclass(file->elf) != ELFCLASS64 ||
         elf_getshdrstrndx(file->elf, &names) != 0)
         return CH_ERR_UNSUPPORTED;
     for (Elf_Scn *scn = elf_nextscn(file->elf, NULL); scn != NULL && status == CH_OK;
@@ -150,6 +136,16 @@ static enum ch_status plain_list(struct plain *plain, const struct debug_elf *fi
     return status;
 }
 
+bool plain_debug_is_foreign(const struct debug_elf *file)
+{
+    GElf_Chdr header;
+    for (Elf_Scn *scn = elf_nextscn(file->elf, NULL); scn != NULL;
+         scn = elf_nextscn(file->elf, scn))
+        if (gelf_getchdr(scn, &header) != NULL && header.ch_type != DECOMPRESS_ZLIB)
+            return true;
+    return false;
+}
+
 uint64_t plain_debug_size(const struct debug_elf *file)
 {
     struct plain plain;
@@ -158,73 +154,32 @@ uint64_t plain_debug_size(const struct debug_elf *file)
     return status == CH_OK && plain.compressed ? plain.size : 0;
 }
 
-// plain_write_at writes bytes of the file, which has room for them.
-static bool plain_write_at(const struct plain *plain, const void *bytes, size_t size,
-                           uint64_t at)
+// plain_write_section writes a section.
+static enum ch_status plain_write_section(const struct plain *plain,
+                                          const struct plain_section *section)
 {
-    if (plain->fd < 0)
-        memcpy(plain->bytes + at, bytes, size);
-    while (plain->fd >= 0 && size > 0) {
-        size_t piece = size < WRITTEN_BYTES ? size : WRITTEN_BYTES;
-        ssize_t written = pwrite(plain->fd, bytes, piece, (off_t)at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes = (const char *)bytes + written;
-        size -= (size_t)written;
-        at += (uint64_t)written;
-    }
-    return true;
-}
-
-// plain_read_at reads at most size bytes of what is stored: 0 at the end, or if it
-// cannot be read.
-static size_t plain_read_at(void *context, void *to, size_t size, uint64_t at)
-{
-    const struct plain_stream *s = context;
-    uint64_t left = s->section->stored - at;
-    size_t part = left < size ? (size_t)left : size;
-    return file_read_at(s->plain->file->fd, to, part, s->section->from + at);
-}
-
-// plain_write_some writes bytes of the section.
-static bool plain_write_some(void *context, const void *from, size_t size, uint64_t at)
-{
-    const struct plain_stream *s = context;
-    return plain_write_at(s->plain, from, size, s->section->header.sh_offset + at);
-}
-
-// plain_copy writes a section that is not compressed.
-static enum ch_status plain_copy(struct plain_stream *s)
-{
-    uint8_t piece[PIECE_BYTES];
-    size_t size;
-    for (uint64_t at = 0; at < s->section->stored; at += size) {
-        size = plain_read_at(s, piece, sizeof(piece), at);
-        if (size == 0)
-            return CH_ERR_MALFORMED;
-        if (!plain_write_some(s, piece, size, at))
-            return CH_ERR_IO;
-    }
+    size_t whole;
+    const char *from = elf_rawfile(plain->file->elf, &whole);
+    uint8_t *to = plain->bytes + section->header.sh_offset;
+    if (from == NULL || section->from > whole ||
+        section->stored > whole - section->from)
+        return CH_ERR_MALFORMED;
+    from += section->from;
+    if (section->method != 0)
+        return decompress(section->method, cursor_over(from, section->stored), to,
+                          section->header.sh_size);
+    memcpy(to, from, section->stored);
     return CH_OK;
 }
 
 // write_plain_sections writes sections until none is left; several threads may do so.
-// All begin with the largest, of which each writes parts.
 static void *write_plain_sections(void *context)
 {
     struct plain *plain = context;
-    enum ch_status status = CH_OK;
-    for (size_t i = 0; i < plain->count && status == CH_OK; i++) {
-        struct plain_stream *stream = &plain->streams[i];
-        if (stream->parts != NULL)
-            status = inflate_parts_work(stream->parts);
-        else if (!atomic_exchange(&stream->copied, true))
-            status = plain_copy(stream);
-        if (status == CH_OK)
-            status = (enum ch_status)atomic_load(&plain->status);
-    }
+    enum ch_status status = (enum ch_status)atomic_load(&plain->status);
+    size_t i;
+    while (status == CH_OK && (i = atomic_fetch_add(&plain->next, 1)) < plain->count)
+        status = plain_write_section(plain, &plain->sections[i]);
     int none = CH_OK;
     if (status != CH_OK)
         (void)atomic_compare_exchange_strong(&plain->status, &none, (int)status);
@@ -239,9 +194,9 @@ static void *write_beside(void *context)
     return write_plain_sections(context);
 }
 
-// plain_use_threads writes all sections, those of a file that takes milliseconds in as
-// many threads as there are processors, up to four.
-static enum ch_status plain_use_threads(struct plain *plain)
+// plain_write_sections writes all sections, those of a file that takes milliseconds in
+// as many threads as there are processors, up to four.
+static enum ch_status plain_write_sections(struct plain *plain)
 {
     pthread_t others[THREADS_MAX - 1];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -255,42 +210,6 @@ static enum ch_status plain_use_threads(struct plain *plain)
     while (count != 0)
         (void)pthread_join(others[--count], NULL);
     return (enum ch_status)atomic_load(&plain->status);
-}
-
-// plain_open_streams prepares the sections. One that is compressed has to have the size
-// that its header says.
-static enum ch_status plain_open_streams(struct plain *plain)
-{
-    enum ch_status status = CH_OK;
-    for (size_t i = 0; i < plain->count && status == CH_OK; i++) {
-        const struct plain_section *section = &plain->sections[i];
-        struct plain_stream *s = &plain->streams[i];
-        s->plain = plain;
-        s->section = section;
-        atomic_store(&s->copied, false);
-        s->source = (struct inflate_source){ plain_read_at, plain_write_some, s };
-        uint64_t part = section->stored >= PARTED_BYTES ? PART_BYTES : UINT64_MAX;
-        if (section->compressed)
-            status = inflate_parts_create(&s->parts, &s->source, section->stored,
-                                          section->header.sh_size, part);
-    }
-    return status;
-}
-
-// plain_write_sections writes all sections.
-static enum ch_status plain_write_sections(struct plain *plain)
-{
-    enum ch_status status = plain_open_streams(plain);
-    if (status == CH_OK)
-        status = plain_use_threads(plain);
-    for (size_t i = 0; i < plain->count; i++) {
-        struct inflate_parts *parts = plain->streams[i].parts;
-        if (status == CH_OK && parts != NULL)
-            status = inflate_parts_check(parts);
-        inflate_parts_destroy(parts);
-        plain->streams[i].parts = NULL;
-    }
-    return status;
 }
 
 // plain_name_names adds the section with the names of sections; they are complete.
@@ -308,7 +227,7 @@ static enum ch_status plain_name_names(struct plain *plain, Elf64_Shdr *out)
 
 // plain_finish writes the names and the headers of the sections, and the file's header,
 // which makes it one.
-static enum ch_status plain_finish(struct plain *plain, const Elf64_Shdr *names)
+static enum ch_status plain_finish(const struct plain *plain, const Elf64_Shdr *names)
 {
     GElf_Ehdr header;
     Elf64_Shdr headers[SECTIONS_MAX + 2] = { { 0 } }; // the first is the null section
@@ -324,11 +243,10 @@ static enum ch_status plain_finish(struct plain *plain, const Elf64_Shdr *names)
     header.e_shentsize = sizeof(headers[0]);
     header.e_shstrndx = (Elf64_Half)count++;
     header.e_shnum = (Elf64_Half)count;
-    bool written =
-        plain_write_at(plain, plain->names.bytes, plain->names.size, plain->size) &&
-        plain_write_at(plain, headers, count * sizeof(headers[0]), header.e_shoff) &&
-        plain_write_at(plain, &header, sizeof(header), 0);
-    return written ? CH_OK : CH_ERR_IO;
+    memcpy(plain->bytes + plain->size, plain->names.bytes, plain->names.size);
+    memcpy(plain->bytes + header.e_shoff, headers, count * sizeof(headers[0]));
+    memcpy(plain->bytes, &header, sizeof(header));
+    return CH_OK;
 }
 
 // plain_whole_size is the size of the file with everything.
@@ -347,22 +265,32 @@ static int largest_first(const void *left, const void *right)
                : a->header.sh_size < b->header.sh_size;
 }
 
-// plain_reserve takes the room on the disk at once, which is quicker than with each
-// write, and tells early where there is none. Not every file system can.
-static enum ch_status plain_reserve(const struct plain *plain)
-{
-    off_t size = (off_t)plain_whole_size(plain);
-    return fallocate(plain->fd, 0, 0, size) != 0 && errno == ENOSPC ? CH_ERR_IO : CH_OK;
-}
-
-// plain_write_all writes everything to where plain says.
-static enum ch_status plain_write_all(struct plain *plain, const Elf64_Shdr *names)
+// plain_write_bytes writes everything to plain->bytes.
+static enum ch_status plain_write_bytes(struct plain *plain, const Elf64_Shdr *names)
 {
     qsort(plain->sections, plain->count, sizeof(plain->sections[0]), largest_first);
-    enum ch_status status = plain->fd >= 0 ? plain_reserve(plain) : CH_OK;
-    if (status == CH_OK)
-        status = plain_write_sections(plain);
+    enum ch_status status = plain_write_sections(plain);
     return status == CH_OK ? plain_finish(plain, names) : status;
+}
+
+// plain_write_file writes everything to fd. The disk space is allocated first: writing
+// to a mapped file on a full disk raises SIGBUS.
+static enum ch_status plain_write_file(struct plain *plain, const Elf64_Shdr *names,
+                                       int fd)
+{
+    size_t size = (size_t)plain_whole_size(plain);
+    int error = posix_fallocate(fd, 0, (off_t)size);
+    if (error != 0) {
+        errno = error;
+        return CH_ERR_IO;
+    }
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED)
+        return CH_ERR_IO;
+    plain->bytes = bytes;
+    enum ch_status status = plain_write_bytes(plain, names);
+    (void)munmap(bytes, size);
+    return status;
 }
 
 enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
@@ -371,13 +299,12 @@ enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
     struct plain plain;
     Elf64_Shdr names;
     enum ch_status status = plain_list(&plain, file, false);
-    plain.fd = fd;
     if (status == CH_OK && plain.size > limit_bytes)
         status = CH_ERR_LIMIT;
     if (status == CH_OK)
         status = plain_name_names(&plain, &names);
     if (status == CH_OK)
-        status = plain_write_all(&plain, &names);
+        status = plain_write_file(&plain, &names, fd);
     text_deinit(&plain.names);
     return status;
 }
@@ -405,7 +332,7 @@ static enum ch_status plain_load_all(struct plain *plain, const Elf64_Shdr *name
     plain->bytes = plain_allocate(size);
     if (plain->bytes == NULL)
         return CH_ERR_NO_MEMORY;
-    enum ch_status status = plain_write_all(plain, names);
+    enum ch_status status = plain_write_bytes(plain, names);
     if (status == CH_OK)
         return debug_elf_over(out, plain->bytes, size);
     free(plain->bytes);
@@ -421,18 +348,18 @@ static int plain_temporary(void)
     return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 }
 
-// plain_load_mapped writes what is large to a file without a name, of which only the
-// pages that are looked at take memory.
+// plain_load_mapped writes what is large to a file without a name, whose pages the
+// kernel can take back.
 static enum ch_status plain_load_mapped(struct plain *plain, const Elf64_Shdr *names,
                                         struct debug_elf *out)
 {
-    plain->fd = plain->size >= PLAIN_DEBUG_LARGE ? plain_temporary() : -1;
-    if (plain->fd < 0)
+    int fd = plain->size >= PLAIN_DEBUG_LARGE ? plain_temporary() : -1;
+    if (fd < 0)
         return CH_ERR_UNSUPPORTED;
-    enum ch_status status = plain_write_all(plain, names);
+    enum ch_status status = plain_write_file(plain, names, fd);
     if (status == CH_OK)
-        return debug_elf_adopt(out, plain->fd);
-    close(plain->fd);
+        return debug_elf_adopt(out, fd);
+    close(fd);
     return status;
 }
 
@@ -443,26 +370,40 @@ static enum ch_status plain_load(struct plain *plain, const Elf64_Shdr *names,
     enum ch_status status = plain_load_mapped(plain, names, out);
     if (status != CH_ERR_UNSUPPORTED && status != CH_ERR_IO)
         return status;
-    plain->fd = -1;
-    atomic_store(&plain->status, CH_OK);
     return plain_load_all(plain, names, out);
+}
+
+// plain_load_listed has the result of plain_list, and releases plain.
+static enum ch_status plain_load_listed(struct plain *plain, enum ch_status status,
+                                        struct debug_elf *out)
+{
+    Elf64_Shdr names;
+    if (status == CH_OK && plain->size > PLAIN_DEBUG_LOADED_MAX)
+        status = CH_ERR_LIMIT;
+    if (status == CH_OK)
+        status = plain_name_names(plain, &names);
+    if (status == CH_OK)
+        status = plain_load(plain, &names, out);
+    text_deinit(&plain->names);
+    return status;
 }
 
 enum ch_status plain_debug_load(struct debug_elf *out, const struct debug_elf *file)
 {
     struct plain plain;
-    Elf64_Shdr names;
     enum ch_status status = plain_list(&plain, file, true);
     // Split files are looked for from where the file itself is.
     if (status == CH_OK &&
         (!plain.compressed || debug_elf_section(file, ".debug_addr") != NULL))
         status = CH_ERR_UNSUPPORTED;
-    if (status == CH_OK && plain.size > PLAIN_DEBUG_LOADED_MAX)
-        status = CH_ERR_LIMIT;
-    if (status == CH_OK)
-        status = plain_name_names(&plain, &names);
-    if (status == CH_OK)
-        status = plain_load(&plain, &names, out);
-    text_deinit(&plain.names);
-    return status;
+    return plain_load_listed(&plain, status, out);
+}
+
+enum ch_status plain_debug_load_foreign(struct debug_elf *out,
+                                        const struct debug_elf *file)
+{
+    struct plain plain;
+    if (!plain_debug_is_foreign(file))
+        return CH_ERR_UNSUPPORTED;
+    return plain_load_listed(&plain, plain_list(&plain, file, false), out);
 }

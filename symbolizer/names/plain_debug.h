@@ -18,12 +18,16 @@
 // made first where there is none.
 #define PLAIN_DEBUG_LARGE ((uint64_t)64 << 20)
 
+// plain_debug_is_foreign is true if file has a section that is compressed, and by
+// another method than zlib: libelf knows zstd from 0.189 on, and no others.
+bool plain_debug_is_foreign(const struct debug_elf *file);
+
 // plain_debug_size is the size of the plain form of file in bytes, as its headers have
 // it. 0: it has none, or needs none.
 uint64_t plain_debug_size(const struct debug_elf *file);
 
-// plain_debug_write writes the plain form of file to fd, an empty file. It takes 24 MB
-// for each thread, of which there are as many as processors, up to four.
+// plain_debug_write writes the plain form of file to fd, an empty file, in as many
+// threads as there are processors, up to four. Both files are mapped.
 // CH_ERR_MALFORMED: it cannot be decompressed. CH_ERR_LIMIT: it would be larger than
 // limit_bytes. CH_ERR_IO: errno has the reason.
 CH_CHECKED enum ch_status plain_debug_write(const struct debug_elf *file, int fd,
@@ -39,3 +43,8 @@ CH_CHECKED enum ch_status plain_debug_write(const struct debug_elf *file, int fd
 // or needs none.
 CH_CHECKED enum ch_status plain_debug_load(struct debug_elf *out,
                                            const struct debug_elf *file);
+
+// plain_debug_load_foreign does the same, with what values are found in too, for a file
+// that libelf may be unable to decompress. CH_ERR_UNSUPPORTED: it can.
+CH_CHECKED enum ch_status plain_debug_load_foreign(struct debug_elf *out,
+                                                   const struct debug_elf *file);

@@ -5,6 +5,7 @@
 
 #include "symbolizer/names/debug_elf.h"
 #include "symbolizer/names/guarded_child.h"
+#include "symbolizer/names/plain_debug.h"
 #include "symbolizer/names/unit_index.h"
 
 enum { ANSWER_BYTES_MAX = 64 << 20 };
@@ -21,17 +22,15 @@ static void add_paths(json_t *paths, struct line_table *table)
     }
 }
 
-static enum ch_status list_paths(const struct debug_elf *file, json_t *paths)
+// list_paths lists those of file, whose code is at text.
+static enum ch_status list_paths(const struct debug_elf *file, const uint64_t text[2],
+                                 json_t *paths)
 {
-    uint64_t base;
-    uint64_t text[2];
     struct unit_index units;
-    enum ch_status status = debug_elf_layout(file, &base, text);
-    Dwarf *dwarf =
-        status == CH_OK ? dwarf_begin_elf(file->elf, DWARF_C_READ, NULL) : NULL;
+    Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     if (dwarf == NULL)
         return CH_ERR_NOT_FOUND;
-    status = unit_index_init(&units, dwarf, text, false);
+    enum ch_status status = unit_index_init(&units, dwarf, text, false);
     for (size_t i = 0; status == CH_OK && i < units.count; i++) {
         struct line_table files;
         unit_files(&units, &units.units[i], &files);
@@ -48,11 +47,20 @@ static enum ch_status find_source_paths(void *context, int to_parent)
 {
     const char *path = context;
     struct debug_elf file = { 0 };
+    struct debug_elf plain;
+    uint64_t base;
+    uint64_t text[2];
     json_auto_t *paths = json_object();
     enum ch_status status = debug_elf_open(&file, path);
     if (status != CH_OK)
         return status;
-    status = list_paths(&file, paths);
+    status = debug_elf_layout(&file, &base, text);
+    if (status == CH_OK && plain_debug_load_foreign(&plain, &file) == CH_OK) {
+        status = list_paths(&plain, text, paths);
+        debug_elf_close(&plain);
+    } else if (status == CH_OK) {
+        status = list_paths(&file, text, paths);
+    }
     debug_elf_close(&file);
     return status == CH_OK ? guarded_child_answer(paths, to_parent) : status;
 }

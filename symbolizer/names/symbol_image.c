@@ -92,7 +92,8 @@ static void symbol_image_open_dwarf(struct symbol_image *image)
     if (image->dwarf == NULL ||
         unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=
             CH_OK)
-        image->files.status = DEBUG_DAMAGED;
+        image->files.status =
+            plain_debug_is_foreign(file) ? DEBUG_COMPRESSED : DEBUG_DAMAGED;
 }
 
 static void open_files(struct symbol_image *image)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/names/plain_debug.h"
 #include "symbolizer/types/type_ctf.h"
 #include "symbolizer/types/type_dwarf.h"
 
@@ -12,6 +13,7 @@ struct type_file {
     enum type_source source;
     struct type_ctf ctf;
     Elf *elf;
+    struct debug_elf plain; // if libelf may be unable to decompress elf
     Dwarf *dwarf;
 };
 
@@ -36,7 +38,10 @@ static enum ch_status read_dwarf(struct type_file *file, const void *bytes, size
     const Elf64_Ehdr *header = elf64_getehdr(file->elf);
     if (header == NULL || header->e_type == ET_REL)
         return CH_ERR_UNSUPPORTED; // an object's DWARF is not relocated yet
-    file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    const struct debug_elf whole = { .fd = -1, .elf = file->elf };
+    bool replaced = plain_debug_load_foreign(&file->plain, &whole) == CH_OK;
+    Elf *elf = replaced ? file->plain.elf : file->elf;
+    file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (file->dwarf == NULL)
         return CH_ERR_NOT_FOUND;
     struct type_dwarf types;
@@ -83,6 +88,7 @@ void type_file_close(struct type_file *file)
     type_ctf_unload(&file->ctf);
     if (file->dwarf != NULL)
         dwarf_end(file->dwarf);
+    debug_elf_close(&file->plain);
     if (file->elf != NULL)
         elf_end(file->elf);
     free(file);

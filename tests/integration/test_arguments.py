@@ -193,6 +193,16 @@ class Arguments(unittest.TestCase):
             self.assertEqual(report["problems"], [])
             self.assertFalse(os.path.exists(kept))
 
+    def test_debug_information_that_zstd_compressed_has_the_arguments(self):
+        with Scene() as scene, Scene() as without_cache:
+            path = compile_program(scene, "-g", "-O2")
+            subprocess.run(["objcopy", "--compress-debug-sections=zstd", path], check=True)
+            first, _ = arguments(scene, path, XDG_CACHE_HOME=scene.folder)
+            self.check_leaf(first["leaf"])
+            second, report = arguments(without_cache, path, XDG_CACHE_HOME="/proc")
+            self.assertEqual(plain(first), plain(second))
+            self.assertEqual(report["problems"], [])
+
     def test_a_symbol_cache_leads_to_the_same_arguments(self):
         for name, level in ("called", "-O0"), ("called", "-O2"), ("removed", "-O2"):
             with Scene() as scene, Scene() as again:

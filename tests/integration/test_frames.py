@@ -23,6 +23,7 @@ C = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer"]
 BUILDS = {
     "gcc": ["gcc", *C, "chain.c"],
     "gcc -gz": ["gcc", *C, "-gz=zlib", "chain.c"],
+    "gcc zstd": ["gcc", *C, "chain.c"],
     "gcc .zdebug_frame": ["gcc", *C, "-Wl,--compress-debug-sections=zlib-gnu", "chain.c"],
     "gcc static": ["gcc", *C, "-static", "chain.c"],
     "clang": ["clang", *C, "chain.c"],
@@ -42,6 +43,8 @@ def build(name, folder):
     environment = dict(os.environ, GO111MODULE="off", GOCACHE=harness.GO_CACHE)
     subprocess.run([*command[:-1], "-o", program, os.path.join(SOURCES, command[-1])],
                    env=environment, check=True, capture_output=True)
+    if name == "gcc zstd":
+        subprocess.run(["objcopy", "--compress-debug-sections=zstd", program], check=True)
     return program
 
 
@@ -92,7 +95,7 @@ class Frames(unittest.TestCase):
         self.assertGreater(self.frames, 100)
 
     def test_a_live_report_has_the_whole_chain(self):
-        for name in ("gcc -gz", "rust"):
+        for name in ("gcc -gz", "gcc zstd", "rust"):
             with self.subTest(name), Scene() as scene:
                 program = build(name, self.folder)
                 if program is None:

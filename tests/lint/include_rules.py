@@ -81,7 +81,9 @@ CONFINED = [
     (r"jansson\.h", {"report", "agent", "symbolizer", "upload", "backtrace", "cli",
                      "collector"}),
     (r"zlib\.h", {"formats", "symbolizer", "upload", "collector"}),
-    (r"(zstd\.h|lzma\.h)", {"symbolizer", "upload", "collector"}),
+    (r"libdeflate\.h", {"formats"}),
+    (r"zstd\.h", {"formats", "upload", "collector"}),
+    (r"lzma\.h", {"symbolizer"}),
     (r"sys/ptrace\.h", {"agent"}),
     (r"cmocka\.h", set()),
 ]

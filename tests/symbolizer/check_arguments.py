@@ -37,7 +37,7 @@ def own_parsers():
                 for n in ("check", "ctf", "name", "table")]
     sources += [os.path.join(TOP, "fuzz", f) for f in ("fuzz_ctf.c", "replay.c")]
     corpus = os.path.join(TOP, "fuzz", "corpus", "ctf")
-    return {"own": (sources, ["-I", TOP, "-D_GNU_SOURCE", "-lz"], [corpus])}
+    return {"own": (sources, ["-I", TOP, "-D_GNU_SOURCE", "-lz", "-ldeflate", "-lzstd"], [corpus])}
 
 
 def others(folder):
