@@ -5,7 +5,7 @@
 # statement of the enumerator X of enum store_statement, `-- part: X` a text that {X}
 # stands for in others; `-- postgres:` begins the text for PostgreSQL where it is another
 # one. Other lines that begin with `--` are comments. {FACET_X} and {STORE_NEVER} are the
-# numbers that C has under these names.
+# numbers that C has under these names. FOLDER/schema/*.sql are added as they are.
 cmake_minimum_required(VERSION 3.25)
 
 foreach(header store_facet.h store_schema.h)
@@ -91,12 +91,33 @@ foreach(name IN LISTS names)
                "    [${name}] = { \"${sqlite}\",\n        \"${postgres}\" },\n")
     endif()
 endforeach()
+# schema sets out to the file FOLDER/schema/NAME.sql as a string of C.
+function(schema name out)
+    file(READ ${FOLDER}/schema/${name}.sql text)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\\n\"\n        \"" text "${text}")
+    set(${out} "\"${text}\"" PARENT_SCOPE)
+endfunction()
+schema(sqlite sqlite_new)
+schema(postgresql postgres_new)
+schema(sqlite_from_18 sqlite_upgrade)
+schema(postgresql_from_18 postgres_upgrade)
+
 file(WRITE ${OUTPUT}
-"#include \"collector/store/store_statement.h\"
+"#include \"collector/store/store_schema.h\"
+#include \"collector/store/store_statement.h\"
 
 const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
 ${rows}};
 
 _Static_assert((int)STORE_STATEMENT_COUNT <= (int)SQL_STATEMENTS,
                \"drivers have room for each\");
+
+const char *const store_schema_new[] = {
+    [SQL_SQLITE] = ${sqlite_new},
+    [SQL_POSTGRES] = ${postgres_new} };
+const char *const store_schema_upgrade[] = {
+    [SQL_SQLITE] = ${sqlite_upgrade},
+    [SQL_POSTGRES] = ${postgres_upgrade} };
 ")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tally is what reports add to the figures of their groups: crashes per day, and how
-// often each value occurred (facets, store_schema.h).
+// often each value occurred (facets, schema/sqlite.sql).
 //
 // Most reports of a batch belong to few groups and are alike, so they are counted here
 // first, and each figure is written once per batch. Figures are written in one order,

@@ -20,11 +20,11 @@ class Statements(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.store = os.path.join(folder.name, "store")
         self.table = os.path.join(folder.name, "table.c")
-        os.makedirs(os.path.join(self.store, "sql"))
+        os.makedirs(self.store)
         for name in ("store_statement.h", "store_facet.h", "store_schema.h"):
             shutil.copy(os.path.join(STORE, name), self.store)
-        for name in os.listdir(os.path.join(STORE, "sql")):
-            shutil.copy(os.path.join(STORE, "sql", name), os.path.join(self.store, "sql"))
+        for name in ("sql", "schema"):
+            shutil.copytree(os.path.join(STORE, name), os.path.join(self.store, name))
 
     def change(self, name, old, new):
         path = os.path.join(self.store, name)

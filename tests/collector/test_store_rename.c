@@ -2,7 +2,6 @@
 //
 // Reports that got names move to the groups of their new keys, with all that people
 // decided; a store of the version before is brought over by the same steps.
-#include "collector/first_layout.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
 #include "collector/store_fixture.h"
@@ -122,55 +121,9 @@ static bool history_has(struct fixture *fixture, const char *group, const char *
     return wanted.found;
 }
 
-// The layout of the first version, with groups aaaaaaaa (reports 1 and 2 of five that
-// came), bbbbbbbb (3), cccccccc (4) and dddddddd (5).
-static const char old_store[] = FIRST_LAYOUT
-    "INSERT INTO groups VALUES(1, 'aaaaaaaa', 'old a', 's', 11, 'open', 2, 100, 2000),"
-    "(2, 'bbbbbbbb', 'old b', 's', 11, 'open', 1, 3000, 3000),"
-    "(3, 'cccccccc', 'old c', 's', 11, 'open', 1, 4000, 4000),"
-    "(4, 'dddddddd', 'old d', 's', 11, 'open', 1, 5000, 5000);"
-    "INSERT INTO reports SELECT column1, '00000000-0000-7000-8000-00000000000' ||"
-    " column1, 1, column2, column1 * 1000, column1 * 1000 + 1, 11, 'SIGSEGV', 'old',"
-    " 's', '1.0', 'test', '/bin/program', 'host' FROM"
-    " (VALUES(1, 1), (2, 1), (3, 2), (4, 3), (5, 4));"
-    "INSERT INTO bodies SELECT number, 0, 'body' FROM reports;"
-    "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, 1);"
-    "PRAGMA user_version = 1;";
-
-// The same in PostgreSQL, whose first layout was the second one. Facets were counted
-// when reports came.
-static const char old_postgres[] =
-    "CREATE TABLE crashhook_layout(version bigint NOT NULL);"
-    "INSERT INTO crashhook_layout VALUES(2);"
-    "CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;"
-    "CREATE TABLE groups(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-    " fingerprint text NOT NULL UNIQUE, title text NOT NULL, summary text NOT NULL,"
-    " signal bigint NOT NULL, status text NOT NULL DEFAULT 'open',"
-    " count bigint NOT NULL, first_seen bigint NOT NULL, last_seen bigint NOT NULL,"
-    " kept bigint NOT NULL DEFAULT 0, note text NOT NULL DEFAULT '',"
-    " assignee text NOT NULL DEFAULT '', status_time bigint NOT NULL DEFAULT 0,"
-    " status_release text NOT NULL DEFAULT '');"
-    "CREATE TABLE group_days(group_number bigint NOT NULL, day bigint NOT NULL,"
-    " count bigint NOT NULL, PRIMARY KEY(group_number, day));"
-    "CREATE TABLE merged(fingerprint text PRIMARY KEY, target text NOT NULL);"
-    "CREATE TABLE reports(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-    " id text NOT NULL UNIQUE, revision bigint NOT NULL, group_number bigint NOT NULL,"
-    " time bigint NOT NULL, received bigint NOT NULL, signal bigint NOT NULL,"
-    " signal_name text NOT NULL, title text NOT NULL, summary text NOT NULL,"
-    " release text NOT NULL, environment text NOT NULL, executable text NOT NULL,"
-    " hostname text NOT NULL, fingerprint text NOT NULL);"
-    "CREATE TABLE tags(report bigint NOT NULL, key text NOT NULL, value text NOT NULL,"
-    " PRIMARY KEY(report, key));"
-    "CREATE TABLE bodies(report bigint NOT NULL, received bigint NOT NULL,"
-    " encoding bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY(report, received))"
-    " PARTITION BY RANGE (received);"
-    "CREATE TABLE bodies_0 PARTITION OF bodies FOR VALUES FROM (0) TO (604800000);"
-    "CREATE TABLE facets(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-    " group_number bigint NOT NULL, kind bigint NOT NULL, value text NOT NULL,"
-    " count bigint NOT NULL, last_seen bigint NOT NULL,"
-    " UNIQUE(group_number, kind, value));"
-    "CREATE INDEX facets_by_value ON facets(kind, value, group_number)"
-    " WHERE kind >= 5;"
+// Groups aaaaaaaa (reports 1 and 2), bbbbbbbb (3), cccccccc (4) and dddddddd (5), whose
+// keys are of version 1: the reports are to be keyed anew.
+static const char old_rows[] =
     "INSERT INTO groups(fingerprint, title, summary, signal, count, first_seen,"
     " last_seen, kept) VALUES('aaaaaaaa', 'old a', 's', 11, 2, 100, 2000, 2),"
     "('bbbbbbbb', 'old b', 's', 11, 1, 3000, 3000, 1),"
@@ -178,32 +131,35 @@ static const char old_postgres[] =
     "('dddddddd', 'old d', 's', 11, 1, 5000, 5000, 1);"
     "INSERT INTO reports(id, revision, group_number, time, received, signal,"
     " signal_name, title, summary, release, environment, executable, hostname,"
-    " fingerprint) SELECT '00000000-0000-7000-8000-00000000000' || n, 1, g,"
-    " n * 1000, n * 1000 + 1, 11, 'SIGSEGV', 'old', 's', '1.0', 'test',"
-    " '/bin/program', 'host', (SELECT fingerprint FROM groups WHERE number = g)"
-    " FROM (VALUES(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)) v(n, g) ORDER BY n;"
-    "INSERT INTO bodies SELECT number, received, 0, 'body' FROM reports;"
+    " fingerprint) SELECT '00000000-0000-7000-8000-00000000000' || column1, 1, column2,"
+    " column1 * 1000, column1 * 1000 + 1, 11, 'SIGSEGV', 'old', 's', '1.0', 'test',"
+    " '/bin/program', 'host', (SELECT fingerprint FROM groups WHERE number = column2)"
+    " FROM (VALUES(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)) v ORDER BY column1;"
     "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, 1);"
     "INSERT INTO facets(group_number, kind, value, count, last_seen)"
     " SELECT group_number, kind, value, count(*), max(time) FROM (" PLAIN_FACETS ") f"
-    " GROUP BY group_number, kind, value;";
+    " GROUP BY group_number, kind, value;"
+    "INSERT INTO jobs(report, rank, queued, until, tries, turn)"
+    " SELECT number, 1, 0, 0, 0, 0 FROM reports;";
+static const char sqlite_bodies[] = "INSERT INTO bodies(report, encoding, bytes) "
+                                    "SELECT number, 0, 'body' FROM reports;";
+static const char postgres_bodies[] =
+    "CREATE TABLE bodies_0 PARTITION OF bodies FOR VALUES FROM (0) TO (604800000);"
+    "INSERT INTO bodies(report, received, encoding, bytes)"
+    " SELECT number, received, 0, 'body' FROM reports;";
 
 static int setup_old(void **state)
 {
-    char error[SQL_ERROR_SIZE];
-    struct sql *sql = NULL;
-    if (setup_named(state) != 0)
+    if (setup(state) != 0)
         return -1;
     struct fixture *fixture = *state;
-    struct sql_options options = { .name = fixture->name };
-    if (sql_open(&options, error, &sql) != CH_OK)
-        return -1;
-    bool made = sql_script(sql, sql->dialect == SQL_POSTGRES ? old_postgres
-                                                             : old_store) == CH_OK;
+    struct sql *sql = fixture->store->writer;
+    bool made = sql_script(sql, old_rows) == CH_OK &&
+                sql_script(sql, sql->dialect == SQL_POSTGRES ? postgres_bodies
+                                                             : sqlite_bodies) == CH_OK;
     if (!made)
         print_error("%s\n", sql->error);
-    sql_close(sql);
-    return made && open_store(fixture) ? 0 : -1;
+    return made ? 0 : -1;
 }
 
 static const struct named_as several[] = {

@@ -207,48 +207,6 @@ static void starts_that_an_older_program_counts_are_summed_too(void **state)
     assert_int_equal(list_releases(fixture, "").ends, 4);
 }
 
-// The layout before this one, of a store as it is now.
-static const char before[] = "DROP TABLE start_sums; DROP TABLE start_hosts;"
-                             "DROP INDEX start_batches_by_day;"
-                             "DROP INDEX sessions_by_day; DROP INDEX sessions_by_host;"
-                             "DROP INDEX start_days_by_day;"
-                             "ALTER TABLE place_names RENAME TO places;";
-static const char sqlite_before[] =
-    "DROP TRIGGER starts_added; DROP TRIGGER starts_grown; DROP TRIGGER starts_removed;"
-    "DROP TRIGGER session_added; PRAGMA user_version = 17;";
-static const char postgres_before[] =
-    "DROP FUNCTION crashhook_starts_added CASCADE;"
-    "DROP FUNCTION crashhook_starts_grown CASCADE;"
-    "DROP FUNCTION crashhook_starts_removed CASCADE;"
-    "DROP FUNCTION crashhook_session_added CASCADE;"
-    "DROP INDEX groups_by_count; DROP INDEX groups_by_machines;"
-    "UPDATE crashhook_layout SET version = 17;";
-
-static void starts_of_an_older_store_are_summed_when_it_is_opened(void **state)
-{
-    struct fixture *fixture = *state;
-    bool postgres = fixture->store->writer->dialect == SQL_POSTGRES;
-    assert_int_equal(count_on(fixture, "first", "shop", "web-1", 0), 1);
-    assert_int_equal(count_on(fixture, "second", "shop", "web-1", 1), 1);
-    assert_int_equal(count_on(fixture, "third", "", "web-1", 1), 1);
-    assert_int_equal(count_on(fixture, "old", "shop", "web-1", 100), 1);
-    assert_int_equal(crash(fixture, 1, "00000000000000aa"), STORE_ADDED);
-    store_close(fixture->store);
-    fixture->store = NULL;
-    assert_true(run_script(fixture, postgres ? postgres_before : sqlite_before));
-    assert_true(run_script(fixture, before));
-    assert_true(open_store(fixture));
-    struct seen_starts seen = list_releases(fixture, "shop");
-    assert_int_equal(seen.starts, 20);
-    assert_int_equal(seen.crashes, 1);
-    assert_int_equal(list_releases(fixture, "").starts, 30);
-    assert_int_equal(list_starts(fixture, "shop", "").starts, 20);
-    assert_int_equal(list_starts(fixture, "", "1.2").starts, 30);
-    assert_int_equal(list_starts(fixture, "", "1.2").crashes, 1);
-    assert_int_equal(count_on(fixture, "fourth", "shop", "web-1", 0), 1);
-    assert_int_equal(list_releases(fixture, "").starts, 40);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,7 +216,6 @@ int main(void)
         STORE_TEST(a_release_that_crashed_without_a_start_is_not_listed),
         STORE_TEST(days_of_before_leave_the_sums),
         STORE_TEST(starts_that_an_older_program_counts_are_summed_too),
-        STORE_TEST(starts_of_an_older_store_are_summed_when_it_is_opened),
     };
     return cmocka_run_group_tests_name("collector/store_starts", tests, NULL, NULL);
 }

@@ -1,0 +1,394 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The tables of a SQLite store. A new store is made by this file. postgresql.sql has the
+-- same tables. Times are in milliseconds since 1970, days in days since 1970. A `kind` of
+-- a value is its number in store_facet.h.
+--
+-- Lists read groups, facets and group_days, which counts are added to when a report is
+-- stored, so that no list counts reports. Bodies are apart from the columns that lists
+-- read, so that lists read few pages.
+
+-- A row for each group, with the figures that lists show.
+CREATE TABLE groups(
+    number integer PRIMARY KEY,
+    fingerprint text NOT NULL UNIQUE,      -- the group's key
+    project text NOT NULL DEFAULT '',      -- '': none
+    title text NOT NULL,                   -- title, summary and stack are those of the
+    summary text NOT NULL,                 -- newest report
+    stack text NOT NULL DEFAULT '',        -- the in-app functions, a line each
+    signal bigint NOT NULL,
+    count bigint NOT NULL,                 -- of all reports that were received
+    kept bigint NOT NULL DEFAULT 0,        -- of the reports that retention has left
+    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on facets
+    first_seen bigint NOT NULL,
+    last_seen bigint NOT NULL,
+    first_release text NOT NULL DEFAULT '',
+    status text NOT NULL DEFAULT 'open',   -- open, resolved, ignored or regressed
+    status_time bigint NOT NULL DEFAULT 0,
+    status_release text NOT NULL DEFAULT '', -- resolved in it, or seen again in it
+    resolved_in text NOT NULL DEFAULT '',  -- status_release, before the group regressed
+    until_count bigint NOT NULL DEFAULT 0, -- an ignored group opens again at one of these
+    until_machines bigint NOT NULL DEFAULT 0,
+    until_time bigint NOT NULL DEFAULT 0,
+    note text NOT NULL DEFAULT '',
+    assignee text NOT NULL DEFAULT '',
+    version bigint NOT NULL DEFAULT 0,     -- increases with each decision
+    swept bigint NOT NULL DEFAULT 0);      -- time of the oldest report when facets that
+                                           -- no report has were last deleted
+CREATE INDEX groups_by_last_seen ON groups(last_seen, number);
+CREATE INDEX groups_by_project ON groups(project, last_seen, number);
+
+-- The reports of a group by day.
+CREATE TABLE group_days(
+    group_number bigint NOT NULL,
+    day bigint NOT NULL,
+    count bigint NOT NULL,
+    PRIMARY KEY(group_number, day)) WITHOUT ROWID;
+
+-- Every distinct value that the reports of a group have, with its count. Filters and
+-- searches read these, not the reports.
+CREATE TABLE facets(
+    number integer PRIMARY KEY,
+    group_number bigint NOT NULL,
+    kind bigint NOT NULL,
+    value text NOT NULL,
+    count bigint NOT NULL,
+    last_seen bigint NOT NULL,
+    UNIQUE(group_number, kind, value));
+CREATE INDEX facets_by_value ON facets(kind, value, group_number) WHERE kind >= 3;
+-- Every page that has to know the newest release sums releases over all groups.
+CREATE INDEX facets_of_releases ON facets(value, count, last_seen) WHERE kind = 5;
+
+-- Titles and summaries, for searches. columnsize = 0: nothing is ranked by length.
+CREATE VIRTUAL TABLE facet_search USING fts5(value, content='facets',
+    content_rowid='number', tokenize='trigram', detail='full', columnsize=0);
+CREATE TRIGGER facet_added AFTER INSERT ON facets WHEN new.kind <= 2 BEGIN
+    INSERT INTO facet_search(rowid, value) VALUES(new.number, new.value);
+END;
+CREATE TRIGGER facet_removed AFTER DELETE ON facets WHEN old.kind <= 2 BEGIN
+    INSERT INTO facet_search(facet_search, rowid, value)
+    VALUES('delete', old.number, old.value);
+END;
+
+-- Every distinct program, host, release, function, file, build and message of all facets,
+-- for searches. Many groups have the same value, so each is in the index once.
+CREATE TABLE words(
+    number integer PRIMARY KEY,
+    kind bigint NOT NULL,
+    value text NOT NULL,
+    UNIQUE(kind, value));
+CREATE VIRTUAL TABLE word_search USING fts5(value, content='words',
+    content_rowid='number', tokenize='trigram', detail='full');
+CREATE TRIGGER word_added AFTER INSERT ON words BEGIN
+    INSERT INTO word_search(rowid, value) VALUES(new.number, new.value);
+END;
+CREATE TRIGGER word_removed AFTER DELETE ON words BEGIN
+    INSERT INTO word_search(word_search, rowid, value)
+    VALUES('delete', old.number, old.value);
+END;
+CREATE TRIGGER facet_word AFTER INSERT ON facets
+    WHEN new.kind BETWEEN 3 AND 5 OR new.kind BETWEEN 11 AND 14 BEGIN
+    INSERT INTO words(kind, value) SELECT new.kind, new.value
+    WHERE NOT EXISTS(SELECT 1 FROM words WHERE kind = new.kind AND value = new.value);
+END;
+CREATE TRIGGER machine_added AFTER INSERT ON facets WHEN new.kind = 4 BEGIN
+    UPDATE groups SET machines = machines + 1 WHERE number = new.group_number;
+END;
+CREATE TRIGGER machine_removed AFTER DELETE ON facets WHEN old.kind = 4 BEGIN
+    UPDATE groups SET machines = machines - 1 WHERE number = old.group_number;
+END;
+
+-- A row for each report.
+CREATE TABLE reports(
+    number integer PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    revision bigint NOT NULL,
+    group_number bigint NOT NULL,
+    fingerprint text NOT NULL DEFAULT '',  -- that of its group unless groups were merged
+    fingerprint1 text NOT NULL DEFAULT '', -- of version 1, if fingerprint is of version 2
+    sender text NOT NULL DEFAULT '',
+    time bigint NOT NULL,                  -- of the crash
+    received bigint NOT NULL,
+    signal bigint NOT NULL,
+    signal_name text NOT NULL,
+    title text NOT NULL,
+    summary text NOT NULL,
+    release text NOT NULL,
+    environment text NOT NULL,
+    executable text NOT NULL,
+    hostname text NOT NULL);
+CREATE INDEX reports_by_time ON reports(time, number);
+CREATE INDEX reports_by_group ON reports(group_number, time, number);
+CREATE INDEX reports_by_received ON reports(received);
+
+CREATE TABLE tags(
+    report bigint NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    PRIMARY KEY(report, key)) WITHOUT ROWID;
+CREATE INDEX tags_by_value ON tags(key, value, report);
+
+-- The facets of a report that are no columns, as a JSON array of `KIND VALUE`.
+CREATE TABLE marks(
+    report integer PRIMARY KEY,
+    list text NOT NULL);
+
+-- Bodies as they were received. Those that are packed are in an object, a segment.
+CREATE TABLE bodies(
+    report integer PRIMARY KEY,
+    encoding bigint NOT NULL,
+    bytes blob NOT NULL,
+    segment bigint NOT NULL DEFAULT 0,     -- 0: stays in this row; -1: is to be packed;
+                                           -- else the number of its segment
+    start bigint NOT NULL DEFAULT 0,       -- in the segment
+    length bigint NOT NULL DEFAULT 0);
+CREATE INDEX bodies_staged ON bodies(report) WHERE segment = -1;
+CREATE INDEX bodies_of_segments ON bodies(segment) WHERE segment > 0;
+CREATE TABLE segments(
+    number integer PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    week bigint NOT NULL,
+    size bigint NOT NULL,
+    sum text NOT NULL,
+    made bigint NOT NULL);
+-- One row: the folder of this store among objects, and which collector packs until when.
+CREATE TABLE object_place(
+    one bigint PRIMARY KEY,
+    id text NOT NULL,
+    owner text NOT NULL,
+    until bigint NOT NULL);
+-- Objects, where they are in the database.
+CREATE TABLE object_parts(
+    name text NOT NULL,
+    part bigint NOT NULL,
+    bytes blob NOT NULL,
+    added bigint NOT NULL,
+    PRIMARY KEY(name, part));
+
+-- Crashes that senders counted and did not send, by fingerprint and the report that said
+-- so. A newer revision of that report replaces its count.
+CREATE TABLE held_back(
+    fingerprint text NOT NULL,
+    id text NOT NULL,
+    count bigint NOT NULL,
+    received bigint NOT NULL,
+    PRIMARY KEY(fingerprint, id));
+CREATE INDEX held_back_by_received ON held_back(received);
+
+-- Fingerprints whose reports belong to the group of another one.
+CREATE TABLE merged(
+    fingerprint text PRIMARY KEY,
+    target text NOT NULL) WITHOUT ROWID;
+CREATE INDEX merged_by_target ON merged(target);
+-- Keys that a group had before: of version 1, or before its reports got names.
+CREATE TABLE keys(
+    fingerprint text PRIMARY KEY,
+    target text NOT NULL,                  -- the key that the group has
+    time bigint NOT NULL) WITHOUT ROWID;
+CREATE INDEX keys_by_target ON keys(target);
+-- What moved into a group, and the decisions it replaced.
+CREATE TABLE history(
+    number integer PRIMARY KEY,
+    group_id text NOT NULL,
+    time bigint NOT NULL,
+    kind text NOT NULL,
+    other text NOT NULL,
+    detail text NOT NULL,
+    count bigint NOT NULL,
+    UNIQUE(group_id, kind, other, detail));
+-- Merges and splits under way: store_move.c does them in steps.
+CREATE TABLE moves(
+    number integer PRIMARY KEY,
+    source bigint NOT NULL,
+    target bigint NOT NULL,
+    fingerprint text NOT NULL,
+    time bigint NOT NULL,                  -- time and last: the report moved last
+    last bigint NOT NULL);
+
+-- Reports that are to be symbolized, again or for the first time.
+CREATE TABLE jobs(
+    report bigint PRIMARY KEY,
+    rank bigint NOT NULL,                  -- the lowest is done first
+    queued bigint NOT NULL,
+    until bigint NOT NULL,                 -- not before that time
+    tries bigint NOT NULL,
+    turn bigint NOT NULL) WITHOUT ROWID;   -- increases when a job is queued again
+CREATE INDEX jobs_by_rank ON jobs(rank, report);
+-- Which reports lack the names of which builds.
+CREATE TABLE nameless(
+    build text NOT NULL,
+    report bigint NOT NULL,
+    PRIMARY KEY(build, report)) WITHOUT ROWID;
+CREATE INDEX nameless_by_report ON nameless(report);
+
+-- In this table and the next two, `PROJECT/` precedes the build or key of what belongs to
+-- a project.
+--
+-- The names of places of builds, looked up once for all reports.
+CREATE TABLE place_names(
+    build text NOT NULL,
+    place text NOT NULL,
+    frames text NOT NULL,
+    PRIMARY KEY(build, place)) WITHOUT ROWID;
+-- Who sent the debug file of a build first.
+CREATE TABLE symbols(
+    build text PRIMARY KEY,
+    time bigint NOT NULL,
+    project text NOT NULL DEFAULT '',
+    sender text NOT NULL DEFAULT '') WITHOUT ROWID;
+-- Debug files and sources whose content is an object, or only in the folder.
+CREATE TABLE symbol_files(
+    key text PRIMARY KEY,
+    name text NOT NULL,
+    size bigint NOT NULL,
+    kept bigint NOT NULL,
+    project text NOT NULL,
+    release text NOT NULL,
+    added bigint NOT NULL,
+    used bigint NOT NULL);
+CREATE INDEX symbol_files_by_name ON symbol_files(name);
+-- When upstream was asked for the debug file of a build.
+CREATE TABLE asked_builds(
+    build text PRIMARY KEY,
+    time bigint NOT NULL);
+
+-- Events that receivers are notified of.
+CREATE TABLE alerts(
+    number integer PRIMARY KEY,
+    id text NOT NULL,
+    once text NOT NULL UNIQUE,             -- keeps an event from being two alerts
+    kind text NOT NULL,
+    group_id text NOT NULL,
+    report bigint NOT NULL,
+    title text NOT NULL,
+    detail text NOT NULL,
+    body text NOT NULL,                    -- of a digest
+    time bigint NOT NULL,
+    spread bigint NOT NULL DEFAULT 0);     -- not 0: its rows of alert_sends were made
+CREATE INDEX alerts_by_group ON alerts(group_id, kind, time);
+CREATE INDEX alerts_by_time ON alerts(time);
+-- Notifications that are still to be sent.
+CREATE TABLE alert_sends(
+    receiver text NOT NULL,
+    alert bigint NOT NULL,
+    due bigint NOT NULL,
+    tries bigint NOT NULL,
+    error text NOT NULL,
+    PRIMARY KEY(receiver, alert)) WITHOUT ROWID;
+
+-- Sessions of browsers.
+CREATE TABLE logins(
+    id text PRIMARY KEY,
+    token text NOT NULL,
+    name text NOT NULL,
+    address text NOT NULL,
+    created bigint NOT NULL,
+    seen bigint NOT NULL) WITHOUT ROWID;
+CREATE TABLE audit(
+    number integer PRIMARY KEY,
+    time bigint NOT NULL,
+    who text NOT NULL,
+    project text NOT NULL,
+    what text NOT NULL,
+    detail text NOT NULL);
+
+-- Starts and clean exits of programs, as senders counted them.
+CREATE TABLE start_days(
+    project text NOT NULL,
+    release text NOT NULL,
+    hostname text NOT NULL,
+    day bigint NOT NULL,
+    begun bigint NOT NULL,
+    ended bigint NOT NULL,
+    PRIMARY KEY(project, release, hostname, day));
+CREATE INDEX start_days_by_day ON start_days(day);
+-- What was added to start_days: a batch that comes again is not counted again.
+CREATE TABLE start_batches(
+    project text NOT NULL,
+    id text NOT NULL,
+    day bigint NOT NULL,
+    PRIMARY KEY(project, id));
+CREATE INDEX start_batches_by_day ON start_batches(day);
+-- Sessions that crashed.
+CREATE TABLE sessions(
+    project text NOT NULL,
+    session text NOT NULL,
+    release text NOT NULL,
+    hostname text NOT NULL,
+    day bigint NOT NULL,
+    PRIMARY KEY(project, session));
+CREATE INDEX sessions_by_day ON sessions(day);
+CREATE INDEX sessions_by_host ON sessions(release, hostname, day, project);
+
+-- The sums of both by release and day, and of starts by release and host over the days
+-- that start_days has. The project '' is the sum of all. Triggers maintain the sums.
+-- part is 0: one connection writes.
+CREATE TABLE start_sums(
+    project text NOT NULL,
+    day bigint NOT NULL,
+    release text NOT NULL,
+    part bigint NOT NULL,
+    begun bigint NOT NULL,
+    ended bigint NOT NULL,
+    crashed bigint NOT NULL,
+    PRIMARY KEY(project, day, release, part));
+CREATE TABLE start_hosts(
+    project text NOT NULL,
+    release text NOT NULL,
+    hostname text NOT NULL,
+    begun bigint NOT NULL,
+    ended bigint NOT NULL,
+    PRIMARY KEY(project, release, hostname));
+CREATE INDEX start_hosts_by_starts ON start_hosts(project, begun DESC, release, hostname);
+CREATE INDEX start_hosts_of_release
+    ON start_hosts(project, release, begun DESC, hostname);
+CREATE TRIGGER starts_added AFTER INSERT ON start_days BEGIN
+    INSERT INTO start_sums(project, day, release, part, begun, ended, crashed)
+    SELECT p.project, new.day, new.release, 0, new.begun, new.ended, 0
+    FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1
+    ON CONFLICT(project, day, release, part) DO UPDATE SET
+        begun = start_sums.begun + excluded.begun,
+        ended = start_sums.ended + excluded.ended,
+        crashed = start_sums.crashed + excluded.crashed;
+    INSERT INTO start_hosts(project, release, hostname, begun, ended)
+    SELECT p.project, new.release, new.hostname, new.begun, new.ended
+    FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1
+    ON CONFLICT(project, release, hostname) DO UPDATE SET
+        begun = start_hosts.begun + excluded.begun,
+        ended = start_hosts.ended + excluded.ended;
+END;
+CREATE TRIGGER starts_grown AFTER UPDATE ON start_days BEGIN
+    INSERT INTO start_sums(project, day, release, part, begun, ended, crashed)
+    SELECT p.project, new.day, new.release, 0, new.begun - old.begun,
+        new.ended - old.ended, 0
+    FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1
+    ON CONFLICT(project, day, release, part) DO UPDATE SET
+        begun = start_sums.begun + excluded.begun,
+        ended = start_sums.ended + excluded.ended,
+        crashed = start_sums.crashed + excluded.crashed;
+    INSERT INTO start_hosts(project, release, hostname, begun, ended)
+    SELECT p.project, new.release, new.hostname, new.begun - old.begun,
+        new.ended - old.ended
+    FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1
+    ON CONFLICT(project, release, hostname) DO UPDATE SET
+        begun = start_hosts.begun + excluded.begun,
+        ended = start_hosts.ended + excluded.ended;
+END;
+-- The sums by day keep the days that start_days has lost.
+CREATE TRIGGER starts_removed AFTER DELETE ON start_days BEGIN
+    UPDATE start_hosts SET begun = begun - old.begun, ended = ended - old.ended
+    WHERE project IN ('', old.project) AND release = old.release
+        AND hostname = old.hostname;
+    DELETE FROM start_hosts
+    WHERE project IN ('', old.project) AND release = old.release
+        AND hostname = old.hostname AND begun <= 0 AND ended <= 0;
+END;
+CREATE TRIGGER session_added AFTER INSERT ON sessions BEGIN
+    INSERT INTO start_sums(project, day, release, part, begun, ended, crashed)
+    SELECT p.project, new.day, new.release, 0, 0, 0, 1
+    FROM (SELECT '' AS project UNION SELECT new.project) p WHERE 1 = 1
+    ON CONFLICT(project, day, release, part) DO UPDATE SET
+        begun = start_sums.begun + excluded.begun,
+        ended = start_sums.ended + excluded.ended,
+        crashed = start_sums.crashed + excluded.crashed;
+END;
