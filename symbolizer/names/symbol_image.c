@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolizer/names/cold_parts.h"
 #include "symbolizer/names/debug_files.h"
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/names/plain_debug.h"
@@ -22,6 +23,7 @@ struct symbol_image {
     bool symbols_read;
     enum ch_status symbols_status; // of reading them
     struct symbol_table symbols;
+    struct cold_parts cold;
     char **demangled; // of symbols, by index; NULL: not yet, or not mangled
     uint64_t base;    // its lowest page-aligned vaddr
     uint64_t text[2];
@@ -179,6 +181,7 @@ void symbol_image_close(struct symbol_image *image)
         free(image->demangled[i]);
     free(image->demangled);
     symbol_table_deinit(&image->symbols);
+    cold_parts_deinit(&image->cold);
     unit_index_deinit(&image->units);
     if (image->dwarf != NULL)
         dwarf_end(image->dwarf);
@@ -231,13 +234,33 @@ static const char *symbol_name(struct symbol_image *image, const struct symbol *
     return *name != NULL ? *name : symbol->name;
 }
 
+// find_cold_part names code that no symbol covers. Caches have no such names, and are
+// made of files with debug information.
+static size_t find_cold_part(struct symbol_image *image, uint64_t vaddr,
+                             struct symbol_frame *out)
+{
+    const struct debug_elf *file = &image->files.image;
+    if (image->dwarf != NULL || file->elf == NULL)
+        return 0;
+    const struct cold_part *part =
+        cold_parts_find(&image->cold, file, &image->symbols, vaddr);
+    if (part == NULL)
+        return 0;
+    *out = (struct symbol_frame){ .function = part->function != NULL ? part->function
+                                                                     : part->raw_name,
+                                  .raw_name = part->raw_name,
+                                  .entry = part->entry,
+                                  .start = part->start };
+    return 1;
+}
+
 static size_t symbol_image_find_symbol(struct symbol_image *image, uint64_t vaddr,
                                        struct symbol_frame *out)
 {
     (void)!need_symbols(image);
     const struct symbol *symbol = symbol_table_find(&image->symbols, vaddr);
     if (symbol == NULL)
-        return 0;
+        return find_cold_part(image, vaddr, out);
     *out = (struct symbol_frame){ .function = symbol_name(image, symbol),
                                   .raw_name = symbol->name,
                                   .entry = symbol->vaddr,

@@ -37,6 +37,34 @@ def names(path, text, *options):
                           text=text))
 
 
+COLD = """
+#include <stdexcept>
+extern "C" [[gnu::cold]] void complain(int);
+static int hidden_calls;
+[[gnu::noipa]] static int hidden(int i)
+{
+    if (i > 5) { hidden_calls++; complain(i); complain(1); }
+    return i + 1;
+}
+int checked(int i)
+{
+    int more = hidden(i);
+    if (more > 7) { complain(i); complain(more); throw std::runtime_error("much"); }
+    return more;
+}
+extern "C" int first(int i)
+{
+    int more = hidden(i);
+    if (i < 0) { complain(more); complain(-i); complain(more * i); }
+    return more * 2;
+}
+int caught(int i)
+{
+    try { return checked(i); } catch (std::exception &) { complain(i); return 7; }
+}
+"""
+
+
 SCOPES = """
 namespace shop {
 namespace {
@@ -231,6 +259,26 @@ def a_stripped_program_keeps_the_names_it_exports(folder):
     answer = names(path, f"{inside + 2:#x}\n")[0]["frames"]
     assert answer == [{"function": "plain_sum", "raw_name": "plain_sum",
                        "inlined": False}], answer
+
+
+def parts_that_are_seldom_run_keep_their_function_s_name(folder):
+    path = os.path.join(folder, "cold.so")
+    run("g++", "-O2", "-fPIC", "-shared", "-x", "c++", "-o", path, "-", text=COLD)
+    rows = [line.split() for line in run("nm", "-S", path).split("\n")]
+    cold = {row[3]: int(row[0], 16) for row in rows if len(row) == 4
+            and row[3].endswith(".cold")}
+    text = "".join(f"{at + 1:#x}\n" for at in cold.values())
+    whole = names(path, text)
+    run("strip", path)
+    found = {}
+    for part, before, after in zip(cold, whole, names(path, text)):
+        assert before["frames"][0]["raw_name"] == part, before
+        assert after["frames"] in ([], before["frames"]), (before, after)
+        found[part] = after["frames"] != []
+    print(found)
+    # What only the unwinder enters, and what has no name by itself, stay without one.
+    assert found["_Z7checkedi.cold"] and found["first.cold"], found
+    assert not found["_ZL6hiddeni.cold"], found
 
 
 def minidebuginfo_names_what_strip_took(folder):

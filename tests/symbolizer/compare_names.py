@@ -50,6 +50,9 @@ class Symbols:
         self.starts = [r[0] for r in self.rows]
         self.longest = max([r[1] for r in self.rows], default=0)
 
+    def has(self, linker_name):
+        return any(row[2] == linker_name for row in self.rows)
+
     def covering(self, address):
         """Names of symbols whose bytes have address, demangled by either tool."""
         found = set()
@@ -222,6 +225,11 @@ def cause_of(answer, theirs, third, symbols, spellings):
     # It has no size; from glibc 2.41 on, no tool but ours takes it for what is there.
     if functions(ours) == ["__restore_rt"] and functions(theirs) == [None]:
         return "symbol-name"
+    # Both look at symbols alone.
+    part = answer.linker_names[-1] or ""
+    if not covering and part.endswith(".cold") and len(ours) == 1 and \
+            symbols.has(part.removesuffix(".cold")):
+        return "cold-part"
     cause = name_cause(answer, theirs, spellings, covering)
     if cause is not None:
         return cause

@@ -70,26 +70,35 @@ struct known_difference {
     uint16_t written; // what it takes for written and is not
     uint8_t bytes;    // what it takes for the operand's size
     const char *cause;
+    bool wide; // only where REX.W and 66 are in front
 };
 
 static const struct known_difference mistakes[] = {
-    { false, 0x99, 1, 0, "cqo, cdq and cwd leave rax as it is" },
-    { false, 0xa8, 1, 0, "test only sets flags" },
-    { false, 0xa9, 1, 0, "test only sets flags" },
-    { false, 0xaa, 4, 0, "stos counts in rcx only if it is repeated" },
-    { false, 0xab, 4, 0, "stos counts in rcx only if it is repeated" },
-    { true, 0x2f, 0, 16, "comiss reads 4 bytes, and comisd 8" },
+    { false, 0x99, 1, 0, "cqo, cdq and cwd leave rax as it is", false },
+    { false, 0xa8, 1, 0, "test only sets flags", false },
+    { false, 0xa9, 1, 0, "test only sets flags", false },
+    { false, 0xaa, 4, 0, "stos counts in rcx only if it is repeated", false },
+    { false, 0xab, 4, 0, "stos counts in rcx only if it is repeated", false },
+    { true, 0x2f, 0, 16, "comiss reads 4 bytes, and comisd 8", false },
+    { true, 0xbc, 0, 2, "REX.W prevails over 66, which Capstone 5 does not know",
+      true },
+    { true, 0xbd, 0, 2, "REX.W prevails over 66, which Capstone 5 does not know",
+      true },
 };
 
 // take_known makes one of the disassembler's known mistakes in here.
 static void take_known(const uint8_t *bytes, struct instruction_effects *here)
 {
+    const uint8_t *begin = bytes;
     while (*bytes == 0x66 || *bytes == 0x2e || (*bytes & 0xf0) == 0x40 ||
            *bytes == 0x64 || *bytes == 0x65 || *bytes == 0xf0)
         bytes++;
     bool escaped = *bytes == 0x0f;
+    bool wide = bytes > begin && (bytes[-1] & 0xf8) == 0x48 &&
+                memchr(begin, 0x66, (size_t)(bytes - begin)) != NULL;
     for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
-        if (mistakes[i].escaped != escaped || mistakes[i].opcode != bytes[escaped])
+        if (mistakes[i].escaped != escaped || mistakes[i].opcode != bytes[escaped] ||
+            (mistakes[i].wide && !wide))
             continue;
         here->written |= mistakes[i].written;
         if (here->memory.used && mistakes[i].bytes != 0)
