@@ -20,14 +20,14 @@ enum { FRAME_SENDER = -8, FRAME_METHOD = -24, FRAME_BYTECODE = -64 };
 // Its register for the bytecode is r13, by DWARF's number.
 enum { BYTECODE_REGISTER = 13 };
 
-// signed_number reads a signed number of 32 bits.
+// signed_number reads a signed number of size bytes, at most 4.
 static bool signed_number(const struct hotspot *hotspot, uint64_t object,
-                          enum hotspot_word member, int32_t *out)
+                          enum hotspot_word member, size_t size, int32_t *out)
 {
     uint64_t value;
-    if (!hotspot_number(hotspot, object, member, sizeof(int32_t), &value))
+    if (!hotspot_number(hotspot, object, member, size, &value))
         return false;
-    *out = (int32_t)(uint32_t)value;
+    *out = size == sizeof(int16_t) ? (int16_t)value : (int32_t)(uint32_t)value;
     return true;
 }
 
@@ -142,11 +142,16 @@ static bool read_blob(const struct hotspot *hotspot, uint64_t blob,
 {
     int32_t words;
     struct hotspot_code code = { .blob = blob };
+    size_t complete_size =
+        hotspot_has_offsets(&hotspot->layout) ? sizeof(int16_t) : sizeof(int32_t);
     if (!hotspot_member(hotspot, blob, HOTSPOT_BLOB_NAME, &code.name) ||
-        !hotspot_member(hotspot, blob, HOTSPOT_BLOB_CODE, &code.begin) ||
-        !hotspot_member(hotspot, blob, HOTSPOT_BLOB_CODE_END, &code.end) ||
-        !signed_number(hotspot, blob, HOTSPOT_BLOB_FRAME, &words) ||
-        !signed_number(hotspot, blob, HOTSPOT_BLOB_COMPLETE, &code.complete) ||
+        !hotspot_place_in_blob(hotspot, blob, HOTSPOT_BLOB_CODE,
+                               HOTSPOT_BLOB_CODE_OFFSET, &code.begin) ||
+        !hotspot_place_in_blob(hotspot, blob, HOTSPOT_BLOB_CODE_END,
+                               HOTSPOT_BLOB_DATA_OFFSET, &code.end) ||
+        !signed_number(hotspot, blob, HOTSPOT_BLOB_FRAME, sizeof(int32_t), &words) ||
+        !signed_number(hotspot, blob, HOTSPOT_BLOB_COMPLETE, complete_size,
+                       &code.complete) ||
         !kind_of_blob(hotspot, &code))
         return false;
     if (words > 1 && words < FRAME_WORDS_MAX)

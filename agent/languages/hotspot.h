@@ -119,6 +119,12 @@ bool hotspot_is_method(struct hotspot *hotspot, uint64_t object);
 int32_t hotspot_bytecode(const struct hotspot *hotspot, uint64_t method,
                          uint64_t address);
 
+// hotspot_place_in_blob reads where something in a blob begins: until version 21 its
+// address, since 25 its offset. False: it cannot be read.
+bool hotspot_place_in_blob(const struct hotspot *hotspot, uint64_t blob,
+                           enum hotspot_word until_21, enum hotspot_word since_25,
+                           uint64_t *out);
+
 // hotspot_member reads a member's word, and hotspot_number one of size bytes; false: it
 // cannot be read.
 bool hotspot_member(const struct hotspot *hotspot, uint64_t object,

@@ -12,59 +12,73 @@ enum {
     STRIDE_MAX = 256,
     BATCH_BYTES = 8192, // of entries that are read together
     BATCH_ENTRIES = BATCH_BYTES / sizeof(uint64_t),
-    KNOWN_VERSION = 17,
 };
 
 // hotspot_kind is what a row asks for.
 enum hotspot_kind { MEMBER, STATIC, SIZE };
 
+// A word has a second row where versions differ in its name alone.
 static const struct {
+    enum hotspot_word word;
+    enum hotspot_kind kind;
     const char *type;
     const char *field; // NULL: the type itself
-    enum hotspot_kind kind;
-} wanted[HOTSPOT_WORDS] = {
-    [HOTSPOT_VERSION] = { "Abstract_VM_Version", "_vm_major_version", STATIC },
-    [HOTSPOT_HEAPS] = { "CodeCache", "_heaps", STATIC },
-    [HOTSPOT_ARRAY_LENGTH] = { "GrowableArrayBase", "_len", MEMBER },
-    [HOTSPOT_ARRAY_DATA] = { "GrowableArray<int>", "_data", MEMBER },
-    [HOTSPOT_HEAP_MEMORY] = { "CodeHeap", "_memory", MEMBER },
-    [HOTSPOT_HEAP_MAP] = { "CodeHeap", "_segmap", MEMBER },
-    [HOTSPOT_HEAP_SHIFT] = { "CodeHeap", "_log2_segment_size", MEMBER },
-    [HOTSPOT_SPACE_LOW] = { "VirtualSpace", "_low", MEMBER },
-    [HOTSPOT_SPACE_HIGH] = { "VirtualSpace", "_high", MEMBER },
-    [HOTSPOT_BLOCK_USED] = { "HeapBlock::Header", "_used", MEMBER },
-    [HOTSPOT_BLOCK_SIZE] = { "HeapBlock", NULL, SIZE },
-    [HOTSPOT_BLOB_NAME] = { "CodeBlob", "_name", MEMBER },
-    [HOTSPOT_BLOB_COMPLETE] = { "CodeBlob", "_frame_complete_offset", MEMBER },
-    [HOTSPOT_BLOB_FRAME] = { "CodeBlob", "_frame_size", MEMBER },
-    [HOTSPOT_BLOB_CODE] = { "CodeBlob", "_code_begin", MEMBER },
-    [HOTSPOT_BLOB_CODE_END] = { "CodeBlob", "_code_end", MEMBER },
-    [HOTSPOT_COMPILED_METHOD] = { "CompiledMethod", "_method", MEMBER },
-    [HOTSPOT_COMPILED_SCOPES] = { "CompiledMethod", "_scopes_data_begin", MEMBER },
-    [HOTSPOT_COMPILED_DEOPT] = { "CompiledMethod", "_deopt_handler_begin", MEMBER },
-    [HOTSPOT_COMPILED_ORIGINAL_PC] = { "nmethod", "_orig_pc_offset", MEMBER },
-    [HOTSPOT_COMPILED_METADATA] = { "nmethod", "_metadata_offset", MEMBER },
-    [HOTSPOT_COMPILED_PCS] = { "nmethod", "_scopes_pcs_offset", MEMBER },
-    [HOTSPOT_COMPILED_PCS_END] = { "nmethod", "_dependencies_offset", MEMBER },
-    [HOTSPOT_PC_OFFSET] = { "PcDesc", "_pc_offset", MEMBER },
-    [HOTSPOT_PC_SCOPE] = { "PcDesc", "_scope_decode_offset", MEMBER },
-    [HOTSPOT_PC_SIZE] = { "PcDesc", NULL, SIZE },
-    [HOTSPOT_METHOD_CONST] = { "Method", "_constMethod", MEMBER },
-    [HOTSPOT_CONST_POOL] = { "ConstMethod", "_constants", MEMBER },
-    [HOTSPOT_CONST_FLAGS] = { "ConstMethod", "_flags", MEMBER },
-    [HOTSPOT_CONST_WORDS] = { "ConstMethod", "_constMethod_size", MEMBER },
-    [HOTSPOT_CONST_CODE_SIZE] = { "ConstMethod", "_code_size", MEMBER },
-    [HOTSPOT_CONST_NAME] = { "ConstMethod", "_name_index", MEMBER },
-    [HOTSPOT_CONST_SIZE] = { "ConstMethod", NULL, SIZE },
-    [HOTSPOT_POOL_CLASS] = { "ConstantPool", "_pool_holder", MEMBER },
-    [HOTSPOT_POOL_LENGTH] = { "ConstantPool", "_length", MEMBER },
-    [HOTSPOT_POOL_SOURCE] = { "ConstantPool", "_source_file_name_index", MEMBER },
-    [HOTSPOT_POOL_SIZE] = { "ConstantPool", NULL, SIZE },
-    [HOTSPOT_CLASS_NAME] = { "Klass", "_name", MEMBER },
-    [HOTSPOT_CLASS_POOL] = { "InstanceKlass", "_constants", MEMBER },
-    [HOTSPOT_SYMBOL_LENGTH] = { "Symbol", "_length", MEMBER },
-    [HOTSPOT_SYMBOL_TEXT] = { "Symbol", "_body[0]", MEMBER },
+} wanted[] = {
+    { HOTSPOT_VERSION, STATIC, "Abstract_VM_Version", "_vm_major_version" },
+    { HOTSPOT_HEAPS, STATIC, "CodeCache", "_heaps" },
+    { HOTSPOT_ARRAY_LENGTH, MEMBER, "GrowableArrayBase", "_len" },
+    { HOTSPOT_ARRAY_DATA, MEMBER, "GrowableArray<int>", "_data" },
+    { HOTSPOT_HEAP_MEMORY, MEMBER, "CodeHeap", "_memory" },
+    { HOTSPOT_HEAP_MAP, MEMBER, "CodeHeap", "_segmap" },
+    { HOTSPOT_HEAP_SHIFT, MEMBER, "CodeHeap", "_log2_segment_size" },
+    { HOTSPOT_SPACE_LOW, MEMBER, "VirtualSpace", "_low" },
+    { HOTSPOT_SPACE_HIGH, MEMBER, "VirtualSpace", "_high" },
+    { HOTSPOT_BLOCK_USED, MEMBER, "HeapBlock::Header", "_used" },
+    { HOTSPOT_BLOCK_SIZE, SIZE, "HeapBlock", NULL },
+    { HOTSPOT_BLOB_NAME, MEMBER, "CodeBlob", "_name" },
+    { HOTSPOT_BLOB_COMPLETE, MEMBER, "CodeBlob", "_frame_complete_offset" },
+    { HOTSPOT_BLOB_FRAME, MEMBER, "CodeBlob", "_frame_size" },
+    { HOTSPOT_BLOB_CODE, MEMBER, "CodeBlob", "_code_begin" },
+    { HOTSPOT_BLOB_CODE_END, MEMBER, "CodeBlob", "_code_end" },
+    { HOTSPOT_COMPILED_METHOD, MEMBER, "CompiledMethod", "_method" },
+    { HOTSPOT_COMPILED_SCOPES, MEMBER, "CompiledMethod", "_scopes_data_begin" },
+    { HOTSPOT_COMPILED_DEOPT, MEMBER, "CompiledMethod", "_deopt_handler_begin" },
+    { HOTSPOT_COMPILED_METHOD, MEMBER, "nmethod", "_method" },
+    { HOTSPOT_COMPILED_ORIGINAL_PC, MEMBER, "nmethod", "_orig_pc_offset" },
+    { HOTSPOT_COMPILED_METADATA, MEMBER, "nmethod", "_metadata_offset" },
+    { HOTSPOT_COMPILED_PCS, MEMBER, "nmethod", "_scopes_pcs_offset" },
+    { HOTSPOT_COMPILED_PCS_END, MEMBER, "nmethod", "_dependencies_offset" },
+    { HOTSPOT_PC_OFFSET, MEMBER, "PcDesc", "_pc_offset" },
+    { HOTSPOT_PC_SCOPE, MEMBER, "PcDesc", "_scope_decode_offset" },
+    { HOTSPOT_PC_SIZE, SIZE, "PcDesc", NULL },
+    { HOTSPOT_METHOD_CONST, MEMBER, "Method", "_constMethod" },
+    { HOTSPOT_CONST_POOL, MEMBER, "ConstMethod", "_constants" },
+    { HOTSPOT_CONST_FLAGS, MEMBER, "ConstMethod", "_flags" },
+    { HOTSPOT_CONST_FLAGS, MEMBER, "ConstMethod", "_flags._flags" },
+    { HOTSPOT_CONST_WORDS, MEMBER, "ConstMethod", "_constMethod_size" },
+    { HOTSPOT_CONST_CODE_SIZE, MEMBER, "ConstMethod", "_code_size" },
+    { HOTSPOT_CONST_NAME, MEMBER, "ConstMethod", "_name_index" },
+    { HOTSPOT_CONST_SIZE, SIZE, "ConstMethod", NULL },
+    { HOTSPOT_POOL_CLASS, MEMBER, "ConstantPool", "_pool_holder" },
+    { HOTSPOT_POOL_LENGTH, MEMBER, "ConstantPool", "_length" },
+    { HOTSPOT_POOL_SOURCE, MEMBER, "ConstantPool", "_source_file_name_index" },
+    { HOTSPOT_POOL_SIZE, SIZE, "ConstantPool", NULL },
+    { HOTSPOT_CLASS_NAME, MEMBER, "Klass", "_name" },
+    { HOTSPOT_CLASS_POOL, MEMBER, "InstanceKlass", "_constants" },
+    { HOTSPOT_SYMBOL_LENGTH, MEMBER, "Symbol", "_length" },
+    { HOTSPOT_SYMBOL_TEXT, MEMBER, "Symbol", "_body[0]" },
+    { HOTSPOT_BLOB_CODE_OFFSET, MEMBER, "CodeBlob", "_code_offset" },
+    { HOTSPOT_BLOB_DATA_OFFSET, MEMBER, "CodeBlob", "_data_offset" },
+    { HOTSPOT_BLOB_MUTABLE, MEMBER, "CodeBlob", "_mutable_data" },
+    { HOTSPOT_BLOB_MUTABLE_SIZE, MEMBER, "CodeBlob", "_mutable_data_size" },
+    { HOTSPOT_BLOB_RELOCATION_SIZE, MEMBER, "CodeBlob", "_relocation_size" },
+    { HOTSPOT_COMPILED_IMMUTABLE, MEMBER, "nmethod", "_immutable_data" },
+    { HOTSPOT_COMPILED_IMMUTABLE_SIZE, MEMBER, "nmethod", "_immutable_data_size" },
+    { HOTSPOT_COMPILED_SCOPES_OFFSET, MEMBER, "nmethod", "_scopes_data_offset" },
+    { HOTSPOT_COMPILED_DEOPT_OFFSET, MEMBER, "nmethod", "_deopt_handler_offset" },
 };
+
+enum { HOTSPOT_WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
 // HOTSPOT_UNKNOWN marks a word that was not found so far.
 #define HOTSPOT_UNKNOWN UINT64_MAX
@@ -144,7 +158,7 @@ static bool hotspot_is_same(const char *a, const char *b)
 
 static bool is_wanted_type(const char *type)
 {
-    for (size_t i = 0; i < HOTSPOT_WORDS; i++)
+    for (size_t i = 0; i < HOTSPOT_WANTED; i++)
         if (hotspot_is_same(wanted[i].type, type))
             return true;
     return false;
@@ -160,7 +174,7 @@ static enum ch_status take_hotspot_entry(const struct memory_reader *reader,
     char field[NAME_BYTES] = "";
     if (!table->types && !read_name(reader, entry->field, field))
         return CH_ERR_FAULT;
-    for (size_t i = 0; i < HOTSPOT_WORDS; i++) {
+    for (size_t i = 0; i < HOTSPOT_WANTED; i++) {
         if (!hotspot_is_same(wanted[i].type, type) ||
             (wanted[i].kind == SIZE) != table->types ||
             (wanted[i].kind != SIZE && !hotspot_is_same(wanted[i].field, field)))
@@ -168,7 +182,7 @@ static enum ch_status take_hotspot_entry(const struct memory_reader *reader,
         bool is_static = wanted[i].kind == STATIC;
         if (!is_static && entry->value > HOTSPOT_OFFSET_MAX)
             return CH_ERR_MALFORMED;
-        layout->word[i] = is_static ? entry->address : entry->value;
+        layout->word[wanted[i].word] = is_static ? entry->address : entry->value;
     }
     return CH_OK;
 }
@@ -255,6 +269,12 @@ enum ch_status hotspot_layout_take(const struct memory_reader *reader,
     return CH_ERR_LIMIT;
 }
 
+static bool version_has(const struct hotspot_layout *layout, size_t word)
+{
+    return word < HOTSPOT_WORDS_UNTIL_21 ||
+           (word >= HOTSPOT_WORDS_SINCE_25) == hotspot_has_offsets(layout);
+}
+
 enum ch_status hotspot_layout_check(const struct memory_reader *reader,
                                     struct hotspot_layout *layout)
 {
@@ -265,10 +285,10 @@ enum ch_status hotspot_layout_check(const struct memory_reader *reader,
         return CH_ERR_UNSUPPORTED;
     struct cursor c = cursor_over(version, sizeof(version));
     layout->version = cursor_u32(&c);
-    if (layout->version != KNOWN_VERSION)
+    if (layout->version != 17 && layout->version != 21 && layout->version != 25)
         return CH_ERR_UNSUPPORTED;
     for (size_t i = 0; i < HOTSPOT_WORDS; i++)
-        if (layout->word[i] == HOTSPOT_UNKNOWN)
+        if (layout->word[i] == HOTSPOT_UNKNOWN && version_has(layout, i))
             return CH_ERR_UNSUPPORTED;
     return CH_OK;
 }

@@ -6,8 +6,11 @@
 //
 // The description is as hostile as the rest of a crashed process: an offset past
 // HOTSPOT_OFFSET_MAX is not believed. How the members are used depends on the version,
-// so a version that was not tried is refused.
+// so only the versions that were tried are read: 17, 21 and 25. Until 21 a blob of code
+// holds addresses, and all tables of a compiled method; in 25 it holds offsets, and the
+// tables are in two pieces of memory of their own.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/images/images.h"
@@ -32,15 +35,9 @@ enum hotspot_word {
     HOTSPOT_BLOB_NAME,
     HOTSPOT_BLOB_COMPLETE,
     HOTSPOT_BLOB_FRAME,
-    HOTSPOT_BLOB_CODE,
-    HOTSPOT_BLOB_CODE_END,
     HOTSPOT_COMPILED_METHOD,
-    HOTSPOT_COMPILED_SCOPES,
-    HOTSPOT_COMPILED_DEOPT,
     HOTSPOT_COMPILED_ORIGINAL_PC,
-    HOTSPOT_COMPILED_METADATA,
     HOTSPOT_COMPILED_PCS,
-    HOTSPOT_COMPILED_PCS_END,
     HOTSPOT_PC_OFFSET,
     HOTSPOT_PC_SCOPE,
     HOTSPOT_PC_SIZE,
@@ -59,13 +56,36 @@ enum hotspot_word {
     HOTSPOT_CLASS_POOL,
     HOTSPOT_SYMBOL_LENGTH,
     HOTSPOT_SYMBOL_TEXT,
+    HOTSPOT_WORDS_UNTIL_21, // from here on, those that 17 and 21 alone have
+    HOTSPOT_BLOB_CODE = HOTSPOT_WORDS_UNTIL_21,
+    HOTSPOT_BLOB_CODE_END,
+    HOTSPOT_COMPILED_SCOPES,
+    HOTSPOT_COMPILED_DEOPT,
+    HOTSPOT_COMPILED_METADATA,
+    HOTSPOT_COMPILED_PCS_END,
+    HOTSPOT_WORDS_SINCE_25, // from here on, those that 25 alone has
+    HOTSPOT_BLOB_CODE_OFFSET = HOTSPOT_WORDS_SINCE_25,
+    HOTSPOT_BLOB_DATA_OFFSET,
+    HOTSPOT_BLOB_MUTABLE,
+    HOTSPOT_BLOB_MUTABLE_SIZE,
+    HOTSPOT_BLOB_RELOCATION_SIZE,
+    HOTSPOT_COMPILED_IMMUTABLE,
+    HOTSPOT_COMPILED_IMMUTABLE_SIZE,
+    HOTSPOT_COMPILED_SCOPES_OFFSET,
+    HOTSPOT_COMPILED_DEOPT_OFFSET,
     HOTSPOT_WORDS
 };
 
 struct hotspot_layout {
     uint64_t word[HOTSPOT_WORDS];
-    uint32_t version; // of the virtual machine: 17
+    uint32_t version; // of the virtual machine
 };
+
+// hotspot_has_offsets is whether blobs of code are those of version 25.
+static inline bool hotspot_has_offsets(const struct hotspot_layout *layout)
+{
+    return layout->version >= 25;
+}
 
 // hotspot_layout_read reads the layout of the virtual machine in image.
 // CH_ERR_NOT_FOUND: it exports no description. CH_ERR_UNSUPPORTED: it is of another

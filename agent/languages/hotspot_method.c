@@ -11,11 +11,16 @@
 #include "unwind/unwind_state.h"
 
 enum {
-    EXCLUDED = 0,     // values of a byte in compressed numbers: none until JDK 19
-    HAS_LINES = 1,    // a flag of a method's constant part
-    SCOPE_BYTES = 32, // of the record of a scope that are read
+    HAS_LINES = 1,           // a flag of a method's constant part
+    SCOPE_BYTES = 32,        // of the record of a scope that are read
     POOL_LENGTH_MAX = 65536, // of a class file
 };
+
+// excluded_values is how many values a byte of a compressed number lacks.
+static uint32_t excluded_values(const struct hotspot *hotspot)
+{
+    return hotspot->layout.version >= 20;
+}
 
 bool hotspot_member(const struct hotspot *hotspot, uint64_t object,
                     enum hotspot_word member, uint64_t *out)
@@ -34,6 +39,19 @@ bool hotspot_number(const struct hotspot *hotspot, uint64_t object,
         return false;
     struct cursor c = cursor_over(bytes, size);
     *out = cursor_uint(&c, size);
+    return true;
+}
+
+bool hotspot_place_in_blob(const struct hotspot *hotspot, uint64_t blob,
+                           enum hotspot_word until_21, enum hotspot_word since_25,
+                           uint64_t *out)
+{
+    uint64_t offset;
+    if (!hotspot_has_offsets(&hotspot->layout))
+        return hotspot_member(hotspot, blob, until_21, out);
+    if (!hotspot_number(hotspot, blob, since_25, sizeof(uint32_t), &offset))
+        return false;
+    *out = blob + offset;
     return true;
 }
 
@@ -75,30 +93,71 @@ struct hotspot_compiled {
     uint64_t scopes;
     uint64_t scopes_end;
     uint64_t pcs;
+    uint64_t pcs_end;
     uint64_t pc_count;
     uint64_t methods;
+    uint64_t methods_end;
     uint64_t method_count;
 };
+
+// read_tables_21 reads where the tables are in a blob until version 21.
+static bool read_tables_21(const struct hotspot *hotspot, uint64_t blob,
+                           struct hotspot_compiled *out)
+{
+    if (!hotspot_member(hotspot, blob, HOTSPOT_COMPILED_SCOPES, &out->scopes) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_METADATA, 4, &out->methods) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_PCS, 4, &out->pcs) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_PCS_END, 4, &out->pcs_end))
+        return false;
+    out->methods += blob;
+    out->methods_end = out->scopes;
+    out->pcs += blob;
+    out->pcs_end += blob;
+    out->scopes_end = out->pcs;
+    return true;
+}
+
+// read_tables_25 reads where they are since version 25: the methods after what
+// relocates the code, in the memory that may change, the others in the memory that
+// does not.
+static bool read_tables_25(const struct hotspot *hotspot, uint64_t blob,
+                           struct hotspot_compiled *out)
+{
+    uint64_t changing;
+    uint64_t fixed;
+    if (!hotspot_member(hotspot, blob, HOTSPOT_BLOB_MUTABLE, &changing) ||
+        !hotspot_member(hotspot, blob, HOTSPOT_COMPILED_IMMUTABLE, &fixed) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_BLOB_RELOCATION_SIZE, 4,
+                        &out->methods) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_BLOB_MUTABLE_SIZE, 4,
+                        &out->methods_end) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_PCS, 4, &out->pcs) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_SCOPES_OFFSET, 4,
+                        &out->scopes) ||
+        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_IMMUTABLE_SIZE, 4,
+                        &out->scopes_end))
+        return false;
+    out->methods += changing;
+    out->methods_end += changing;
+    out->pcs += fixed;
+    out->scopes += fixed;
+    out->scopes_end += fixed;
+    out->pcs_end = out->scopes;
+    return true;
+}
 
 static bool read_compiled(const struct hotspot *hotspot, uint64_t blob,
                           struct hotspot_compiled *out)
 {
-    uint64_t methods;
-    uint64_t pcs;
-    uint64_t pcs_end;
     uint64_t size = hotspot->layout.word[HOTSPOT_PC_SIZE];
-    if (!hotspot_member(hotspot, blob, HOTSPOT_COMPILED_SCOPES, &out->scopes) ||
-        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_METADATA, 4, &methods) ||
-        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_PCS, 4, &pcs) ||
-        !hotspot_number(hotspot, blob, HOTSPOT_COMPILED_PCS_END, 4, &pcs_end) ||
-        size < sizeof(uint64_t) || pcs > pcs_end || blob + methods > out->scopes ||
-        out->scopes > blob + pcs)
+    bool read = hotspot_has_offsets(&hotspot->layout)
+                    ? read_tables_25(hotspot, blob, out)
+                    : read_tables_21(hotspot, blob, out);
+    if (!read || size < sizeof(uint64_t) || out->pcs > out->pcs_end ||
+        out->methods > out->methods_end || out->scopes > out->scopes_end)
         return false;
-    out->scopes_end = blob + pcs;
-    out->pcs = blob + pcs;
-    out->pc_count = (pcs_end - pcs) / size;
-    out->methods = blob + methods;
-    out->method_count = (out->scopes - out->methods) / sizeof(uint64_t);
+    out->pc_count = (out->pcs_end - out->pcs) / size;
+    out->method_count = (out->methods_end - out->methods) / sizeof(uint64_t);
     return true;
 }
 
@@ -141,10 +200,11 @@ static bool read_scope(struct hotspot *hotspot, const struct hotspot_compiled *c
     size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
     if (memory_read(hotspot->reader, compiled->scopes + *offset, bytes, size) != CH_OK)
         return false;
+    const uint32_t excluded = excluded_values(hotspot);
     struct cursor c = cursor_over(bytes, size);
-    uint32_t sender = java_lines_number(&c, EXCLUDED);
-    uint32_t number = java_lines_number(&c, EXCLUDED);
-    int32_t bytecode = (int32_t)java_lines_number(&c, EXCLUDED) - 1;
+    uint32_t sender = java_lines_number(&c, excluded);
+    uint32_t number = java_lines_number(&c, excluded);
+    int32_t bytecode = (int32_t)java_lines_number(&c, excluded) - 1;
     uint64_t method;
     if (!cursor_ok(&c) || number == 0 || number > compiled->method_count ||
         memory_read_word(hotspot->reader,
@@ -193,7 +253,8 @@ bool hotspot_collect_compiled(struct hotspot *hotspot, const struct hotspot_code
     size_t first = table->frame_count;
     // A method that shall go on in the interpreter returns to other code; its frame has
     // the address where it stands.
-    if (hotspot_member(hotspot, code->blob, HOTSPOT_COMPILED_DEOPT, &deoptimized) &&
+    if (hotspot_place_in_blob(hotspot, code->blob, HOTSPOT_COMPILED_DEOPT,
+                              HOTSPOT_COMPILED_DEOPT_OFFSET, &deoptimized) &&
         pc == deoptimized &&
         hotspot_number(hotspot, code->blob, HOTSPOT_COMPILED_ORIGINAL_PC, 4,
                        &original) &&
@@ -290,7 +351,8 @@ static uint32_t read_java_line(const struct hotspot *hotspot, uint64_t constant,
     uint8_t *bytes = malloc((size_t)size + 1);
     if (bytes != NULL &&
         memory_read(hotspot->reader, constant + begin, bytes, (size_t)size) == CH_OK &&
-        java_lines_find(bytes, (size_t)size, EXCLUDED, offset, &line) != CH_OK)
+        java_lines_find(bytes, (size_t)size, excluded_values(hotspot), offset, &line) !=
+            CH_OK)
         line = 0;
     free(bytes);
     return line;

@@ -120,6 +120,29 @@ static void a_compiled_frame_has_the_methods_inlined_into_it(void **state)
                               "shop.Cart.total Cart.java:10\n");
 }
 
+// The lines keep the form that has bytes of 0, so none is looked at.
+static void compiled_frames_of_version_25_have_their_methods(void **state)
+{
+    (void)state;
+    static struct scene scene;
+    const struct unwind_frame frame = { .kind = UNWIND_KIND_RA };
+    char text[256];
+    char deoptimized[256];
+    scene_init(&scene);
+    hotspot_put_compiled_25(scene.bytes, &scene.hotspot.layout);
+    set_registers(&scene, HOTSPOT_AT_COMPILED + 0x840, HOTSPOT_AT_STACK, 0);
+    collected(&scene, UNWIND_KIND_RA, text, sizeof(text));
+    hotspot_put_address(scene.bytes, HOTSPOT_AT_STACK + 8, HOTSPOT_AT_COMPILED + 0x840);
+    set_registers(&scene, HOTSPOT_AT_COMPILED + 0x900, HOTSPOT_AT_STACK, 0);
+    collected(&scene, UNWIND_KIND_RA, deoptimized, sizeof(deoptimized));
+    interpreted_deinit(&scene.table);
+    assert_int_equal(hotspot_step(&scene.hotspot, &frame, &scene.state), CH_OK);
+    assert_int_equal(at(&scene, UNWIND_SP), HOTSPOT_AT_STACK + 8 * HOTSPOT_FRAME_WORDS);
+    assert_memory_equal(text, "shop.Cart.price ", 16);
+    assert_non_null(strstr(text, "\nshop.Cart.total "));
+    assert_string_equal(text, deoptimized);
+}
+
 static void where_compiled_code_has_no_record_its_method_stands_alone(void **state)
 {
     (void)state;
@@ -265,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interpreted_frame_has_its_method_and_line),
         cmocka_unit_test(a_compiled_frame_has_the_methods_inlined_into_it),
+        cmocka_unit_test(compiled_frames_of_version_25_have_their_methods),
         cmocka_unit_test(where_compiled_code_has_no_record_its_method_stands_alone),
         cmocka_unit_test(a_deoptimized_frame_is_named_by_where_it_stood),
         cmocka_unit_test(equal_frames_are_one_group_and_other_code_has_a_name),

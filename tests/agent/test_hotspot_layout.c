@@ -108,19 +108,42 @@ static void a_version_that_is_not_known_is_refused(void **state)
         layout.word[HOTSPOT_VERSION] = BASE + AT_VERSION;
         put(AT_VERSION, version);
         assert_int_equal(hotspot_layout_check(&reader, &layout),
-                         version == 17 ? CH_OK : CH_ERR_UNSUPPORTED);
+                         version == 17 || version == 21 || version == 25
+                             ? CH_OK
+                             : CH_ERR_UNSUPPORTED);
     }
 }
 
-static void a_description_that_lacks_something_is_refused(void **state)
+// check_without checks a description of a version that lacks one word.
+static enum ch_status check_without(uint64_t version, size_t word)
+{
+    memset(&layout, 0, sizeof(layout));
+    put(AT_VERSION, version);
+    layout.word[HOTSPOT_VERSION] = BASE + AT_VERSION;
+    layout.word[word] = UINT64_MAX;
+    return hotspot_layout_check(&reader, &layout);
+}
+
+static void a_description_that_lacks_something_of_its_version_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < HOTSPOT_WORDS; i++) {
-        memset(&layout, 0, sizeof(layout));
-        put(AT_VERSION, 17);
-        layout.word[HOTSPOT_VERSION] = BASE + AT_VERSION;
-        layout.word[i] = UINT64_MAX;
-        assert_int_equal(hotspot_layout_check(&reader, &layout), CH_ERR_UNSUPPORTED);
+        bool until_21 = i < HOTSPOT_WORDS_SINCE_25;
+        bool since_25 = i < HOTSPOT_WORDS_UNTIL_21 || i >= HOTSPOT_WORDS_SINCE_25;
+        assert_int_equal(check_without(17, i), until_21 ? CH_ERR_UNSUPPORTED : CH_OK);
+        assert_int_equal(check_without(21, i), until_21 ? CH_ERR_UNSUPPORTED : CH_OK);
+        assert_int_equal(check_without(25, i), since_25 ? CH_ERR_UNSUPPORTED : CH_OK);
+    }
+}
+
+static void a_member_that_was_renamed_is_found_by_either_name(void **state)
+{
+    (void)state;
+    static const char *const fields[] = { "_flags", "_flags._flags" };
+    for (size_t i = 0; i < 2; i++) {
+        put_member(3, "ConstMethod", fields[i], 28 + i, 0);
+        assert_int_equal(hotspot_layout_take(&reader, &members, &layout), CH_OK);
+        assert_int_equal(layout.word[HOTSPOT_CONST_FLAGS], 28 + i);
     }
 }
 
@@ -180,7 +203,10 @@ int main(void)
                                build),
         cmocka_unit_test_setup(names_are_announced_before_they_are_read, build),
         cmocka_unit_test_setup(a_version_that_is_not_known_is_refused, build),
-        cmocka_unit_test_setup(a_description_that_lacks_something_is_refused, build),
+        cmocka_unit_test_setup(
+            a_description_that_lacks_something_of_its_version_is_refused, build),
+        cmocka_unit_test_setup(a_member_that_was_renamed_is_found_by_either_name,
+                               build),
         cmocka_unit_test_setup(an_offset_that_cannot_be_is_malformed, build),
         cmocka_unit_test_setup(a_list_that_does_not_end_is_given_up, build),
         cmocka_unit_test_setup(a_description_that_is_cut_is_never_complete, build),

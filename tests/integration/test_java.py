@@ -8,6 +8,7 @@
 # With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page.
 
 import glob
+import itertools
 import json
 import os
 import re
@@ -23,6 +24,8 @@ from harness import Scene
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOUND = python_versions.Found()
+# Java's own stacks leave out methods of its library that are marked as hidden.
+ALL = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames")
 ONLY = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=compileonly,Mixed*::*")
 
 # How the virtual machine runs the program, and how often before it crashes.
@@ -35,13 +38,23 @@ WAYS = {
 }
 
 
+def known_javas():
+    found = {}
+    for release in glob.glob("/usr/lib/jvm/*/release"):
+        java = os.path.join(os.path.dirname(os.path.realpath(release)), "bin", "java")
+        with open(release, encoding="utf-8") as file:
+            version = re.search(r'^JAVA_VERSION="(\d+)', file.read(), re.MULTILINE)
+        if version and version[1] in ("17", "21", "25") and os.path.exists(java):
+            found[version[1]] = java
+    return sorted(found.items())
+
+
 def tearDownModule():
     FOUND.write("Java", "java with")
 
 
 def of_java(thread):
-    """The frames of Java, without those of classes that the virtual machine made up, which
-    its own stacks leave out."""
+    """The frames of Java, without those of classes that the virtual machine made up."""
     return [(f["function"], f.get("file"), f.get("line")) for f in harness.frames_of(thread)
             if f.get("language") == "java" and "$$Lambda" not in f["function"]]
 
@@ -67,7 +80,7 @@ class Java(unittest.TestCase):
                         os.path.join(HERE, "languages", "Mixed.java")], check=True, timeout=300)
 
     def crash(self, scene, options=("-Xint",), rounds=3, how="native", java="java", **run):
-        ended = scene.run([java, *options, "-Xshare:auto", "-XX:ErrorFile="
+        ended = scene.run([java, *ALL, *options, "-Xshare:auto", "-XX:ErrorFile="
                            + os.path.join(scene.folder, "error"), "-cp", self.folder, "Mixed",
                            harness.program("mixed.so"), str(rounds), how], **run)
         self.assertEqual(ended.signal, signal.SIGABRT, ended.stderr)
@@ -77,9 +90,12 @@ class Java(unittest.TestCase):
         return ended, reports[0]
 
     def test_each_frame_is_the_one_that_java_shows(self):
-        for row, (options, rounds) in WAYS.items():
-            with self.subTest(row), Scene() as scene:
-                ended, report = self.crash(scene, options, rounds)
+        javas = known_javas()
+        self.assertTrue(javas)
+        print("virtual machines: %s" % " ".join(version for version, _ in javas))
+        for (version, java), (row, (options, rounds)) in itertools.product(javas, WAYS.items()):
+            with self.subTest(row, version=version), Scene() as scene:
+                ended, report = self.crash(scene, options, rounds, java=java)
                 mine = of_java(harness.crashed_thread(report))
                 theirs = printed(ended.stdout, "worker")
                 # The stack was printed by a method that had not called C yet.
@@ -87,11 +103,12 @@ class Java(unittest.TestCase):
                 self.assertEqual(mine[1:], theirs)
                 self.assertGreater(len(theirs), 25)
                 self.assertEqual(report["problems"], [])
-                FOUND.note(row, "frames in Java's own trace", len(theirs))
-                FOUND.note(row, "of them equal, with file and line", len(mine) - 1)
+                named = "Java %s, %s" % (version, row)
+                FOUND.note(named, "frames in Java's own trace", len(theirs))
+                FOUND.note(named, "of them equal, with file and line", len(mine) - 1)
                 inlined = [f for f in harness.frames_of(harness.crashed_thread(report))
                            if f.get("language") == "java" and f.get("inline")]
-                FOUND.note(row, "inlined ones among them", len(inlined))
+                FOUND.note(named, "inlined ones among them", len(inlined))
 
     def test_the_native_frames_stand_around_them(self):
         with Scene() as scene:
@@ -109,18 +126,20 @@ class Java(unittest.TestCase):
         self.assertLess(report["agent"]["timings_us"]["capture"], 10000000)
 
     def test_a_thread_that_waits_has_the_frames_that_java_shows(self):
-        for options in (("-Xint",), ("-Xcomp", *ONLY)):
-            with self.subTest(options=options), Scene() as scene:
-                ended, report = self.crash(scene, options)
+        for (version, java), options in itertools.product(
+                known_javas(), (("-Xint",), ("-Xcomp", *ONLY))):
+            with self.subTest(version=version, options=options), Scene() as scene:
+                ended, report = self.crash(scene, options, java=java)
                 theirs = printed(ended.stdout, "waiter")
                 self.assertEqual(of_java(thread_named(report, "waiter")), theirs)
                 self.assertIn("Mixed.waits", [name for name, _, _ in theirs])
 
     def test_a_crash_in_javas_own_code_is_named_as_the_virtual_machine_names_it(self):
         row = re.compile(r"^[jJ] .*?([\w.$]+)(?:\+0x\w+)?\.([\w$<>]+)\(", re.MULTILINE)
-        for options, rounds in ((("-Xint",), 3), (("-XX:-BackgroundCompilation",), 20000)):
-            with self.subTest(options=options), Scene() as scene:
-                _, report = self.crash(scene, options, rounds, "unsafe")
+        for (version, java), (options, rounds) in itertools.product(
+                known_javas(), ((("-Xint",), 3), (("-XX:-BackgroundCompilation",), 20000))):
+            with self.subTest(version=version, options=options), Scene() as scene:
+                _, report = self.crash(scene, options, rounds, "unsafe", java)
                 with open(os.path.join(scene.folder, "error"), encoding="utf-8") as file:
                     error = file.read()
                 theirs = [".".join(names) for names in
@@ -151,26 +170,24 @@ class Java(unittest.TestCase):
     def test_a_core_has_the_same_frames(self):
         if not harness.cores_land_in_folder():
             self.skipTest("core_pattern cannot be set")
-        with Scene() as scene:
-            ended, live = self.crash(scene, core=True)
-            core = scene.core(ended.pid)
-            self.assertIsNotNone(core, ended.stderr)
-            done = scene.command("core", core, "--json", CRASHHOOK_SYMBOLIZE="off")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            dead = json.loads(done.stdout)
-        tid = harness.crashed_thread(live)["tid"]
-        thread = next(thread for thread in dead["threads"] if thread["tid"] == tid)
-        # The virtual machine's own handler ran before it aborted.
-        wanted = of_java(harness.crashed_thread(live))
-        self.assertEqual(of_java(thread), wanted)
+        for version, java in known_javas():
+            with self.subTest(version=version), Scene() as scene:
+                ended, live = self.crash(scene, java=java, core=True)
+                core = scene.core(ended.pid)
+                self.assertIsNotNone(core, ended.stderr)
+                done = scene.command("core", core, "--json", CRASHHOOK_SYMBOLIZE="off")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                dead = json.loads(done.stdout)
+                tid = harness.crashed_thread(live)["tid"]
+                thread = next(thread for thread in dead["threads"] if thread["tid"] == tid)
+                # The virtual machine's own handler ran before it aborted.
+                wanted = of_java(harness.crashed_thread(live))
+                self.assertNotEqual(wanted, [])
+                self.assertEqual(of_java(thread), wanted)
 
     def test_a_virtual_machine_of_another_version_has_its_native_frames(self):
-        javas = [java for java in glob.glob("/usr/lib/jvm/*/bin/java")
-                 if "-17-" not in java and "1.17" not in java]
-        if not javas:
-            self.skipTest("there is no other virtual machine")
         with Scene() as scene:
-            _, report = self.crash(scene, java=javas[0])
+            _, report = self.crash(scene, MIXED_VERSION="16")
         self.assertIn({"stage": "java", "status": "an unknown version"}, report["problems"])
         names = harness.names_of(harness.crashed_thread(report))
         self.assertEqual(names[:2], ["mixed_bug", "Java_Mixed_crash"])

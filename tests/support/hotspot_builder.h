@@ -2,7 +2,7 @@
 //
 // The memory of a process with a virtual machine of Java: its description of itself, a
 // heap of code with the interpreter, a stub and a compiled method with another inlined
-// into it, and a stack.
+// into it, and a stack. It is of version 17, or its code of version 25.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -156,6 +156,42 @@ static inline void hotspot_put_compiled(uint8_t *memory)
     hotspot_put(memory, blob + 0x1c0, 0x7fff, 4);
     hotspot_put_address(memory, blob + 128, HOTSPOT_AT_COMPILED + 0x900);
     hotspot_put(memory, blob + 300, 8, 4);
+}
+
+// hotspot_put_word_25 puts a word of a blob of version 25 at an offset that version 17
+// does not use.
+static inline void hotspot_put_word_25(uint8_t *memory, struct hotspot_layout *layout,
+                                       enum hotspot_word word, uint64_t value)
+{
+    uint64_t offset = 0x200 + 8 * (uint64_t)(word - HOTSPOT_WORDS_SINCE_25);
+    layout->word[word] = offset;
+    hotspot_put(memory, HOTSPOT_AT_COMPILED + 16 + offset, value, 8);
+}
+
+// hotspot_put_compiled_25 gives the compiled method, at offset 0x40 of its code, the
+// form of version 25: places are offsets, and in numbers no byte is 0.
+static inline void hotspot_put_compiled_25(uint8_t *memory,
+                                           struct hotspot_layout *layout)
+{
+    const uint64_t blob = HOTSPOT_AT_COMPILED + 16;
+    const uint64_t fixed = HOTSPOT_MEMORY + blob + 0x180;
+    const uint8_t scopes[] = { 1, 5, 3, 5, 1, 2, 3 };
+    const uint8_t bytes[] = { 0x10, 0x00 }; // where a frame is complete
+    layout->version = 25;
+    hotspot_put_word_25(memory, layout, HOTSPOT_BLOB_CODE_OFFSET,
+                        HOTSPOT_CODE_OFFSET - 16);
+    hotspot_put_word_25(memory, layout, HOTSPOT_BLOB_DATA_OFFSET, 0xff0);
+    hotspot_put_word_25(memory, layout, HOTSPOT_BLOB_MUTABLE,
+                        HOTSPOT_MEMORY + blob + 0x170);
+    hotspot_put_word_25(memory, layout, HOTSPOT_BLOB_RELOCATION_SIZE, 0x10);
+    hotspot_put_word_25(memory, layout, HOTSPOT_BLOB_MUTABLE_SIZE, 0x20);
+    hotspot_put_word_25(memory, layout, HOTSPOT_COMPILED_IMMUTABLE, fixed);
+    hotspot_put_word_25(memory, layout, HOTSPOT_COMPILED_SCOPES_OFFSET, 0x50);
+    hotspot_put_word_25(memory, layout, HOTSPOT_COMPILED_IMMUTABLE_SIZE, 0x57);
+    hotspot_put_word_25(memory, layout, HOTSPOT_COMPILED_DEOPT_OFFSET, 0x8f0);
+    hotspot_put(memory, blob + 268, 0x20, 4); // the addresses, 0x50 - 0x20 bytes
+    memcpy(memory + blob + 0x1d0, scopes, sizeof(scopes));
+    memcpy(memory + blob + 20, bytes, sizeof(bytes));
 }
 
 // hotspot_build fills memory.
