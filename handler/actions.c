@@ -185,12 +185,12 @@ static void prepare_for(int signal, const struct crash_action *theirs)
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 // abort_unblocks is whether libc's abort unblocks SIGABRT before it raises it: glibc's
-// does up to version 2.40.
+// does up to version 2.40. strtol has another name in glibc since 2.38, which musl,
+// where this library can be preloaded too, lacks.
 static bool abort_unblocks(void)
 {
-    enum { MINOR_LAST = 40 };
     return gnu_get_libc_version != NULL &&
-           strtol(gnu_get_libc_version() + strlen("2."), NULL, 10) <= MINOR_LAST;
+           strverscmp(gnu_get_libc_version(), "2.41") < 0;
 }
 
 // is_shared is whether this is a child that runs in its parent's memory until it

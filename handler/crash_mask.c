@@ -35,7 +35,10 @@ uint64_t crash_mask_to_hold(int signal, const struct crash_action *theirs)
 {
     uint64_t own = (theirs->flags & SA_NODEFER) != 0 ? 0 : UINT64_C(1) << (signal - 1);
     bool unseen = (theirs->flags & CRASH_ACTION_UNSEEN) != 0;
-    return unseen ? 0 : (theirs->mask | own) & crash_holds;
+    // Go's runtime does not abort: it unblocks SIGABRT by a direct system call, which
+    // is not observed, and raises it.
+    uint64_t raises = crash_is_in_runtime(theirs->handler) ? 1u << (SIGABRT - 1) : 0;
+    return unseen ? 0 : (theirs->mask | own) & crash_holds & ~raises;
 }
 
 uint64_t crash_mask_of_kernel(int signal, const struct crash_action *theirs)
