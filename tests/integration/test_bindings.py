@@ -118,7 +118,7 @@ class Cpp(Bindings):
 
 
 class Rust(Bindings):
-    def build(self, link=False):
+    def build(self, link=False, source="bindings/rust/examples/panics.rs", flags=()):
         rustc = rust_compiler()
         if shutil.which(rustc) is None:
             self.skipTest(f"there is no {rustc}")
@@ -128,20 +128,51 @@ class Rust(Bindings):
         linked = ["-L", os.path.join(BUILD, "lib"), "-C",
                   "link-arg=-Wl,-rpath," + os.path.join(BUILD, "lib")] if link else []
         folder = os.path.join(BINDINGS, "rust")
-        program = os.path.join(self.folder, "panics")
+        program = os.path.join(self.folder, "program")
         self.compile([rustc, "--edition", "2021", "-g", "-D", "warnings", "--crate-type", "rlib",
-                      "--crate-name", "crashhook", *feature, *library, "--out-dir", self.folder,
+                      "--crate-name", "crashhook", *flags, *feature, *library, "--out-dir", self.folder,
                       os.path.join(folder, "src", "lib.rs")])
         self.compile([rustc, "--edition", "2021", "-g", "-D", "warnings", "-o", program,
                       "--extern", "crashhook=" + os.path.join(self.folder, "libcrashhook.rlib"),
-                      *linked, os.path.join(folder, "examples", "panics.rs")])
+                      *linked, *flags, os.path.join(SOURCE, source)])
         return program
+
+    def check_end(self, program, how, message, via=()):
+        """The program dies of its panic and has one report, of that panic. A compiler that does
+        not know this panic makes another end of it, which has one report too."""
+        with Scene() as scene:
+            ended, report = self.end(scene, [*via, program, how])
+            if ended.returncode in (-signal.SIGABRT, 128 + signal.SIGABRT):
+                # One that began to unwind was reported when it began, of the living program.
+                said = report.get("title") or self.messages(report)[-1]
+                self.assertRegex(said, message, ended.stderr)
+            else:
+                self.assertIn(ended.returncode, (101, -signal.SIGSEGV, 128 + signal.SIGSEGV))
+            return ended.returncode
+
+    def test_a_death_by_a_panic_has_one_report(self):
+        source = "tests/integration/languages/ends.rs"
+        run = (os.path.join(BUILD, "bin", "crashhook"), "run", "--")
+        for link in (False, True):
+            programs = {}
+            for flags in ((), ("-C", "panic=abort")):
+                folder, self.folder = self.folder, tempfile.mkdtemp(dir=self.folder)
+                programs[flags] = self.build(link, source, flags)
+                self.folder = folder
+            unwinds, aborts = programs.values()
+            for via in ((),) if link else ((), run):
+                with self.subTest(link=link, via=via[1:2]):
+                    self.check_end(unwinds, "checked", "unsafe precondition", via)
+                    self.check_end(unwinds, "extern", "a price", via)
+                    self.check_end(aborts, "checked", "unsafe precondition", via)
+                    self.check_end(aborts, "extern", "a price", via)
+                    self.assertIn(self.check_end(aborts, "plain", "as it is", via), (-6, 134))
 
     def check_crash(self, program):
         with Scene() as scene:
             ended, report = self.end(scene, [program, "crash"])
             self.assertEqual(-ended.returncode, signal.SIGSEGV)
-            self.assertIn("panics::write_null", names_of(crashed_thread(report)))
+            self.assertIn("panics::write_nowhere", names_of(crashed_thread(report)))
             self.assertEqual(self.messages(report), ["order of pear"])
 
     def test_a_crash_of_a_program_that_loads_the_library_is_reported(self):

@@ -10,6 +10,7 @@
 //! `crashhook/crashhook.h` says what each function promises. Those that tell of the
 //! program (tags, breadcrumbs) do nothing where the library is not installed.
 
+use std::cell::Cell;
 use std::ffi::{c_void, CStr, CString};
 use std::fmt;
 use std::io;
@@ -225,7 +226,8 @@ fn message_of(info: &panic::PanicInfo<'_>) -> String {
 }
 
 /// Reports every panic when it begins, with its stack, and then calls the hook that was
-/// there. A panic that aborts is reported once: as the abort.
+/// there. A panic that aborts is reported once: as the abort, or where it began to unwind
+/// before it reached code that it may not leave, as it began.
 pub fn set_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(put_panic_hook);
@@ -239,16 +241,51 @@ pub fn report_fatal_panics() -> bool {
     words::report(message_of)
 }
 
+/// Whether a panic can unwind. Rust has no stable function for that, but prints it.
+#[allow(deprecated)] // PanicInfo is what Rust 1.63 has.
+fn can_unwind(info: &panic::PanicInfo<'_>) -> bool {
+    let text = format!("{info:?}");
+    let value = text.rfind("can_unwind: ").map(|at| &text[at..]);
+    cfg!(panic = "unwind") && !value.map_or(false, |value| value.starts_with("can_unwind: false"))
+}
+
+/// A crashhook_before_fn: an abort is not reported.
+extern "C" fn skip_abort(crash: *const library::Crash, _: *mut c_void) -> c_int {
+    const SIGABRT: c_int = 6;
+    const REPORT: c_int = 0;
+    const SKIP: c_int = 1;
+    // SAFETY: the library passes a crash.
+    match unsafe { (*crash).signal } {
+        SIGABRT => SKIP,
+        _ => REPORT,
+    }
+}
+
+thread_local! {
+    /// Whether the thread's last panic was reported.
+    static REPORTED: Cell<bool> = Cell::new(false);
+}
+
 fn put_panic_hook() {
     let previous = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         let message = message_of(info);
-        set_data("panic", Some(&message)).ok();
+        let ends = !can_unwind(info);
+        let reported = REPORTED.try_with(Cell::get).unwrap_or(false);
+        // It follows from a panic of this thread that was reported when it began.
+        let again = ends && reported && message.contains(": panic in a ");
+        if !again {
+            set_data("panic", Some(&message)).ok();
+        }
         previous(info);
-        if cfg!(panic = "unwind") {
-            report_now(&message).ok();
-        } else {
+        if !ends {
+            let done = report_now(&message).is_ok();
+            REPORTED.try_with(|reported| reported.set(done)).ok();
+        } else if !again {
             breadcrumb(&message);
+        } else if let Some(library) = Library::get() {
+            // SAFETY: the function is async-signal-safe, and stays.
+            unsafe { (library.set_callbacks)(Some(skip_abort), std::ptr::null(), std::ptr::null_mut()) }
         }
     }));
 }

@@ -5,12 +5,23 @@
 use std::ffi::c_void;
 use std::os::raw::{c_char, c_int};
 
+/// crashhook_before_fn; the crash is a struct crashhook_crash.
+pub type Before = extern "C" fn(*const Crash, *mut c_void) -> c_int;
+
+/// The beginning of struct crashhook_crash.
+#[repr(C)]
+pub struct Crash {
+    pub size: usize,
+    pub signal: c_int,
+}
+
 pub struct Library {
     pub install: unsafe extern "C" fn(*const c_void) -> c_int,
     pub set_tag: unsafe extern "C" fn(*const c_char, *const c_char) -> c_int,
     pub set_data: unsafe extern "C" fn(*const c_char, *const c_char) -> c_int,
     pub breadcrumb: unsafe extern "C" fn(*const c_char),
     pub attach_file: unsafe extern "C" fn(*const c_char, usize) -> c_int,
+    pub set_callbacks: unsafe extern "C" fn(Option<Before>, *const c_void, *mut c_void),
     pub report_now: unsafe extern "C" fn(*const c_char) -> c_int,
     pub version: unsafe extern "C" fn() -> *const c_char,
 }
@@ -25,6 +36,11 @@ mod source {
         fn crashhook_set_data(name: *const c_char, value: *const c_char) -> c_int;
         fn crashhook_breadcrumb(message: *const c_char);
         fn crashhook_attach_file(path: *const c_char, tail_bytes: usize) -> c_int;
+        fn crashhook_set_callbacks(
+            before: Option<Before>,
+            after: *const c_void,
+            argument: *mut c_void,
+        );
         fn crashhook_report_now(why: *const c_char) -> c_int;
         fn crashhook_version() -> *const c_char;
     }
@@ -35,6 +51,7 @@ mod source {
         set_data: crashhook_set_data,
         breadcrumb: crashhook_breadcrumb,
         attach_file: crashhook_attach_file,
+        set_callbacks: crashhook_set_callbacks,
         report_now: crashhook_report_now,
         version: crashhook_version,
     };
@@ -86,6 +103,7 @@ mod source {
             set_data: function!("crashhook_set_data"),
             breadcrumb: function!("crashhook_breadcrumb"),
             attach_file: function!("crashhook_attach_file"),
+            set_callbacks: function!("crashhook_set_callbacks"),
             report_now: function!("crashhook_report_now"),
             version: function!("crashhook_version"),
         })
