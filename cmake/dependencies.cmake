@@ -34,8 +34,9 @@ find_library(DEFLATE_LIBRARY deflate REQUIRED)
 if(CRASHHOOK_WITH_LZMA)
     pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)            # symbolizer/
 endif()
-if(CRASHHOOK_WITH_CAPSTONE)
-    pkg_check_modules(CAPSTONE REQUIRED capstone)                       # symbolizer/
+# Debian's Zydis has no file for pkg-config.
+if(CRASHHOOK_WITH_ZYDIS)
+    find_path(ZYDIS_INCLUDE Zydis/Zydis.h REQUIRED)                     # symbolizer/
 endif()
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decodes one machine instruction: what it reads or writes, and through which
-// registers. x86-64 only. The effects of common instructions are decoded here, and all
-// else by capstone, which is loaded when it is needed. Where capstone is missing, at
-// build time or at run time, only those effects are known.
+// registers. x86-64 only, by Zydis, which is loaded when it is needed. Where it is
+// missing, at build time or at run time, nothing is known of instructions.
 //
 // The bytes are those of a crashed program and untrusted, so they are decoded in a
 // child process that may crash as well.
@@ -13,11 +12,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "symbolizer/diagnosis/operand_access.h"
 
 enum {
     INSTRUCTION_BYTES_MAX = 15,
-    INSTRUCTION_OPERANDS_MAX = 4,
+    INSTRUCTION_OPERANDS_MAX = 5,
     INSTRUCTION_NAME_MAX = 8,
     INSTRUCTION_TEXT_MAX = 128,
 };
@@ -30,6 +28,14 @@ enum instruction_form {
     INSTRUCTION_DIVIDE,
 };
 
+enum operand_access {
+    OPERAND_UNKNOWN,
+    OPERAND_UNUSED, // its address is computed, or prefetched, and never faults
+    OPERAND_READ,
+    OPERAND_WRITTEN,
+    OPERAND_UPDATED, // read and written
+};
+
 // An instruction_operand is a register (name), or memory at base + index * scale +
 // displacement.
 struct instruction_operand {
@@ -38,14 +44,13 @@ struct instruction_operand {
     uint16_t size;              // bytes; 0: not known
     uint8_t scale;
     char name[INSTRUCTION_NAME_MAX];
-    char segment[INSTRUCTION_NAME_MAX]; // empty: the default one
-    char base[INSTRUCTION_NAME_MAX];    // empty: none
+    bool segmented;                  // the base of fs or gs is added
+    char base[INSTRUCTION_NAME_MAX]; // empty: none
     char index[INSTRUCTION_NAME_MAX];
     int64_t displacement;
 };
 
 struct instruction {
-    char mnemonic[32];
     char text[INSTRUCTION_TEXT_MAX]; // the whole instruction, in Intel syntax
     uint8_t length;
     enum instruction_form form;
@@ -118,11 +123,6 @@ struct instruction_effects {
 CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
                                                    uint64_t address,
                                                    struct instruction_effects *out);
-
-// instruction_library_effects does so by the disassembler alone.
-CH_CHECKED enum ch_status instruction_library_effects(const uint8_t *bytes, size_t size,
-                                                      uint64_t address,
-                                                      struct instruction_effects *out);
 
 // instruction_decode decodes the instruction at the start of bytes. CH_ERR_MALFORMED:
 // they are none. CH_ERR_UNSUPPORTED: there is no disassembler.

@@ -34,14 +34,12 @@ static enum ch_status answer_question(void *context, int to_parent)
 // so its answer is untrusted as well.
 static bool is_terminated(struct instruction *found)
 {
-    found->mnemonic[sizeof(found->mnemonic) - 1] = 0;
     found->text[sizeof(found->text) - 1] = 0;
     if (found->operand_count > INSTRUCTION_OPERANDS_MAX)
         return false;
     for (size_t i = 0; i < found->operand_count; i++) {
         struct instruction_operand *operand = &found->operands[i];
         operand->name[INSTRUCTION_NAME_MAX - 1] = 0;
-        operand->segment[INSTRUCTION_NAME_MAX - 1] = 0;
         operand->base[INSTRUCTION_NAME_MAX - 1] = 0;
         operand->index[INSTRUCTION_NAME_MAX - 1] = 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Built in place of instruction_capstone.c if capstone support is switched off.
+// Built in place of instruction_zydis.c if Zydis is switched off or missing.
 #include "symbolizer/diagnosis/instruction.h"
 
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
@@ -12,9 +12,9 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     return CH_ERR_UNSUPPORTED;
 }
 
-enum ch_status instruction_library_effects(const uint8_t *bytes, size_t size,
-                                           uint64_t address,
-                                           struct instruction_effects *out)
+enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
+                                        uint64_t address,
+                                        struct instruction_effects *out)
 {
     (void)bytes;
     (void)size;

@@ -23,9 +23,7 @@ bool instruction_address(const struct instruction_operand *operand,
 {
     uint64_t base = 0;
     uint64_t index = 0;
-    bool by_segment =
-        strcmp(operand->segment, "fs") == 0 || strcmp(operand->segment, "gs") == 0;
-    if (by_segment)
+    if (operand->segmented)
         return false;
     if (strcmp(operand->base, "rip") == 0)
         base = next;

@@ -35,7 +35,7 @@ static struct argument_scan *scan_of(const uint8_t *bytes, size_t size,
     struct code code = { bytes, size };
     struct instruction_effects effects;
     if (instruction_read_effects(bytes, size, ENTRY, &effects) == CH_ERR_UNSUPPORTED)
-        test_skip("built without capstone");
+        test_skip("Zydis is missing");
     struct argument_scan *scan =
         argument_scan_create(ENTRY, function_size, code_at, &code);
     assert_non_null(scan);

@@ -5,7 +5,7 @@
 // was: by the page fault's error code whether it was written, by the address that
 // failed first at the edge of a page how many bytes it has.
 #define _GNU_SOURCE
-#include "symbolizer/diagnosis/operand_access.h"
+#include "symbolizer/diagnosis/instruction.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "support/test.h"
-#include "symbolizer/diagnosis/instruction.h"
 
 #if defined(__x86_64__)
 
