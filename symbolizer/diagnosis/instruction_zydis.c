@@ -54,9 +54,9 @@ static bool find_function(void *library, const char *name, void *out)
 static bool zydis_find_functions(void)
 {
     char name[32];
-    (void)snprintf(name, sizeof(name), "libZydis.so.%d.%d",
-                   ZYDIS_VERSION_MAJOR(ZYDIS_VERSION),
-                   ZYDIS_VERSION_MINOR(ZYDIS_VERSION));
+    (void)snprintf(name, sizeof(name), "libZydis.so.%u.%u",
+                   (unsigned)ZYDIS_VERSION_MAJOR(ZYDIS_VERSION),
+                   (unsigned)ZYDIS_VERSION_MINOR(ZYDIS_VERSION));
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     return library != NULL &&
            find_function(library, "ZydisDecoderInit", &zydis.decoder_init) &&
