@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/context.h"
-#include "agent/raw_report.h"
+#include "agent/facts/context.h"
+#include "agent/raw/raw_report.h"
 #include "base/clock.h"
 
 enum ch_status attach_report(pid_t pid, const struct settings *settings,

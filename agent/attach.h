@@ -8,11 +8,11 @@
 #pragma once
 #include <sys/types.h>
 
-#include "agent/capture.h"
+#include "agent/live/capture.h"
 
 // attach_report stops process pid, appends its raw report to out and, unless held is
-// NULL, appends to held what values are later made from (report/held_file.h); then it
-// resumes the process. CH_ERR_IO: it cannot be stopped; errno says why.
+// NULL, appends to held what values are later made from (report/file/held_file.h); then
+// it resumes the process. CH_ERR_IO: it cannot be stopped; errno says why.
 CH_CHECKED enum ch_status attach_report(pid_t pid, const struct settings *settings,
                                         const char *home, struct text *out,
                                         struct text *held);

@@ -5,7 +5,7 @@
 if(CRASHHOOK_LINK_OPTIONS)
     set_target_properties(crashhook-agent PROPERTIES LINK_OPTIONS "")
 endif()
-foreach(part ch_agent_program ch_agent ch_report_raw ch_unwind ch_formats ch_base)
+foreach(part ch_agent_program ch_agent ch_languages ch_images ch_report_raw ch_unwind ch_formats ch_base)
     get_target_property(folder ${part} SOURCE_DIR)
     get_target_property(files ${part} SOURCES)
     list(TRANSFORM files PREPEND ${folder}/)
@@ -16,10 +16,10 @@ foreach(part ch_agent_program ch_agent ch_report_raw ch_unwind ch_formats ch_bas
     endif()
 endforeach()
 add_library(ch_agent_musl STATIC ${sources})
-target_sources(ch_agent_musl PRIVATE musl_heap.c)
+target_sources(ch_agent_musl PRIVATE musl/musl_heap.c)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
-    target_sources(ch_agent_musl PRIVATE musl_memory.c)
-    set_source_files_properties(musl_memory.c PROPERTIES COMPILE_OPTIONS
+    target_sources(ch_agent_musl PRIVATE musl/musl_memory.c)
+    set_source_files_properties(musl/musl_memory.c PROPERTIES COMPILE_OPTIONS
         -fno-tree-loop-distribute-patterns)
 endif()
 target_link_libraries(crashhook-agent PRIVATE ch_agent_musl)
@@ -30,7 +30,7 @@ foreach(name deflate zstd)
 endforeach()
 if(CRASHHOOK_WITH_LIBUNWIND)
     # A file of the program itself, which is linked before any archive is searched.
-    target_sources(crashhook-agent PRIVATE musl_crc64.c)
+    target_sources(crashhook-agent PRIVATE musl/musl_crc64.c)
     # Debian's archives of libunwind, made with glibc's headers, ask for nothing that
     # musl has not: where that is different, crashhook-agent does not link.
     foreach(name unwind-ptrace unwind-${CMAKE_SYSTEM_PROCESSOR} unwind lzma)

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 // position is the layout behind the opaque crashhook_frames.
 struct position {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/hex.h"
 #include "base/sorted.h"
+#include "base/system/file.h"
 #include "base/text.h"
 
 enum ch_status image_list_create(size_t count, struct crashhook_images **out)

@@ -5,8 +5,8 @@
 #pragma once
 #include <stdatomic.h>
 
-#include "agent/images/images.h"
 #include "crashhook/backtrace_values.h"
+#include "images/images.h"
 
 // IMAGE_LIST_MAX is the greatest number of images accepted in a list that is read.
 enum { IMAGE_LIST_MAX = 1 << 16 };

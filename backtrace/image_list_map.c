@@ -7,7 +7,7 @@
 
 #include "agent/live/facts.h"
 #include "backtrace/image_list.h"
-#include "formats/image_map.h"
+#include "formats/interchange/image_map.h"
 
 enum { PLATFORM_MAX = 255 };
 

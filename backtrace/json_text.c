@@ -6,7 +6,7 @@
 
 #include "base/hex.h"
 #include "base/text.h"
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 // set_base64 sets member key to size bytes in base64.
 static enum ch_status set_base64(json_t *object, const char *key, const void *bytes,

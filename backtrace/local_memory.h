@@ -10,8 +10,8 @@
 #pragma once
 #include <stdint.h>
 
-#include "agent/images/images.h"
 #include "base/memory_reader.h"
+#include "images/images.h"
 
 enum { LOCAL_PAGES = 64, LOCAL_PAGE_BYTES = 4096 };
 

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/images/link_map.h"
 #include "backtrace/image_list.h"
+#include "images/link_map.h"
 
 // If more threads than this capture at once, the others create spaces and free them.
 enum { SLOTS = 8 };

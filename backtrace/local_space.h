@@ -8,9 +8,9 @@
 // leave held, and threads that capture in turn share what was found. A space that is
 // older than the last dlopen or dlclose is discarded when it is taken.
 #pragma once
-#include "agent/images/images.h"
 #include "backtrace/local_memory.h"
 #include "crashhook/backtrace_values.h"
+#include "images/images.h"
 #include "unwind/backtrace_limit.h"
 #include "unwind/unwind.h"
 

@@ -17,13 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/images/image_frames.h"
-#include "agent/images/link_map.h"
 #include "agent/live/stop.h"
 #include "agent/live/target_memory.h"
 #include "backtrace/capture_options.h"
 #include "backtrace/stored.h"
-#include "base/file.h"
+#include "base/system/file.h"
+#include "images/image_frames.h"
+#include "images/link_map.h"
 
 enum { STOP_BUDGET_MS = 1000, JSON_LIMIT_BYTES = 64 << 20 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 enum { USUAL_CBF_BYTES = CBF_OVERHEAD + 64 * CBF_FRAME_MAX };
 

@@ -8,7 +8,7 @@
 
 #include "backtrace/image_list.h"
 #include "backtrace/stored.h"
-#include "report/own.h"
+#include "report/grouping/own.h"
 #include "symbolizer/names/demangle.h"
 
 static bool symbol_starts_with(const char *string, const char *prefix)

@@ -10,7 +10,7 @@
 #include "backtrace/frame_list.h"
 #include "backtrace/named.h"
 #include "backtrace/symbol.h"
-#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_image.h"
 
 #define NO_IMAGE SIZE_MAX

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "crashhook/backtrace.h"
-#include "handler/place_note.h"
-#include "handler/throw_ring.h"
+#include "shared/place_note.h"
+#include "shared/throw_ring.h"
 
 typedef void throw_function(void *object, void *type, void (*destroy)(void *));
 

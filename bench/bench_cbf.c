@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #include "bench/bench_time.h"
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 enum {
     FRAMES_MAX = 1 << 16,

@@ -21,7 +21,7 @@
 #endif
 
 #include "bench/bench_time.h"
-#include "formats/sframe_file.h"
+#include "formats/debug/sframe_file.h"
 
 // A batch is short, so that other load disturbs few of them; the median batch is
 // reported.

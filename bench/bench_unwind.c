@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/capture.h"
+#include "agent/live/capture.h"
 #include "unwind/backtrace_limit.h"
 #include "unwind/unwind.h"
 

@@ -3,7 +3,7 @@
 #
 # nested.py BUILD [TURNS]: what it costs that a program's own handler faults again and
 # again, until its stack is full, and not once, alone and with the crash reported: medians
-# of the turns (tests/integration/programs/failing_handlers.c).
+# of the turns (tests/integration/programs/handlers/failing_handlers.c).
 
 import os
 import shutil

@@ -3,7 +3,7 @@
 #
 # recovered.py BUILD [TURNS]: the cost of a fault from which the program's own handler
 # recovers, with our handler preloaded and without, in turns: CPU time per fault, the
-# median of the turns (tests/integration/programs/recovers.c).
+# median of the turns (tests/integration/programs/handlers/recovers.c).
 
 import os
 import statistics

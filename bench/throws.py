@@ -3,7 +3,7 @@
 #
 # throws.py BUILD [TURNS]: what a C++ exception costs that is thrown and caught ten calls
 # further up, with CRASHHOOK_THROWS=yes and without the library, in turns: the median of
-# the turns (tests/integration/programs/rethrows.cpp).
+# the turns (tests/integration/programs/throws/rethrows.cpp).
 
 import os
 import statistics

@@ -10,10 +10,10 @@
 
 #include "agent/attach.h"
 #include "cli/attach_samples.h"
-#include "cli/command.h"
-#include "cli/confine.h"
-#include "cli/session.h"
-#include "report/report.h"
+#include "cli/session/command.h"
+#include "cli/session/confine.h"
+#include "cli/session/session.h"
+#include "report/value/report.h"
 
 enum { SAMPLES_MAX = 1000, SAMPLE_MS = 100, SAMPLE_MS_MAX = 60000 };
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/images/read_file.h"
-#include "cli/pen.h"
-#include "report/report_tree.h"
+#include "cli/render/pen.h"
+#include "images/read_file.h"
+#include "report/file/report_tree.h"
 
 enum { KERNEL_LIMIT_BYTES = 8 << 10 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "cli/command.h"
-#include "cli/data_argument.h"
+#include "cli/session/command.h"
+#include "cli/session/data_argument.h"
 
 // FRAMES_MAX is how many frames `cbf decode` prints: a rep of eight bytes can stand for
 // more frames than could ever be printed.

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/session/command.h"
 
 // each_fn is called for every command that is not hidden.
 typedef void each_fn(const struct command *command, size_t first_word);

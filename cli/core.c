@@ -13,15 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/core/core_capture.h"
 #include "agent/core/core_input.h"
-#include "agent/core_capture.h"
-#include "agent/raw_report.h"
+#include "agent/raw/raw_report.h"
 #include "base/clock.h"
-#include "cli/command.h"
-#include "cli/confine.h"
 #include "cli/core_store.h"
-#include "cli/session.h"
-#include "cli/session_spool.h"
+#include "cli/session/command.h"
+#include "cli/session/confine.h"
+#include "cli/session/session.h"
+#include "cli/session/session_spool.h"
 
 static const struct option core_options[] = {
     { .name = "exe", .value = "FILE", .help = "the program that left the core" },

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "agent/core/core_input.h"
-#include "agent/raw_report.h"
+#include "agent/raw/raw_report.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/rights.h"
-#include "cli/command.h"
-#include "cli/confine.h"
-#include "cli/delivery.h"
-#include "report/report.h"
-#include "symbolizer/names/guarded_child.h"
+#include "base/system/file.h"
+#include "base/system/rights.h"
+#include "cli/session/command.h"
+#include "cli/session/confine.h"
+#include "cli/session/delivery.h"
+#include "report/value/report.h"
+#include "symbolizer/search/guarded_child.h"
 
 // core_work is what the child works on.
 struct core_work {

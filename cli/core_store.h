@@ -10,8 +10,8 @@
 // before it reads a byte. Root only writes the report that it returns to the spool,
 // without parsing it. User: core.
 #pragma once
-#include "agent/core_capture.h"
-#include "cli/session.h"
+#include "agent/core/core_capture.h"
+#include "cli/session/session.h"
 
 struct core_store {
     struct session *session; // its spool is open

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/settings.h"
-#include "cli/command.h"
+#include "base/settings/settings.h"
 #include "cli/completion.h"
+#include "cli/session/command.h"
 
 // print_roff writes text with the characters escaped that roff would interpret.
 static void print_roff(const char *text)

@@ -3,14 +3,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/command.h"
 #include "cli/export_fdr.h"
-#include "cli/render.h"
-#include "cli/session.h"
-#include "cli/session_spool.h"
-#include "report/report.h"
-#include "upload/otlp_logs.h"
-#include "upload/sentry_envelope.h"
+#include "cli/render/render.h"
+#include "cli/session/command.h"
+#include "cli/session/session.h"
+#include "cli/session/session_spool.h"
+#include "report/value/report.h"
+#include "upload/bodies/otlp_logs.h"
+#include "upload/bodies/sentry_envelope.h"
 
 static int print_body(const struct text *body, enum ch_status status)
 {

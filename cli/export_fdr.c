@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/command.h"
-#include "formats/fdr.h"
-#include "report/report.h"
-#include "report/report_id.h"
+#include "cli/session/command.h"
+#include "formats/interchange/fdr.h"
+#include "report/file/report_id.h"
+#include "report/value/report.h"
 
 enum {
     BUFFER_BYTES = 4096,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/fdr.h"
+#include "formats/interchange/fdr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "cli/command.h"
-#include "cli/json_print.h"
-#include "formats/fdr_functions.h"
+#include "cli/render/json_print.h"
+#include "cli/session/command.h"
+#include "formats/interchange/fdr_functions.h"
 #include "symbolizer/names/symbol_image.h"
 
 // PROBLEMS_MAX is how many problems are listed: a file of noise has one per record.

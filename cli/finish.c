@@ -14,19 +14,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bounded_write.h"
 #include "base/clock.h"
-#include "base/large_heap.h"
-#include "base/log_file.h"
-#include "cli/command.h"
-#include "cli/confine.h"
-#include "cli/crash_records.h"
-#include "cli/delivery.h"
-#include "cli/one_death.h"
-#include "cli/render.h"
-#include "cli/session_spool.h"
-#include "report/report.h"
-#include "symbolizer/names/symbolizer_options.h"
+#include "base/system/bounded_write.h"
+#include "base/system/large_heap.h"
+#include "base/system/log_file.h"
+#include "cli/render/render.h"
+#include "cli/session/command.h"
+#include "cli/session/confine.h"
+#include "cli/session/crash_records.h"
+#include "cli/session/delivery.h"
+#include "cli/session/one_death.h"
+#include "cli/session/session_spool.h"
+#include "report/value/report.h"
+#include "symbolizer/search/symbolizer_options.h"
 
 enum { HELD_IMAGES = 8 };
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/pen.h"
-#include "report/group_key.h"
-#include "report/near.h"
-#include "report/report.h"
-#include "report/report_own.h"
-#include "report/title.h"
+#include "cli/render/pen.h"
+#include "cli/session/command.h"
+#include "report/grouping/group_key.h"
+#include "report/grouping/near.h"
+#include "report/grouping/report_own.h"
+#include "report/grouping/title.h"
+#include "report/value/report.h"
 
 // offline_report is one report of the command line.
 struct offline_report {

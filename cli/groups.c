@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/collector_client.h"
-#include "cli/command.h"
-#include "cli/pager.h"
-#include "cli/session.h"
-#include "cli/table.h"
-#include "report/report.h"
+#include "cli/render/pager.h"
+#include "cli/render/table.h"
+#include "cli/session/collector_client.h"
+#include "cli/session/command.h"
+#include "cli/session/session.h"
+#include "report/value/report.h"
 
 enum { ID_SHOWN = 12, NUMBER_SIZE = 24 };
 

@@ -4,17 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/collect.h"
-#include "cli/command.h"
-#include "cli/crash_records.h"
-#include "cli/pager.h"
-#include "cli/pen.h"
-#include "cli/render_frames.h"
-#include "cli/session.h"
-#include "cli/session_spool.h"
-#include "cli/table.h"
-#include "report/report.h"
-#include "report/spool_state.h"
+#include "cli/render/pager.h"
+#include "cli/render/pen.h"
+#include "cli/render/render_frames.h"
+#include "cli/render/table.h"
+#include "cli/session/collect.h"
+#include "cli/session/command.h"
+#include "cli/session/crash_records.h"
+#include "cli/session/session.h"
+#include "cli/session/session_spool.h"
+#include "report/spool/spool_state.h"
+#include "report/value/report.h"
 
 // read_listed_report reads one report; a failure is one line on stderr, and the listing
 // goes on.

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ample_stack.h"
-#include "base/standard_files.h"
-#include "cli/command.h"
-#include "cli/session.h"
+#include "base/system/ample_stack.h"
+#include "base/system/standard_files.h"
+#include "cli/session/command.h"
+#include "cli/session/session.h"
 
 // commands is the table of commands, in the order in which --help lists them, one per
 // line.

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/capture.h"
+#include "agent/live/capture.h"
 #include "base/array.h"
-#include "cli/command.h"
-#include "cli/session.h"
+#include "cli/session/command.h"
+#include "cli/session/session.h"
 
 // BLOCK_BYTES: memory is stored in blocks of this size, so that a future unwinder that
 // reads a little further still finds its bytes.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/sframe.h"
+#include "formats/debug/sframe.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/json_print.h"
-#include "cli/pen.h"
-#include "formats/sframe_file.h"
+#include "cli/render/json_print.h"
+#include "cli/render/pen.h"
+#include "cli/session/command.h"
+#include "formats/debug/sframe_file.h"
 
 // listed is a function as it is listed: what the section says and its real start.
 struct listed {

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/collector_client.h"
-#include "cli/command.h"
-#include "cli/pager.h"
-#include "cli/render.h"
-#include "cli/session.h"
-#include "cli/session_spool.h"
-#include "report/report.h"
+#include "cli/render/pager.h"
+#include "cli/render/render.h"
+#include "cli/session/collector_client.h"
+#include "cli/session/command.h"
+#include "cli/session/session.h"
+#include "cli/session/session_spool.h"
+#include "report/value/report.h"
 
 // print_expanded prints the report with every frame in its place.
 static int print_expanded(const json_t *report)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats/source_bundle.h"
-#include "report/source_file.h"
+#include "formats/interchange/source_bundle.h"
+#include "report/value/source_file.h"
 #include "symbolizer/names/source_paths.h"
 
 // packing is what one bundle is made of: its index, and its contents in a separate file

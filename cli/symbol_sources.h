@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sources of a debug file, packed for its collector: those files of its line tables
-// that are on this machine, in a bundle (formats/source_bundle.h).
+// that are on this machine, in a bundle (formats/interchange/source_bundle.h).
 //
 // Their number and size are limited, and only regular files that are sources by their
 // name are opened, because a debug file may come from a stranger. Part of symbols.c.

@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "base/hex.h"
-#include "cli/command.h"
-#include "cli/json_print.h"
-#include "cli/pen.h"
-#include "report/report.h"
+#include "cli/render/json_print.h"
+#include "cli/render/pen.h"
+#include "cli/session/command.h"
+#include "report/value/report.h"
+#include "symbolizer/cache/symbol_cache.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/image_cache.h"
-#include "symbolizer/names/symbol_cache.h"
-#include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "base/hex.h"
-#include "cli/collector_client.h"
-#include "cli/command.h"
-#include "cli/delivery.h"
-#include "cli/pen.h"
-#include "cli/progress.h"
+#include "cli/render/pen.h"
+#include "cli/render/progress.h"
+#include "cli/session/collector_client.h"
+#include "cli/session/command.h"
+#include "cli/session/delivery.h"
 #include "cli/symbol_sources.h"
-#include "formats/elf.h"
+#include "formats/debug/elf.h"
 #include "upload/symbols.h"
 
 enum {

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "cli/command.h"
-#include "cli/pen.h"
-#include "symbolizer/names/guarded_child.h"
+#include "base/system/file.h"
+#include "cli/render/pen.h"
+#include "cli/session/command.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/image_cache.h"
-#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/search/guarded_child.h"
 
 enum {
     DEBUG_DIRS_MAX = 64,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/session/command.h"
 #include "cli/types_print.h"
 #include "symbolizer/types/type_file.h"
 #include "symbolizer/types/type_name.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "report/json_writer.h"
+#include "report/json/json_writer.h"
 #include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_name.h"
 

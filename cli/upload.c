@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/collect.h"
-#include "cli/command.h"
-#include "cli/crash_records.h"
-#include "cli/delivery.h"
-#include "cli/progress.h"
-#include "cli/session_spool.h"
+#include "cli/render/progress.h"
+#include "cli/session/collect.h"
+#include "cli/session/command.h"
+#include "cli/session/crash_records.h"
+#include "cli/session/delivery.h"
+#include "cli/session/session_spool.h"
 #include "net/backoff.h"
 #include "symbolizer/naming_memo.h"
 #include "upload/starts.h"

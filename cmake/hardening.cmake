@@ -33,7 +33,7 @@ list(JOIN ch_hardening_link " " ch_hardening_link)
 # ch_add_hardened(FOLDER): add_subdirectory with these flags.
 function(ch_add_hardened folder)
     set(CMAKE_C_FLAGS "${ch_hardening} ${CMAKE_C_FLAGS}")
-    # Assembler files define their property note by the same flags (handler/machine_marks.h).
+    # Assembler files define their property note by the same flags (handler/machine/machine_marks.h).
     set(CMAKE_ASM_FLAGS "${CMAKE_C_FLAGS} ${CMAKE_ASM_FLAGS}")
     foreach(kind EXE SHARED MODULE)
         set(CMAKE_${kind}_LINKER_FLAGS "${ch_hardening_link} ${CMAKE_${kind}_LINKER_FLAGS}")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/alerts.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
+#include "collector/jobs/alerts.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
 #include "collector/store/store_alerts.h"
 
 enum { ALERTS_LISTED = 50 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/api.h"
-#include "collector/server/backups.h"
-#include "collector/server/collector.h"
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
+#include "collector/jobs/backups.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
 
 // find_backups gives the thread that makes backups. NULL: the request has failed,
 // because there is none, or it is not for who asks: a copy has every project.

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/server/opened_report.h"
-#include "collector/server/symbol_store.h"
+#include "collector/database/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/opened_report.h"
 #include "collector/store/entry_marks.h"
-#include "collector/store/moment.h"
+#include "collector/symbols/symbol_store.h"
 
 // arrival is a report between its arrival and its commit; its entry, of many kilobytes,
 // is filled when the report has been read.

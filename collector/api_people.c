@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/server/filter.h"
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/filter.h"
 #include "collector/store/store_people.h"
 
 enum { ERASE_MS = 5000, DETAIL_SIZE = 400 };

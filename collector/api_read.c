@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/page_sections.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/server/filter.h"
-#include "collector/server/group_copy.h"
-#include "collector/server/group_facts.h"
-#include "collector/server/near_groups.h"
-#include "collector/server/viewed_report.h"
-#include "collector/store/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/filter.h"
+#include "collector/requests/group_copy.h"
+#include "collector/requests/group_facts.h"
+#include "collector/requests/near_groups.h"
+#include "collector/requests/viewed_report.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_segments.h"
 #include "collector/store/store_values.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/server/filter.h"
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/filter.h"
 #include "collector/store/store_starts.h"
-#include "report/report_id.h"
-#include "report/report_tree.h"
+#include "report/file/report_id.h"
+#include "report/file/report_tree.h"
 
 enum { TEXT_MAX = 127, DAY_MS = 86400000 };
 

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/server/api.h"
-#include "collector/server/build_sources.h"
-#include "collector/server/collector.h"
-#include "collector/server/symbol_store.h"
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_symbols.h"
+#include "collector/symbols/build_sources.h"
+#include "collector/symbols/symbol_store.h"
 
 static void release_upload(void *state)
 {

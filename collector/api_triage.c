@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/server/api.h"
-#include "collector/server/filter.h"
-#include "collector/server/triage.h"
+#include "collector/requests/api.h"
+#include "collector/requests/filter.h"
+#include "collector/requests/triage.h"
 
 static bool read_triage_version(struct http_request *request, const json_t *version,
                                 struct triage *out)

@@ -2,9 +2,9 @@
 #include "collector/routes.h"
 
 #include "collector/pages/pages.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "formats/source_bundle.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "formats/interchange/source_bundle.h"
 
 enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 }; // 1 GB and 64 KB
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 enum { STATE_SIZE = STATE_PATH_SIZE - 64 };
 

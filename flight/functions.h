@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flight/flight_state.h"
+#include "shared/flight_state.h"
 
 extern uint64_t functions_table[FLIGHT_FUNCTIONS] __attribute__((visibility("hidden")));
 

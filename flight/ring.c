@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "flight/ring_file.h"
-#include "handler/place_note.h"
+#include "shared/place_note.h"
 
 enum {
     // A version 1 buffer: its first records, and the kinds of its records.

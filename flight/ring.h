@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flight/counter.h"
-#include "flight/flight_state.h"
+#include "shared/counter.h"
+#include "shared/flight_state.h"
 
 enum ring_action { RING_ENTER, RING_EXIT, RING_TAIL_EXIT, RING_ENTER_ARGS };
 

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "handler/context_page.h"
-#include "handler/record_file.h"
+#include "shared/context_page.h"
+#include "shared/record_file.h"
 
 enum {
     LINE_BYTES = 256,          // of /proc/self/maps; longer lines come in parts

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "crashhook/flight.h"
 #include "flight/functions.h"
 #include "flight/ring.h"

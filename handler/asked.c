@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "crashhook/crashhook.h"
-#include "handler/crash.h"
-#include "handler/plan.h"
-#include "handler/threads.h"
+#include "handler/crash/crash.h"
+#include "handler/prepare/plan.h"
+#include "handler/prepare/threads.h"
 
 // has_callback_stack maps the callbacks' stack on first use. False: out of memory.
 static bool has_callback_stack(void)

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "report/spool_wait.h"
+#include "report/spool/spool_wait.h"
 
 // A wait ends a second after the last that it has to last, and a fraction of one later:
 // WAIT_MAX_S leaves room for both.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counted starts and ends of programs (CRASHHOOK_STARTS) as they lie in a spool: one
-// file a day and release, to which the supervisor of a program (agent/liveness.c)
-// appends and from which `crashhook upload` (upload/starts.c) takes.
+// file a day and release, to which the supervisor of a program
+// (agent/daemon/liveness.c) appends and from which `crashhook upload` (upload/starts.c)
+// takes.
 #pragma once
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 
 // Reports may be untrusted; the agent has no more rings than this.
 enum { THREADS_MAX = 4096 };

@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/report_own.h"
-#include "report/report_tree.h"
+#include "report/file/report_tree.h"
+#include "report/grouping/report_own.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
-#include "symbolizer/names/image_package.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/naming_memo.h"
 #include "symbolizer/report_frames.h"
+#include "symbolizer/search/image_package.h"
 
 void naming_deinit(struct naming *naming)
 {

@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "symbolizer/names/symbol_cache.h"
+#include "symbolizer/cache/symbol_cache.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/symbolizer.h"
 

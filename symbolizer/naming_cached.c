@@ -4,8 +4,8 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/frame_names.h"
-#include "symbolizer/names/symbol_cache_folder.h"
 
 static sigjmp_buf page_fault;
 static _Thread_local volatile sig_atomic_t looking_up;

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "symbolizer/names/report_images.h"
+#include "symbolizer/search/report_images.h"
 
 struct naming_memo {
     json_t *images;

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "report/system_image.h"
+#include "report/file/system_image.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/image_cache.h"
-#include "symbolizer/names/symbol_cache_folder.h"
 
 // ahead is what to decompress.
 struct ahead {

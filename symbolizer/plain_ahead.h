@@ -5,8 +5,8 @@
 // another decompresses for the arguments (plain_debug.h), which takes no extra time on
 // a machine with a second processor.
 #pragma once
-#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
+#include "symbolizer/search/guarded_child.h"
 
 // plain_ahead_begin starts that child if an image of naming, which must outlive the
 // child, has no cache yet and has frames whose arguments will be looked up. False:

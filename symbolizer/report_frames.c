@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 // The keys that naming adds to a frame, and removes again when it starts over.
 static const char *const named_keys[] = { "function", "raw_name",     "function_offset",

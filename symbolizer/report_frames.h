@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "symbolizer/names/report_images.h"
+#include "symbolizer/search/report_images.h"
 
 // REPORT_CBF_FRAMES_MAX limits the number of frames that CBF may expand to.
 enum { REPORT_CBF_FRAMES_MAX = 1 << 20 };

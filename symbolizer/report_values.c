@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/crash_words.h"
-#include "report/held_file.h"
-#include "report/report_tree.h"
-#include "symbolizer/arguments/argument_report.h"
+#include "report/file/held_file.h"
+#include "report/file/report_tree.h"
+#include "report/summary/crash_words.h"
+#include "symbolizer/argument_report.h"
 #include "symbolizer/flight_arguments.h"
-#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/report_frames.h"
+#include "symbolizer/search/guarded_child.h"
 #include "symbolizer/types/type_watch.h"
 
 // RESULT_MAX limits the size of a child's answer.

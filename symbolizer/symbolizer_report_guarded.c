@@ -5,14 +5,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/reachable.h"
+#include "base/system/reachable.h"
 #include "base/text.h"
 #include "symbolizer/diagnosis/diagnosis.h"
-#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/naming_cached.h"
 #include "symbolizer/naming_memo.h"
 #include "symbolizer/plain_ahead.h"
+#include "symbolizer/search/guarded_child.h"
 #include "symbolizer/wait_names.h"
 
 #define CHILD_OUTPUT_MAX (256u << 20)

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/crash_words.h"
-#include "report/report.h"
-#include "report/report_waits.h"
-#include "symbolizer/names/debug_files.h"
+#include "report/summary/crash_words.h"
+#include "report/summary/report_waits.h"
+#include "report/value/report.h"
+#include "symbolizer/files/debug_files.h"
 #include "symbolizer/names/demangle.h"
-#include "symbolizer/names/guarded_child.h"
-#include "symbolizer/names/report_images.h"
-#include "symbolizer/names/symbolizer_options.h"
+#include "symbolizer/search/guarded_child.h"
+#include "symbolizer/search/report_images.h"
+#include "symbolizer/search/symbolizer_options.h"
 
 // A variable's name is at most this long; more waits than this are not named, and a
 // child has this much time.

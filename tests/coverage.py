@@ -16,8 +16,8 @@ import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-FOLDERS = ("base", "formats", "unwind", "report", "agent", "symbolizer", "upload",
-           "backtrace", "cli", "collector")
+FOLDERS = ("base", "formats", "unwind", "images", "languages", "report", "net", "agent",
+           "symbolizer", "upload", "backtrace", "cli", "collector")
 LESS, MORE = 2, 5  # points
 
 

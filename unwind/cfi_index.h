@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/cfi.h"
+#include "formats/debug/cfi.h"
 
 struct cfi_index_entry {
     uint64_t start;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
-#include "formats/cfi.h"
+#include "formats/debug/cfi.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_types.h"
 

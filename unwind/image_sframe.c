@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "formats/sframe.h"
+#include "formats/debug/sframe.h"
 #include "unwind/image_bytes.h"
 
 // Real sections have some hundred kilobytes; those of browsers may reach ten megabytes.

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
-#include "base/settings.h"
-#include "formats/unwind_row.h"
+#include "base/settings/settings.h"
+#include "formats/debug/unwind_row.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_state.h"
 

@@ -6,7 +6,7 @@
 // reads them from the target's memory and fails where it cannot.
 #pragma once
 #include "base/memory_reader.h"
-#include "formats/unwind_row.h"
+#include "formats/debug/unwind_row.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_state.h"
 

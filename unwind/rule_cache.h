@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
-#include "formats/unwind_row.h"
+#include "formats/debug/unwind_row.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_types.h"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/settings.h"
+#include "base/settings/settings.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_space.h"
 #include "unwind/unwind_types.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "formats/elf.h"
-#include "formats/unwind_row.h"
+#include "formats/debug/elf.h"
+#include "formats/debug/unwind_row.h"
 #include "unwind/unwind_state.h"
 #include "unwind/unwind_types.h"
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "report/report.h"
-#include "upload/packing.h"
+#include "report/value/report.h"
+#include "upload/bodies/packing.h"
 
 void collector_judge(const struct http_reply *reply, const char *id,
                      struct verdict *out)

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/report.h"
-#include "upload/otlp_logs.h"
-#include "upload/packing.h"
+#include "report/value/report.h"
+#include "upload/bodies/otlp_logs.h"
+#include "upload/bodies/packing.h"
 
 #define INTAKE "/v1/logs"
 

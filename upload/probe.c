@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report.h"
-#include "upload/http.h"
+#include "net/http.h"
+#include "report/value/report.h"
 #include "upload/protocol.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "report/report.h"
-#include "report/spool_state.h"
+#include "base/system/file.h"
+#include "report/spool/spool_state.h"
+#include "report/value/report.h"
 #include "upload/protocol.h"
 #include "upload/queue_order.h"
 #include "upload/retry.h"

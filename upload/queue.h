@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "report/report_id.h"
-#include "report/spool.h"
-#include "report/spool_counts.h"
+#include "report/file/report_id.h"
+#include "report/spool/spool.h"
+#include "report/spool/spool_counts.h"
 #include "upload/lanes.h"
 #include "upload/target_list.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/spool_state.h"
+#include "report/spool/spool_state.h"
 
 // has_failed is true if a target was sent the report before and did not take it.
 static bool has_failed(const struct spool *spool, const char *id)

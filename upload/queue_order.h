@@ -6,7 +6,7 @@
 // It only reads state files, without locks. Users: queue.
 #pragma once
 #include "base/status.h"
-#include "report/spool.h"
+#include "report/spool/spool.h"
 
 // queue_order_apply moves reports that failed before after the others: a report that
 // makes a server fail must not keep it from all other reports.

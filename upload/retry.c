@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "net/backoff.h"
-#include "report/spool_waits.h"
+#include "report/spool/spool_waits.h"
 
 int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,
                        int64_t now)

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "report/spool.h"
-#include "report/spool_state.h"
+#include "report/spool/spool.h"
+#include "report/spool/spool_state.h"
 #include "upload/shipment.h"
 #include "upload/target.h"
 

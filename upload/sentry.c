@@ -5,11 +5,11 @@
 #include <strings.h>
 #include <time.h>
 
-#include "report/report.h"
-#include "upload/packing.h"
-#include "upload/sentry_envelope.h"
-#include "upload/sentry_event.h"
-#include "upload/sentry_limits.h"
+#include "report/value/report.h"
+#include "upload/bodies/packing.h"
+#include "upload/bodies/sentry_envelope.h"
+#include "upload/bodies/sentry_event.h"
+#include "upload/bodies/sentry_limits.h"
 
 enum {
     TOO_MANY = 429,

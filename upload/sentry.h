@@ -7,7 +7,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "upload/sentry_sessions.h"
+#include "upload/bodies/sentry_sessions.h"
 #include "upload/shipment.h"
 #include "upload/target.h"
 

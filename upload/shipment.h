@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/spool_state.h"
-#include "upload/http.h"
+#include "net/http.h"
+#include "report/spool/spool_state.h"
 
 struct shipment {
     const char *id;

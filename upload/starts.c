@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/text.h"
-#include "report/report_id.h"
-#include "report/spool_wait.h"
+#include "net/http.h"
+#include "report/file/report_id.h"
+#include "report/spool/spool_wait.h"
 #include "shared/start_record.h"
-#include "upload/http.h"
 #include "upload/sentry.h"
 
 #define BATCH_SUFFIX ".batch"

@@ -9,7 +9,7 @@
 // Sentry there is a file of its own, which is gone once it was taken. What could not be
 // sent in 30 days is dropped. Users: cli (upload).
 #pragma once
-#include "report/spool.h"
+#include "report/spool/spool.h"
 #include "upload/target.h"
 
 struct starts_sending {

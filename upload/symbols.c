@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 #include "upload/shipment.h"
 
 static struct http_request request_for(const struct symbols_sending *sending,

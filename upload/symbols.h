@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "upload/http.h"
+#include "net/http.h"
 #include "upload/target.h"
 
 struct symbols_file {

@@ -9,7 +9,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "report/spool_wait.h"
+#include "report/spool/spool_wait.h"
 
 enum target_kind {
     TARGET_KIND_COLLECTOR,

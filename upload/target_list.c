@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/sanitize.h"
+#include "report/secrets/sanitize.h"
 #include "upload/protocol.h"
 
 enum { TARGETS_MAX = 16 };

@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/sorted.h"
-#include "formats/elf.h"
+#include "base/system/file.h"
+#include "formats/debug/elf.h"
 
 enum { MANY_SEGMENTS = 0xffff, SECTION_SIZE = 64, SECTION_INFO = 44 };
 

@@ -12,7 +12,7 @@
 
 #include "agent/core/file_blocks.h"
 #include "base/text.h"
-#include "formats/core_notes.h"
+#include "formats/debug/core_notes.h"
 
 enum {
     CORE_SEGMENTS_MAX = 1 << 18,

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "agent/core/core_mappings.h"
-#include "agent/images/image_outline.h"
-#include "agent/images/link_map.h"
 #include "base/array.h"
 #include "base/hex.h"
-#include "formats/elf.h"
-#include "formats/maps.h"
+#include "formats/debug/elf.h"
+#include "formats/debug/maps.h"
+#include "images/image_outline.h"
+#include "images/link_map.h"
 
 enum {
     FILES_MAX = 1 << 16,

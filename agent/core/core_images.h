@@ -15,7 +15,7 @@
 
 #include "agent/core/core_file.h"
 #include "agent/core/core_memory.h"
-#include "agent/images/images.h"
+#include "images/images.h"
 
 // A core_say_fn receives, in printf's form, a message about something that is missing.
 typedef void core_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3);

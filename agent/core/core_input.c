@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 enum { PIECE_BYTES = 64 << 10 };
 

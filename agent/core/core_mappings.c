@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/sorted.h"
-#include "formats/elf.h"
-#include "formats/maps.h"
+#include "formats/debug/elf.h"
+#include "formats/debug/maps.h"
 
 enum { MAPPINGS_MAX = 1 << 18 };
 

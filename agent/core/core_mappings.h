@@ -4,7 +4,7 @@
 // mapped files names for them.
 #pragma once
 #include "agent/core/core_file.h"
-#include "agent/images/images.h"
+#include "images/images.h"
 
 // core_mappings_read fills out->mappings, sorted by start, without overlaps. Paths
 // point into the core's notes. A mapping that is only in the table has unknown

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/images/image_frames.h"
-#include "agent/images/image_symbol.h"
-#include "formats/elf.h"
+#include "formats/debug/elf.h"
+#include "images/image_frames.h"
+#include "images/image_symbol.h"
 
 // FILE_LIMIT_BYTES bounds the files whose sections are read; larger ones go without.
 #define FILE_LIMIT_BYTES ((size_t)512 << 20)

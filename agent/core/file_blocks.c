@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 struct file_block {
     int fd; // -1: empty

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/checked.h"
-#include "base/file.h"
+#include "base/system/file.h"
 
 enum {
     SEGMENTS_MAX = 1 << 14,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An open record: what the handler wrote of a crash for which no agent made a report
-// (handler/record_file.h has the format).
+// (shared/record_file.h has the format).
 //
 // The file may be cut anywhere and was written by a crashing process: what is there is
 // used. Only a file that does not begin as a record of this machine and version is
@@ -9,7 +9,7 @@
 #pragma once
 #include "agent/core/core_file.h"
 #include "base/text.h"
-#include "handler/record_file.h"
+#include "shared/record_file.h"
 
 struct record_file {
     struct record_header header;

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
 #include "agent/live/process_file.h"
 #include "base/clock.h"
-#include "base/rights.h"
+#include "base/system/rights.h"
+#include "images/read_file.h"
 
 enum {
     ARGUMENTS_LIMIT_BYTES = 128 << 10,

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
 #include "agent/live/facts.h"
 #include "base/clock.h"
+#include "images/read_file.h"
 
 enum { KEEP_FILE_BYTES = 16 << 10, PAUSE_FIRST_MS = 8, PAUSE_MAX_MS = 1000 };
 

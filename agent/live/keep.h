@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "agent/live/usage.h"
-#include "handler/context_page.h"
+#include "shared/context_page.h"
 
 struct keep {
     struct usage usage;

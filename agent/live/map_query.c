@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "formats/maps.h"
+#include "formats/debug/maps.h"
 
 // procmap_query is the kernel's, for headers older than the kernel.
 struct procmap_query {

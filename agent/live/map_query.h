@@ -9,7 +9,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "agent/images/images.h"
+#include "images/images.h"
 
 // map_query_read lists the mappings of the process of pid, which may be any of its
 // threads that has not exited, in out, whose other members become empty. On failure all

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
-#include "base/rights.h"
+#include "base/system/rights.h"
+#include "images/read_file.h"
 
 enum { PROCESS_PATH_BYTES = 64, PROCESS_STATUS_BYTES = 16384 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
+#include "images/read_file.h"
 
 enum { STATUS_LIMIT_BYTES = 16 << 10, COMMAND_LIMIT_BYTES = 64, SECCOMP_FILTER = 2 };
 

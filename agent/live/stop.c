@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
 #include "agent/live/permitted.h"
 #include "agent/live/stop_registers.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "images/read_file.h"
 
 // Threads that appear while others are being seized are found by listing again. A
 // process that keeps creating them is stopped as far as this many listings reach.

@@ -6,7 +6,7 @@
 // cannot notice; a system call that a stop interrupts is restarted. All threads are
 // told to stop before any is waited for. A thread that does not stop in time (in
 // uninterruptible sleep) is left out, and the report says so. stop*.c and trace*.c have
-// the tree's ptrace calls, but for those in handler/crash_seize.c.
+// the tree's ptrace calls, but for those in handler/crash/crash_seize.c.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/live/touched_pages.h"
-#include "base/mounts.h"
+#include "base/system/mounts.h"
 
 struct target_care {
     const struct target_images *images;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/images/images.h"
+#include "images/images.h"
 
 // A page_way is how a page can be read. PAGE_UNKNOWN: the kernel does not say which
 // pages are in memory.

@@ -12,7 +12,7 @@
 #include "agent/live/permitted.h"
 #include "agent/live/target_care.h"
 #include "agent/live/target_server.h"
-#include "base/populate.h"
+#include "base/system/populate.h"
 
 // map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)

@@ -24,8 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/images/images.h"
 #include "base/memory_reader.h"
+#include "images/images.h"
 #include "unwind/libunwind_peek.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "handler/request_page.h"
+#include "shared/request_page.h"
 
 // receive_read receives exactly length bytes.
 static bool receive_read(int channel, void *to, size_t length)

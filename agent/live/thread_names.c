@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/live/permitted.h"
-#include "base/own_thread.h"
+#include "base/system/own_thread.h"
 
 // From so many threads on, starting one of ours costs less than it saves.
 enum { LEAST_THREADS = 24 };

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/images/read_file.h"
 #include "base/clock.h"
 #include "base/crc32c.h"
+#include "images/read_file.h"
 
 enum { USAGE_FILE_BYTES = 16 << 10, USAGE_PATH_BYTES = PATH_MAX + 32 };
 

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/text.h"
-#include "handler/context_page.h"
+#include "shared/context_page.h"
 
 struct usage {
     pid_t pid;

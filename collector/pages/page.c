@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/pages.h"
 #include "collector/pages/style.h"
-#include "collector/server/filter.h"
-#include "collector/store/moment.h"
+#include "collector/requests/filter.h"
 
 enum {
     BAR = 6, // of a large trend, in its own units

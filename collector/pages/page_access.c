@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
 #include "collector/server/form.h"
-#include "collector/store/moment.h"
 #include "collector/store/store_people.h"
 
 enum { ID_SHOWN = 16 };

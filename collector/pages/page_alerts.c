@@ -3,14 +3,14 @@
 // Who is told of crashes, what waits for them, and what they were told of.
 #include <stdio.h>
 
+#include "collector/database/moment.h"
+#include "collector/jobs/alerts.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
-#include "collector/server/alerts.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
 #include "collector/server/form.h"
-#include "collector/store/moment.h"
 #include "collector/store/store_alerts.h"
 
 enum { ALERTS_SHOWN = 50 };

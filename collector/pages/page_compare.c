@@ -8,8 +8,8 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
-#include "report/readable_name.h"
-#include "report/report.h"
+#include "report/summary/readable_name.h"
+#include "report/value/report.h"
 
 // FRAMES_COMPARED must fit an unsigned char (struct stacks).
 enum { FRAMES_COMPARED = 120, MEMBERS_COMPARED = 100, MEMBERS_KEPT = 1000 };

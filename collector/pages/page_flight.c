@@ -7,8 +7,8 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "report/readable_name.h"
-#include "report/report.h"
+#include "report/summary/readable_name.h"
+#include "report/value/report.h"
 
 // Limits of what is drawn and listed of a thread: its last events, down to a depth.
 enum {

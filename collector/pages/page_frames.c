@@ -8,8 +8,8 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_links.h"
-#include "report/readable_name.h"
-#include "report/report.h"
+#include "report/summary/readable_name.h"
+#include "report/value/report.h"
 
 enum {
     FRAMES_SHOWN = 300,

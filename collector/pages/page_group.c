@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/server/filter.h"
-#include "collector/server/group_copy.h"
-#include "collector/store/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/filter.h"
+#include "collector/requests/group_copy.h"
 
 enum { REPORTS_ON_A_PAGE = 50, CHIP_BYTES = 40, PATH_BYTES = 60 };
 

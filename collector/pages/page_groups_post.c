@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "collector/pages/pages.h"
+#include "collector/requests/triage.h"
 #include "collector/server/form.h"
-#include "collector/server/triage.h"
 
 // is_query says whether a text may stand in a Location after `/groups?`: it comes from
 // a form and could hold anything.

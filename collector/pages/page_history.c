@@ -3,10 +3,10 @@
 // What people and the collector did with a group, the latest first.
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/store/moment.h"
 #include "collector/store/store_naming.h"
 
 // deeds says how each kind of line begins.

@@ -3,8 +3,8 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/server/symbol_store.h"
-#include "report/report.h"
+#include "collector/symbols/symbol_store.h"
+#include "report/value/report.h"
 
 enum { IMAGES_SHOWN = 400 };
 

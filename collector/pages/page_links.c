@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "collector/pages/html.h"
-#include "collector/server/filter.h"
-#include "report/report.h"
-#include "report/report_own.h"
+#include "collector/requests/filter.h"
+#include "report/grouping/report_own.h"
+#include "report/value/report.h"
 
 enum { FILLED = 600 };
 

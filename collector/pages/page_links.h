@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "collector/server/viewed_report.h"
+#include "collector/requests/viewed_report.h"
 
 // page_link_source writes a link to a frame's line: {file}, {line}, {release}, {build}.
 // It writes nothing without a template, for code that is not the program's own, and for

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/sessions.h"
 #include "collector/server/access.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
 #include "collector/server/form.h"
-#include "collector/server/sessions.h"
-#include "collector/store/moment.h"
 #include "collector/store/store_people.h"
 
 enum { DAY_S = 86400 };

@@ -9,7 +9,7 @@
 #include "base/hex.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "report/report.h"
+#include "report/value/report.h"
 
 enum { RUNS_SHOWN = 64, RUN_BYTES = 512, ROW_BYTES = 16, WATCHES_SHOWN = 100 };
 

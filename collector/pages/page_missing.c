@@ -6,7 +6,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "report/report.h"
+#include "report/value/report.h"
 
 enum { IMAGES_COUNTED = 64, THREADS_LOOKED_AT = 200 };
 

@@ -4,7 +4,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/server/near_groups.h"
+#include "collector/requests/near_groups.h"
 
 static void write_near(struct text *out, const struct store_group *group,
                        const char *newest, const struct near_group *near)

@@ -5,15 +5,15 @@
 // Each figure is a link to the list that it counts.
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_group_row.h"
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
-#include "collector/server/api.h"
-#include "collector/server/collector.h"
-#include "collector/server/filter.h"
-#include "collector/store/moment.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/filter.h"
 
 enum {
     LINES = 4,

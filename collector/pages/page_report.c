@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_links.h"
 #include "collector/pages/page_sections.h"
-#include "collector/store/moment.h"
-#include "report/memory_words.h"
-#include "report/readable_name.h"
-#include "report/report_waits.h"
+#include "report/summary/memory_words.h"
+#include "report/summary/readable_name.h"
+#include "report/summary/report_waits.h"
 
 enum {
     TAGS_SHOWN = 100,

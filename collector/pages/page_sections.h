@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "collector/pages/page_source.h"
-#include "collector/server/filter.h"
-#include "collector/server/viewed_report.h"
+#include "collector/requests/filter.h"
+#include "collector/requests/viewed_report.h"
 
 // page_groups_write_search writes the search field, with the terms of a filter unless
 // it is NULL.

@@ -5,10 +5,10 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/server/symbol_store.h"
-#include "collector/server/viewed_report.h"
-#include "report/report.h"
-#include "report/report_own.h"
+#include "collector/requests/viewed_report.h"
+#include "collector/symbols/symbol_store.h"
+#include "report/grouping/report_own.h"
+#include "report/value/report.h"
 
 enum { FRAMES_WITH_LINES = 24, LINE_SHOWN = 300, SUMMARY_SHOWN = 120 };
 

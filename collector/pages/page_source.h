@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "base/text.h"
-#include "collector/server/build_sources.h"
-#include "collector/server/collector.h"
+#include "collector/requests/collector.h"
+#include "collector/symbols/build_sources.h"
 
 enum { PAGE_SOURCE_BUILDS = 16 };
 

@@ -7,9 +7,9 @@
 
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "report/readable_name.h"
-#include "report/report.h"
-#include "report/report_own.h"
+#include "report/grouping/report_own.h"
+#include "report/summary/readable_name.h"
+#include "report/value/report.h"
 
 enum { FRAMES_WRITTEN = 200, VALUES_WRITTEN = 24, THREADS_WRITTEN = 100 };
 

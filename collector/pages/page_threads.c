@@ -5,7 +5,7 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "report/report.h"
+#include "report/value/report.h"
 
 enum { STACKS_SHOWN = 100, NAMES_SHOWN = 12, REGISTERS_SHOWN = 128 };
 

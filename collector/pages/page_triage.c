@@ -6,9 +6,9 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
-#include "collector/server/collector.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/triage.h"
 #include "collector/server/form.h"
-#include "collector/server/triage.h"
 
 // choices holds the statuses that a group can get, as buttons; key is pressed together
 // with the browser's modifier.

@@ -9,9 +9,9 @@
 #include <strings.h>
 
 #include "base/hex.h"
+#include "collector/database/moment.h"
 #include "collector/server/setting_line.h"
 #include "collector/server/size.h"
-#include "collector/store/moment.h"
 
 enum { TOKEN_FILE_BYTES = 4 << 20 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 
 const char *http_parameter_value(const struct http_request *request, const char *key)
 {

@@ -13,11 +13,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "collector/database/moment.h"
 #include "collector/server/compress.h"
 #include "collector/server/connections.h"
 #include "collector/server/http_call.h"
 #include "collector/server/http_head.h"
-#include "collector/store/moment.h"
 
 enum {
     THREADS = 4,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 
 // printable is a string from outside, or a placeholder where it is not UTF-8.
 static json_t *printable(const char *value)

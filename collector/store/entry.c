@@ -6,10 +6,10 @@
 
 #include "base/sha256.h"
 #include "base/utf8.h"
-#include "collector/store/moment.h"
-#include "report/group_key.h"
-#include "report/report.h"
-#include "report/title.h"
+#include "collector/database/moment.h"
+#include "report/grouping/group_key.h"
+#include "report/grouping/title.h"
+#include "report/value/report.h"
 
 enum { HELD_MAX = 1000000000 }; // of one report, so that sums do not overflow
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "report/report_id.h"
+#include "report/file/report_id.h"
 
 enum {
     ENTRY_TAGS = 32,

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "collector/store/store_facet.h"
-#include "report/readable_name.h"
-#include "report/report.h"
-#include "report/report_own.h"
+#include "report/grouping/report_own.h"
+#include "report/summary/readable_name.h"
+#include "report/value/report.h"
 
 enum {
     MARK_VALUE_SIZE = 160,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
-#include "collector/store/object_side.h"
+#include "collector/database/moment.h"
+#include "collector/objects/object_side.h"
 #include "collector/store/store_internal.h"
 
 enum { ROW_BYTES = 1 << 20 };

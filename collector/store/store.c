@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/store/moment.h"
-#include "collector/store/object_store.h"
+#include "collector/database/moment.h"
+#include "collector/objects/object_store.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_outage.h"
 #include "collector/store/store_schema.h"

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/database/moment.h"
 #include "collector/store/entry_marks.h"
-#include "collector/store/moment.h"
 #include "collector/store/release_order.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_tally.h"
-#include "report/json_writer.h"
-#include "report/report_id.h"
+#include "report/file/report_id.h"
+#include "report/json/json_writer.h"
 
 // KEY_SLACK_MS saves writing the time of a key with every report.
 enum { KEY_SLACK_MS = 3600000 };

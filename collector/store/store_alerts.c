@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_internal.h"
-#include "report/report_id.h"
-#include "report/spool_wait.h"
+#include "report/file/report_id.h"
+#include "report/spool/spool_wait.h"
 
 enum {
     SPREAD_STEP = 64,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/store/moment.h"
-#include "collector/store/sqlite_copy.h"
+#include "collector/database/moment.h"
+#include "collector/database/sqlite_copy.h"
 #include "collector/store/store_internal.h"
 
 enum {

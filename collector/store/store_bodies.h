@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "collector/store/object_store.h"
+#include "collector/objects/object_store.h"
 #include "collector/store/store_internal.h"
 
 enum {

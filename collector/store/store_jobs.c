@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"

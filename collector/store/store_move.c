@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_move.h"
 #include "collector/store/store_rest.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_schema.h"

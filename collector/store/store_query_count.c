@@ -2,7 +2,7 @@
 //
 // How many reports of a group a filter accepts, and whether any: by what the facets of
 // the group count where that decides it, else by a look at its reports.
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_facet.h"
 #include "collector/store/store_query.h"
 

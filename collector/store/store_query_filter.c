@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_facet.h"
 
 // carried says where reports carry the value of a key: kind is its facet; column is its

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The terms of a filter that hold for a group as a whole.
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_query.h"
 
 enum {

@@ -4,7 +4,7 @@
 // the groups that rise, which takes a look at the days of all groups.
 #include <pthread.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_query.h"
 #include "collector/store/store_rising.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_facet.h"
 #include "collector/store/store_query.h"

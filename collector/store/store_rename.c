@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_move.h"
 #include "collector/store/store_naming.h"

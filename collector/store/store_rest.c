@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/store_rest.h"
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_internal.h"
 
 enum { SHORT_MS = 5, BUSY_MS = 2000, TIMES = 9, LONG_MS = 5000 };

@@ -12,7 +12,7 @@
 // STORE_SCHEMA_OLDEST as it is. A change of the layout is made in four files: both that
 // show the tables, and both that upgrade them.
 #pragma once
-#include "collector/store/sql.h"
+#include "collector/database/sql.h"
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
-#include "report/report_id.h"
+#include "report/file/report_id.h"
 
 enum {
     MINUTE_MS = 60000,

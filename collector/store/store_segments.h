@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/store/object_store.h"
+#include "collector/objects/object_store.h"
 #include "collector/store/store.h"
 
 // store_packing says when bodies are packed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/store_starts.h"
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_internal.h"
 
 enum {

@@ -3,7 +3,7 @@
 // The names of the statements in sql/*.sql: statements.cmake makes their table and
 // holds both to each other. Users: the files of the store.
 #pragma once
-#include "collector/store/sql.h"
+#include "collector/database/sql.h"
 
 enum store_statement {
     STORE_BEGIN,

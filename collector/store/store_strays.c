@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_segments.h"
-#include "report/report_id.h"
+#include "report/file/report_id.h"
 
 enum { DROPPED_AT_ONCE = 64 };
 

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "collector/database/sql.h"
 #include "collector/store/entry.h"
-#include "collector/store/sql.h"
 
 struct store_figure;
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/address_table.h"
-#include "symbolizer/names/symbol_cache_folder.h"
 
 // argument_image_load opens what may take long to open, when it is first needed.
 static void argument_image_load(struct argument_image *image)

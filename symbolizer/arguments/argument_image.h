@@ -5,13 +5,13 @@
 #pragma once
 #include <stdint.h>
 
-#include "symbolizer/arguments/argument_scan.h"
+#include "symbolizer/cache/symbol_cache.h"
+#include "symbolizer/code/argument_scan.h"
 #include "symbolizer/names/address_table.h"
-#include "symbolizer/names/report_images.h"
-#include "symbolizer/names/symbol_cache.h"
 #include "symbolizer/names/symbol_table.h"
-#include "symbolizer/names/symbolizer_options.h"
 #include "symbolizer/names/unit_index.h"
+#include "symbolizer/search/report_images.h"
+#include "symbolizer/search/symbolizer_options.h"
 #include "symbolizer/types/type_image.h"
 #include "unwind/unwind.h"
 

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "report/report_tree.h"
+#include "report/file/report_tree.h"
 #include "symbolizer/arguments/argument_origin.h"
 
 // SCOPES_MAX is the greatest depth of nested blocks and inlined calls.

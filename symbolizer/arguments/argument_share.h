@@ -6,7 +6,7 @@
 // values. A value is known by the bytes that it is made from: the same bytes give the
 // same value again, which nobody may change then. Such values take no more time or
 // memory in the process that reads the answer, which has each of them once
-// (report/tree_bytes.h).
+// (report/json/tree_bytes.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/system_image.h"
+#include "report/file/system_image.h"
 #include "unwind/unwind_state.h"
 
 bool argument_stack_resolve(const struct argument_stack *stack, size_t index)

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "base/memory_reader.h"
-#include "report/held_file.h"
+#include "report/file/held_file.h"
 #include "symbolizer/arguments/argument_frame.h"
 #include "symbolizer/arguments/argument_space.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/crash_words.h"
-#include "report/report.h"
+#include "report/summary/crash_words.h"
+#include "report/value/report.h"
 
 static void drop_string(char **string)
 {

@@ -5,8 +5,8 @@
 // it, the name of a C++ type, where an exception was thrown, which runtime ended the
 // program.
 //
-// It adds facts, from which the sentence is then made anew (report/crash_words.h).
-// Refining a report a second time does not change it.
+// It adds facts, from which the sentence is then made anew
+// (report/summary/crash_words.h). Refining a report a second time does not change it.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

@@ -5,9 +5,9 @@
 #include "base/hex.h"
 #include "base/register_name.h"
 #include "base/text.h"
-#include "report/report.h"
+#include "report/value/report.h"
+#include "symbolizer/code/instruction_values.h"
 #include "symbolizer/diagnosis/diagnosis.h"
-#include "symbolizer/diagnosis/instruction_values.h"
 
 // Vectors of this size and larger ones have to be aligned, except for instructions that
 // allow any address.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
 // origin_confidence is how certain an origin of that kind is (docs/types.md has the

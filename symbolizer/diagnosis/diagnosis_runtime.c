@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "report/report.h"
-#include "report/report_own.h"
+#include "report/grouping/report_own.h"
+#include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
 // ALLOCATOR_FRAMES_MAX is how many of its own functions an allocator may have called.

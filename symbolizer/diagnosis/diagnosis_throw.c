@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
 // is_culprit is whether the frame is of the program, and not of a library whose

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "report/report.h"
+#include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
 // checks are clang's checks for undefined behaviour, in the order in which its

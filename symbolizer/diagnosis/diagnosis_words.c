@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/report.h"
-#include "report/report_own.h"
+#include "report/grouping/report_own.h"
+#include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
 

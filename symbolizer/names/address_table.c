@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "symbolizer/names/dwarf_sections.h"
-#include "symbolizer/names/unit_view.h"
+#include "symbolizer/files/dwarf_sections.h"
+#include "symbolizer/files/unit_view.h"
 
 enum { TABLE_VERSION = 2, ADDRESS_BYTES = 8, UNITS_AT_ONCE = 128, READS_MAX = 64 };
 

@@ -11,8 +11,8 @@
 #include <elfutils/libdw.h>
 
 #include "base/cursor.h"
+#include "symbolizer/files/debug_elf.h"
 #include "symbolizer/names/address_map.h"
-#include "symbolizer/names/debug_elf.h"
 
 // An address_unit is a unit that was looked up, in a view of its own.
 struct address_unit {

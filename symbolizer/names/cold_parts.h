@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/names/debug_elf.h"
+#include "symbolizer/files/debug_elf.h"
 #include "symbolizer/names/symbol_table.h"
 #include "unwind/cfi_index.h"
 

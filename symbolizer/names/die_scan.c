@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "symbolizer/names/dwarf_sections.h"
+#include "symbolizer/files/dwarf_sections.h"
 
 enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };
 

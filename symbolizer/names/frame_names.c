@@ -6,8 +6,8 @@
 #include "base/hex.h"
 #include "base/md5.h"
 #include "base/text.h"
-#include "report/sanitize.h"
-#include "report/system_image.h"
+#include "report/file/system_image.h"
+#include "report/secrets/sanitize.h"
 
 // The members of a frame that the frames inlined into it repeat.
 static const char *const repeated_keys[] = { "kind", "address", "trust", "image",

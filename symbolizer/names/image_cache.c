@@ -6,11 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbolizer/names/debug_files.h"
-#include "symbolizer/names/guarded_child.h"
-#include "symbolizer/names/plain_debug.h"
-#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
+#include "symbolizer/files/debug_files.h"
+#include "symbolizer/files/plain_debug.h"
 #include "symbolizer/names/symbol_cache_write.h"
+#include "symbolizer/search/guarded_child.h"
 
 // WRITING_SECONDS is the processor time of one run. A run that does not finish leaves
 // its claim behind, so that no process tries that build again for a day.

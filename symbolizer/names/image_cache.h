@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "symbolizer/names/debug_search.h"
+#include "symbolizer/search/debug_search.h"
 
 // image_cache_write_names writes the symbol cache of one image in this process.
 // CH_ERR_NOT_FOUND: there is one, or another process is writing it. CH_ERR_UNSUPPORTED:

@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
-#include "symbolizer/names/debug_elf.h"
-#include "symbolizer/names/guarded_child.h"
-#include "symbolizer/names/plain_debug.h"
+#include "symbolizer/files/debug_elf.h"
+#include "symbolizer/files/plain_debug.h"
 #include "symbolizer/names/unit_index.h"
+#include "symbolizer/search/guarded_child.h"
 
 enum { ANSWER_BYTES_MAX = 64 << 20 };
 

@@ -7,10 +7,10 @@
 
 #include "base/crc32c.h"
 #include "base/md5.h"
+#include "symbolizer/cache/packed_name.h"
+#include "symbolizer/cache/row_block.h"
+#include "symbolizer/cache/symbol_cache.h"
 #include "symbolizer/names/intern.h"
-#include "symbolizer/names/packed_name.h"
-#include "symbolizer/names/row_block.h"
-#include "symbolizer/names/symbol_cache.h"
 
 struct writer {
     uint64_t text_low;

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolizer/cache/symbol_cache_folder.h"
+#include "symbolizer/files/debug_files.h"
+#include "symbolizer/files/plain_debug.h"
 #include "symbolizer/names/cold_parts.h"
-#include "symbolizer/names/debug_files.h"
 #include "symbolizer/names/demangle.h"
-#include "symbolizer/names/plain_debug.h"
-#include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/unit_index.h"
 

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "symbolizer/cache/symbol_frame.h"
 #include "symbolizer/names/address_list.h"
-#include "symbolizer/names/debug_search.h"
-#include "symbolizer/names/symbol_frame.h"
 #include "symbolizer/names/unit_dies.h"
+#include "symbolizer/search/debug_search.h"
 
 struct symbol_image;
 

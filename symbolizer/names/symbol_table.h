@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "symbolizer/files/debug_elf.h"
 #include "symbolizer/names/address_list.h"
-#include "symbolizer/names/debug_elf.h"
 
 struct symbol {
     uint64_t vaddr;

@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 #include "base/sorted.h"
+#include "symbolizer/files/dwarf_sections.h"
 #include "symbolizer/names/address_table.h"
 #include "symbolizer/names/demangle.h"
-#include "symbolizer/names/dwarf_sections.h"
 
 enum { UNITS_MAX = 1 << 20, UNIT_RANGES_MAX = 1 << 20, FUNCTION_PARTS_MAX = 4096 };
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "formats/ctf_file.h"
+#include "formats/debug/ctf_file.h"
 #include "symbolizer/types/type_table.h"
 
 // A type_ctf owns what the names of the table's types point into, other than the file.

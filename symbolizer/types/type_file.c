@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/names/plain_debug.h"
+#include "symbolizer/files/plain_debug.h"
 #include "symbolizer/types/type_ctf.h"
 #include "symbolizer/types/type_dwarf.h"
 

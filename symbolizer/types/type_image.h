@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "symbolizer/names/debug_files.h"
+#include "symbolizer/files/debug_files.h"
 #include "symbolizer/types/type_ctf.h"
 #include "symbolizer/types/type_dwarf.h"
 #include "symbolizer/types/type_file.h"

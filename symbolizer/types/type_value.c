@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/sanitize.h"
-#include "report/secret_name.h"
+#include "report/secrets/sanitize.h"
+#include "report/secrets/secret_name.h"
 #include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_scalar.h"
 #include "symbolizer/types/type_text.h"

@@ -5,9 +5,9 @@
 #pragma once
 #include <jansson.h>
 
-#include "report/held_file.h"
-#include "symbolizer/names/report_images.h"
-#include "symbolizer/names/symbolizer_options.h"
+#include "report/file/held_file.h"
+#include "symbolizer/search/report_images.h"
+#include "symbolizer/search/symbolizer_options.h"
 
 // type_watch_all gives the report's member `watches` as a new array. NULL: out of
 // memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/assert_call.h"
+#include "agent/messages/assert_call.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 #include "support/child.h"
 #include "support/test.h"
 

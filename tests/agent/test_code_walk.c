@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/code_walk.h"
+#include "agent/follow/code_walk.h"
 
 #include <string.h>
 

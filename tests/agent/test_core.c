@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/core_capture.h"
+#include "agent/core/core_capture.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #include "agent/core/core_arguments.h"
 #include "agent/core/core_input.h"
-#include "agent/images/link_map.h"
-#include "agent/raw_report.h"
+#include "agent/raw/raw_report.h"
+#include "images/link_map.h"
 #include "support/bytes.h"
 #include "support/core_builder.h"
 #include "support/fake_memory.h"

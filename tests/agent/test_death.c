@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/death.h"
+#include "agent/facts/death.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/default_signals.h"
+#include "agent/raw/default_signals.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/exception.h"
+#include "agent/messages/exception.h"
 
 #include <string.h>
 
-#include "agent/abort_message.h"
+#include "agent/messages/abort_message.h"
 #include "support/fake_memory.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 //
 // The target is a thread that stands at the return from a signal, with what the kernel
 // saved on its stack. Every target is amd64's, whatever machine the test runs on.
-#include "agent/first_fault.h"
+#include "agent/facts/first_fault.h"
 
 #include "support/fake_memory.h"
 #include "support/test.h"

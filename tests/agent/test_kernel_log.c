@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/live/kernel_log.h"
+#include "agent/facts/kernel_log.h"
 
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// malloc, calloc, realloc and free are those of agent/musl_heap.c here, under other
-// names.
+// malloc, calloc, realloc and free are those of agent/musl/musl_heap.c here, under
+// other names.
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>

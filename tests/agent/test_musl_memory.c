@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memcpy and memmove are those of agent/musl_memory.c here, under other names.
+// memcpy and memmove are those of agent/musl/musl_memory.c here, under other names.
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/origins.h"
+#include "agent/raw/origins.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/origin_heap.h"
-#include "formats/maps.h"
+#include "agent/facts/origin_heap.h"
+#include "formats/debug/maps.h"
 #include "support/fake_memory.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/raw_stacks.h"
+#include "agent/raw/raw_stacks.h"
 
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/sanitizer_words.h"
+#include "agent/messages/sanitizer_words.h"
 
 #include <string.h>
 

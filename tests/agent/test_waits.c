@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/waits.h"
+#include "agent/facts/waits.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/bounded_write.h"
+#include "base/system/bounded_write.h"
 
 #include <fcntl.h>
 #include <string.h>

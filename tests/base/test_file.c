@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/file.h"
+#include "base/system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/large_heap.h"
+#include "base/system/large_heap.h"
 
 #include <stdbool.h>
 #include <stdint.h>

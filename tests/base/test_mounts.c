@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/mounts.h"
+#include "base/system/mounts.h"
 
 static const char lines[] =
     "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"

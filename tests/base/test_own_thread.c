@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // sets of processors
 #endif
-#include "base/own_thread.h"
+#include "base/system/own_thread.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/settings.h"
+#include "base/settings/settings.h"
 
-#include "base/signals.h"
+#include "shared/signals.h"
 #include "support/test.h"
 
 struct fake_environment {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/standard_files.h"
+#include "base/system/standard_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/exit_words.h"
+#include "cli/session/exit_words.h"
 
 #include <string.h>
 #include <sys/mman.h>

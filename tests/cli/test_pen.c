@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/pen.h"
+#include "cli/render/pen.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #pragma once
 #include <unistd.h>
 
-#include "collector/store/sql.h"
+#include "collector/database/sql.h"
 
 // empty_log waits for the thread that does it, too, which SQLite does not wait for. No
 // transaction may be open.

@@ -4,8 +4,8 @@
 // remember. It is a SQLite file, or, where CRASHHOOK_TEST_POSTGRESQL names a database,
 // a schema in there: every test of stores is run over both.
 #pragma once
-#include "collector/store/moment.h"
-#include "collector/store/sql.h"
+#include "collector/database/moment.h"
+#include "collector/database/sql.h"
 #include "collector/store/store.h"
 #include "collector/store/store_internal.h"
 #include "support/folder.h"

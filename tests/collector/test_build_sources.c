@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/build_sources.h"
-#include "collector/server/symbol_folder.h"
+#include "collector/symbols/build_sources.h"
+#include "collector/symbols/symbol_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

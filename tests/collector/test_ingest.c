@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/ingest.h"
+#include "collector/requests/ingest.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

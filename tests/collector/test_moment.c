@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 
 #include "support/test.h"
 

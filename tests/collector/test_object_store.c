@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An object store that refuses, played by a thread that answers one request.
-#include "collector/store/object_store.h"
+#include "collector/objects/object_store.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>

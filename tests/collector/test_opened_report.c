@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/opened_report.h"
+#include "collector/requests/opened_report.h"
 
 #include <stdlib.h>
 
-#include "collector/server/collector.h"
+#include "collector/requests/collector.h"
 #include "collector/store/entry_marks.h"
 #include "collector/store/store_facet.h"
 #include "support/test.h"

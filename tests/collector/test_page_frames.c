@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collector/pages/page.h"
-#include "report/report.h"
+#include "report/value/report.h"
 #include "support/test.h"
 
 // A thread of count frames at one address; frame i is function names[i % kinds].

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/search.h"
+#include "collector/requests/search.h"
 
-#include "collector/store/moment.h"
+#include "collector/database/moment.h"
 #include "support/test.h"
 
 static const char everything[] =

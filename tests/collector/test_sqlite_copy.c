@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A SQLite file is copied while it is written to, and the copy is whole.
-#include "collector/store/sqlite_copy.h"
+#include "collector/database/sqlite_copy.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
+#include "collector/database/sqlite_changes.h"
 #include "collector/empty_log.h"
-#include "collector/store/sqlite_changes.h"
 #include "support/folder.h"
 #include "support/test.h"
 

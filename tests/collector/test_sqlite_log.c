@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The log of a SQLite file is copied into it, and begins anew, while reports come.
-#include "collector/store/sqlite_log.h"
+#include "collector/database/sqlite_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/store/sql.h"
+#include "collector/database/sql.h"
 #include "support/folder.h"
 #include "support/test.h"
 

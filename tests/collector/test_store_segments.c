@@ -2,7 +2,7 @@
 //
 // Bodies in segments: objects in a folder, or, where CRASHHOOK_TEST_S3 names a bucket,
 // in there: s3.py runs the same tests over the S3 protocol.
-#include "collector/store/object_store.h"
+#include "collector/objects/object_store.h"
 #include "collector/store/store_segments.h"
 #include "collector/store_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/sums.h"
+#include "collector/requests/sums.h"
 
 #include "collector/store_fixture.h"
 

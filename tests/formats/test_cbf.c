@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/cbf.h"
+#include "formats/interchange/cbf.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/cfi.h"
+#include "formats/debug/cfi.h"
 
 #include "support/bytes.h"
 #include "support/cfi_builder.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/core_notes.h"
+#include "formats/debug/core_notes.h"
 
-#include "formats/elf.h"
+#include "formats/debug/elf.h"
 #include "support/bytes.h"
 #include "support/core_builder.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/ctf.h"
+#include "formats/debug/ctf.h"
 
 #include <stdlib.h>
 #include <zlib.h>

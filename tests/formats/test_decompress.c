@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/decompress.h"
+#include "formats/debug/decompress.h"
 
 #include <stdlib.h>
 #include <string.h>

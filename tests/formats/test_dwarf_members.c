@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/dwarf_members.h"
+#include "formats/debug/dwarf_members.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/elf.h"
+#include "formats/debug/elf.h"
 
 #include "support/bytes.h"
 #include "support/elf_builder.h"

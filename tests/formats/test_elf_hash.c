@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/elf_hash.h"
+#include "formats/debug/elf_hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/fdr.h"
+#include "formats/interchange/fdr.h"
 
 #include <stdlib.h>
 

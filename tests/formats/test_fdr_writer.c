@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
-#include "formats/fdr.h"
+#include "formats/interchange/fdr.h"
 #include "support/test.h"
 
 static const struct fdr_buffer_start start = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/image_map.h"
+#include "formats/interchange/image_map.h"
 
 #include <stdio.h>
 

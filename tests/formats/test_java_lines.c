@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/java_lines.h"
+#include "formats/runtime/java_lines.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/jitdump.h"
+#include "formats/runtime/jitdump.h"
 
 #include <stdlib.h>
 

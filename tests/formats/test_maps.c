@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/maps.h"
+#include "formats/debug/maps.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/perf_map.h"
+#include "formats/runtime/perf_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/python_lines.h"
+#include "formats/runtime/python_lines.h"
 
 #include "support/test.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "formats/sframe_file.h"
+#include "formats/debug/sframe_file.h"
 #include "support/bytes.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/sframe_file.h"
+#include "formats/debug/sframe_file.h"
 
 #include "support/elf_builder.h"
 #include "support/sframe_builder.h"

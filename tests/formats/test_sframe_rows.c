@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/sframe.h"
+#include "formats/debug/sframe.h"
 
 #include "support/sframe_builder.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/source_bundle.h"
+#include "formats/interchange/source_bundle.h"
 
 #include <string.h>
 

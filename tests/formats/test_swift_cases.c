@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/hex.h"
-#include "formats/cbf.h"
-#include "formats/image_map.h"
+#include "formats/interchange/cbf.h"
+#include "formats/interchange/image_map.h"
 #include "support/bytes.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/v8_positions.h"
+#include "formats/runtime/v8_positions.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

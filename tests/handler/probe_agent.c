@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "handler/request_page.h"
+#include "shared/request_page.h"
 
 extern char **environ;
 

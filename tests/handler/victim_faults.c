@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "handler/request_page.h"
 #include "handler/victim.h"
+#include "shared/request_page.h"
 
 void victim_null_write(void)
 {

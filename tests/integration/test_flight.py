@@ -20,8 +20,8 @@ from test_daemon import daemons
 
 PROGRAMS = os.path.join(harness.SOURCE, "tests", "integration", "programs")
 LIB = os.path.join(harness.BUILD, "lib")
-SOURCES = [os.path.join(PROGRAMS, "flight_calls.c"),
-           os.path.join(harness.SOURCE, "formats", "elf.c"),
+SOURCES = [os.path.join(PROGRAMS, "flight", "flight_calls.c"),
+           os.path.join(harness.SOURCE, "formats", "debug", "elf.c"),
            os.path.join(harness.SOURCE, "base", "cursor.c")]
 FLAGS = ["-O2", "-g", "-fno-optimize-sibling-calls", "-D_GNU_SOURCE", "-I", harness.SOURCE,
          "-pthread"]
@@ -32,7 +32,7 @@ KEPT = ["-Wl,-u,crashhook_flight_start"]
 HOOKS = ["-finstrument-functions"]
 SLEDS = ["-fxray-instrument", "-fxray-instruction-threshold=1"]
 DESCENT = ["descend"] * 6
-LIVES = ["-I", os.path.join(harness.SOURCE, "include"), os.path.join(PROGRAMS, "flight_lives.c")]
+LIVES = ["-I", os.path.join(harness.SOURCE, "include"), os.path.join(PROGRAMS, "flight", "flight_lives.c")]
 HANDLER = ["-L", LIB, "-lcrashhook"]
 DAMAGED = 60 if harness.FULL else 24
 SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
@@ -228,7 +228,7 @@ class Flight(unittest.TestCase):
 
     def test_unloaded_code_has_addresses_without_names(self):
         library = Programs.compile("library.so", "gcc", *HOOKS, "-shared", "-fPIC",
-                                   os.path.join(PROGRAMS, "flight_library.c"))
+                                   os.path.join(PROGRAMS, "flight", "flight_library.c"))
         report = self.run_one(Programs.gcc(), "dlclose", library)
         self.check_stack(report, "finstrument")
         unnamed = [e for e in crashed(report)["events"] if "function" not in e]
@@ -253,7 +253,7 @@ class Flight(unittest.TestCase):
             self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
 
     def test_xrays_own_recorder_is_found_in_memory(self):
-        source = os.path.join(PROGRAMS, "flight_xray_fdr.c")
+        source = os.path.join(PROGRAMS, "flight", "flight_xray_fdr.c")
         for compiler in sorted(shutil.which(f"clang-{n}") or "" for n in (14, 16, 19)):
             if not glob.glob(f"/usr/lib/llvm-{compiler[-2:]}/lib/clang/*/lib/linux/*xray-*.a"):
                 continue

@@ -18,25 +18,25 @@ PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`")
 # What is added, in which files, and where its neighbour stands in each.
 EDITS = {
     "A signal": {
-        "base/signals.h": [(r'(    ROW\(XFSZ, .*\n)',
+        "shared/signals.h": [(r'(    ROW\(XFSZ, .*\n)',
                             r'\1    ROW(STKFLT, DUMP, "stack fault") \\\n')],
     },
     "A variable": {
-        "base/settings.h": [(r"(    const char \*release;\n)",
+        "base/settings/settings.h": [(r"(    const char \*release;\n)",
                              r"\1    const char *ward;\n")],
-        "base/settings_table.h": [(r'(    ROW\("CRASHHOOK_RELEASE")',
+        "shared/settings_table.h": [(r'(    ROW\("CRASHHOOK_RELEASE")',
                                    r'    ROW("CRASHHOOK_WARD", "ward", STRING, ward, \\\n'
                                    r'        "", "a text", "", "The ward.") \\\n\1')],
         "include/crashhook/crashhook.h": [(r"(    const char \*log;\n)", r"\1    const char *ward;\n")],
-        "handler/variables.c": [(r"(    SETTING_AT_log,\n)", r"\1    SETTING_AT_ward,\n")],
+        "handler/prepare/variables.c": [(r"(    SETTING_AT_log,\n)", r"\1    SETTING_AT_ward,\n")],
     },
 }
 
 PROGRAM = """
 #include <signal.h>
 #include <string.h>
-#include "base/settings.h"
-#include "report/signal_name.h"
+#include "base/settings/settings.h"
+#include "report/summary/signal_name.h"
 static const char *get(void *context, const char *name)
 {
     (void)context;
@@ -81,11 +81,11 @@ def compile_and_run(copy):
     flags = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror", f"-I{copy}",
              f"-I{copy}/include"]
     program = os.path.join(copy, "program")
-    sources = ["main.c", "base/settings.c", "base/signals.c", "report/signal_name.c"]
+    sources = ["main.c", "base/settings/settings.c", "shared/signals.c", "report/summary/signal_name.c"]
     built = subprocess.run(["cc", *flags, "-o", program, *sources], cwd=copy, check=False)
-    crash = subprocess.run(["cc", *flags, "-ffreestanding", "-c", "handler/crash_say.c",
+    crash = subprocess.run(["cc", *flags, "-ffreestanding", "-c", "handler/crash/crash_say.c",
                             "-o", os.path.join(copy, "crash_say.o")], cwd=copy, check=False)
-    options = subprocess.run(["cc", *flags, "-c", "handler/variables.c",
+    options = subprocess.run(["cc", *flags, "-c", "handler/prepare/variables.c",
                               "-o", os.path.join(copy, "variables.o")], cwd=copy, check=False)
     if built.returncode != 0 or crash.returncode != 0 or options.returncode != 0:
         return ["CONTRIBUTING.md:1: a tree with one more of each does not compile"]
@@ -100,7 +100,7 @@ def main(root):
     problems = [f"CONTRIBUTING.md:1: there is no {path}" for path in named
                 if not os.path.exists(os.path.join(root, path))]
     with tempfile.TemporaryDirectory() as copy:
-        for folder in ("base", "report", "handler", "include"):
+        for folder in ("base", "shared", "report", "handler", "include"):
             shutil.copytree(os.path.join(root, folder), os.path.join(copy, folder))
         for what in EDITS:
             problems += add_to(copy, what, said)

@@ -1,78 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# include_rules ROOT [--edges]: which folder may include which, which room of a folder,
-# and where the headers of other projects may appear; no two files may include each other.
-# docs/architecture.md explains the order. --edges prints how many files of each folder and
-# room include headers of which other.
+# include_rules ROOT [--edges]: which folder may include which, and where the headers of
+# other projects may appear; no files include each other in a circle. docs/architecture.md
+# shows the order. --edges prints how many files of each folder include headers of another.
 
+import os
 import re
 import sys
 
 import source_tree
 
-# A folder may include itself and every folder to its left.
+# A folder may include itself and every folder in a row before its own.
 LAYERS = [
+    {"shared"},
     {"base"},
     {"formats"},
     {"unwind"},
-    {"report"},
+    {"images"},
+    {"languages", "report"},
     {"net"},
     {"agent", "symbolizer", "upload"},
     {"backtrace", "cli", "collector"},
 ]
 
-# The rooms of a folder, in the same order. What lies in the folder itself stands above
-# its rooms: it may include all of them, and none of them it.
+# The same for the folders in a folder; "." is what lies in the folder itself.
 ROOMS = {
-    "agent": [{"images"}, {"live", "core", "languages"}],
-    "collector": [{"store"}, {"server"}, {"pages"}],
-    "symbolizer": [{"names"}, {"types", "diagnosis"}, {"arguments"}],
+    "base": [{"."}, {"system"}, {"settings"}],
+    "formats": [{"debug"}, {"interchange", "runtime"}],
+    "report": [{"json", "secrets"}, {"file"}, {"summary"}, {"grouping"}, {"value"}, {"spool"}],
+    "agent": [{"live", "follow", "musl"}, {"facts"}, {"messages", "flight"}, {"raw", "core"},
+              {"trace"}, {"daemon"}, {"."}],
+    "handler": [{"machine"}, {"crash"}, {"prepare"}, {"interpose"}, {"."}],
+    "symbolizer": [{"search"}, {"cache"}, {"files"}, {"names"}, {"code", "types"},
+                   {"diagnosis", "arguments"}, {"fault"}, {"."}],
+    "upload": [{"bodies"}, {"."}],
+    "cli": [{"render"}, {"session"}, {"debug", "run"}, {"doctor"}, {"."}],
+    "collector": [{"database"}, {"objects"}, {"store"}, {"server"}, {"symbols"}, {"requests"},
+                  {"jobs"}, {"pages"}, {"."}],
 }
 
 # Folders outside the order, and all that they may include beside themselves. None of
 # these knows what a report is: they are linked into programs that are not ours.
 OUTSIDE = {
     "include": set(),
-    "shared": set(),
-    "handler": {"include", "shared"},
-    "flight": {"include", "shared"},
+    "handler": {"include", "shared", "base/settings"},
+    "flight": {"include", "shared", "base/settings"},
     "examples": {"include"},
     "bindings": set(),
 }
 
 # Single headers that cross an edge on purpose.
 EXTRA_EDGES = {
-    ("handler", "base/settings.h"),  # the table of variables is read once at install
-    ("handler", "base/settings_table.h"),  # where each variable stands in that table
-    ("handler", "base/signals.h"),  # the names and sets of signals are constant data
-    ("cli", "handler/crash_trust.h"),  # run and doctor judge agents as the handler does
-    ("agent", "handler/request_page.h"),  # the page that handler and agent share
-    ("agent", "handler/context_page.h"),  # and what the program says of itself
-    ("agent", "handler/watch_page.h"),  # and the table that it points to
-    ("agent", "handler/place_note.h"),  # how it is found without them
-    ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
-    ("agent", "flight/flight_state.h"),  # the rings that recorder and agent share
-    ("agent", "flight/counter.h"),  # and the clock of what is in them
-    ("backtrace", "handler/place_note.h"),  # how the stacks of throws are found
-    ("backtrace", "handler/throw_ring.h"),  # and their layout
-    ("agent", "handler/throw_ring.h"),
-    ("flight", "base/settings.h"),  # as the handler
-    ("flight", "handler/place_note.h"),  # and what it tells without one
-    ("flight", "handler/context_page.h"),  # what stands before the rings
-    ("flight", "handler/record_file.h"),  # the file that the handler makes room in
+    ("cli", "handler/crash/crash_trust.h"),  # run and doctor judge agents as the handler does
 }
 
-# The crash path is one module in many files; its two headers are shared by all of them.
-KNOWN_CIRCLES = {
-    ("handler/crash", "handler/crash_action"),
-}
+# The crash path is one module in many files; its headers are shared by all of them.
+ONE_MODULE = "handler/crash/"
 
 # Tests, fuzzers and benchmarks look at everything.
 FREE = {"tests", "fuzz", "bench"}
 
 # A header of another project, and the folders it may appear in.
 CONFINED = [
-    (r"curl/", {"upload"}),
+    (r"curl/", {"net"}),
     (r"Zydis/", {"symbolizer"}),
     (r"(elfutils/.*|dwarf\.h|libelf\.h|gelf\.h)", {"symbolizer"}),
     (r"(libiberty/.*|demangle\.h)", {"symbolizer"}),
@@ -98,32 +88,39 @@ def layer(folder):
     return None
 
 
-def edge_allowed(source, target):
+def edge_allowed(source, header):
+    target = "include" if header.startswith("crashhook/") else header.split("/", 1)[0]
     if source == target:
         return True
     if source in OUTSIDE:
-        return target in OUTSIDE[source]
+        return not OUTSIDE[source].isdisjoint({target, os.path.dirname(header)})
     here, there = layer(source), layer(target)
-    if here is not None and target in ("include", "shared"):
+    if here is not None and target == "include":
         return True
     return here is not None and there is not None and there < here
 
 
 def room_of(path):
-    """The room that a file of a folder with rooms lies in: "" for none."""
+    """The folder in a folder that a file lies in: "." for none."""
     parts = path.split("/")
-    return parts[1] if parts[0] in ROOMS and len(parts) > 2 else ""
+    return parts[1] if parts[0] in ROOMS and len(parts) > 2 else "."
+
+
+def floor_of(folder, room):
+    for floor, rooms in enumerate(ROOMS.get(folder, [{"."}])):
+        if room in rooms:
+            return floor
+    return None
 
 
 def room_allowed(path, header):
     """Whether a file may include a header of its own folder."""
     folder = path.split("/", 1)[0]
     here, there = room_of(path), room_of(header)
-    if folder not in ROOMS or header.split("/", 1)[0] != folder or here in ("", there):
+    if here == there:
         return True
-    floors = [floor for rooms in (here, there) for floor, names in enumerate(ROOMS[folder])
-              if rooms in names]
-    return len(floors) == 2 and floors[1] < floors[0]
+    floors = floor_of(folder, here), floor_of(folder, there)
+    return None not in floors and floors[1] < floors[0]
 
 
 def folder_of(header, quoted):
@@ -136,8 +133,8 @@ def folder_of(header, quoted):
 
 
 def place_of(path):
-    """The folder of a file, with its room."""
-    return "/".join(filter(None, (path.split("/", 1)[0], room_of(path))))
+    """The folder of a file, and the folder in it."""
+    return os.path.normpath(os.path.join(path.split("/", 1)[0], room_of(path)))
 
 
 def included(root, path):
@@ -153,19 +150,24 @@ def stem_of(path):
 
 
 def circles(includes):
-    """Pairs of files, each with its header, that include each other. A header that
-    several files of a module share, and that has no file of its own, is of no circle."""
-    edges = {}
+    """Files, each with its header, that include each other in a circle of any length. A
+    header that several files of a module share, and that has no file of its own, is of no
+    circle."""
     sources = {stem_of(path) for path in includes if not path.endswith(".h")}
+    after = {stem: set() for stem in sources}
     for path, headers in includes.items():
-        edges.setdefault(stem_of(path), set()).update(map(stem_of, headers))
-    for one, others in sorted(edges.items()):
-        for other in sorted(others):
-            pair = (one, other)
-            if not sources.issuperset(pair) or pair in KNOWN_CIRCLES:
-                continue
-            if one < other and one in edges.get(other, ()):
-                yield f"{one}.c:1: it and {other}.c include each other"
+        if stem_of(path) in sources and not path.startswith(ONE_MODULE):
+            after[stem_of(path)] |= {stem_of(header) for header in headers} & sources
+    # What includes nothing that is left is in no circle, nor is what nothing left includes.
+    while True:
+        left = set(after)
+        used = set().union(*after.values()) if after else set()
+        after = {stem: (headers & left) - {stem} for stem, headers in after.items()
+                 if (headers & left) - {stem} and stem in used}
+        if set(after) == left:
+            break
+    for stem in sorted(after):
+        yield f"{stem}.c:1: in a circle of includes, with {', '.join(sorted(after[stem]))}"
 
 
 def edges(includes):
@@ -176,15 +178,6 @@ def edges(includes):
         for there in {place_of(header) for header in headers} - {here}:
             counts[here, there] = counts.get((here, there), 0) + 1
     return counts
-
-
-def room_edges(root):
-    """Pairs of places of one folder, the first of which includes headers of the second."""
-    includes = {path: list(included(root, path))
-                for path in source_tree.files(root, (".c", ".h"))
-                if path.split("/", 1)[0] in ROOMS}
-    return {(here, there) for here, there in edges(includes)
-            if here.split("/")[0] == there.split("/")[0]}
 
 
 def check_line(path, source, line):
@@ -202,7 +195,7 @@ def check_line(path, source, line):
         return f'"{header}" is not written with its folder'
     if target == source and not room_allowed(path, header):
         return f"{place_of(path)}/ may not include {header}"
-    if target == "" or (source, header) in EXTRA_EDGES or edge_allowed(source, target):
+    if target == "" or (source, header) in EXTRA_EDGES or edge_allowed(source, header):
         return None
     return f"{source}/ may not include {header}"
 
@@ -215,9 +208,9 @@ def main(root, show_edges):
             continue
         checked += 1
         includes[path] = list(included(root, path))
-        if source not in OUTSIDE and layer(source) is None:
-            problems.append(f"{path}:1: {source}/ has no place in the include order")
-            continue
+        if (source not in OUTSIDE and layer(source) is None) or (
+                source in ROOMS and floor_of(source, room_of(path)) is None):
+            problems.append(f"{path}:1: {place_of(path)}/ has no place in the include order")
         for number, line in enumerate(source_tree.read(root, path).split("\n"), 1):
             problem = check_line(path, source, line)
             if problem:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# options ROOT: each row of base/settings_table.h has its member in struct crashhook_options,
+# options ROOT: each row of shared/settings_table.h has its member in struct crashhook_options,
 # by the name of its variable, or include/crashhook/crashhook.h says above the struct why it
-# has none. handler/variables.c has the members in the struct's order.
+# has none. handler/prepare/variables.c has the members in the struct's order.
 
 import re
 import sys
@@ -10,8 +10,8 @@ import sys
 import source_tree
 
 HEADER = "include/crashhook/crashhook.h"
-TABLE = "base/settings_table.h"
-ORDER = "handler/variables.c"
+TABLE = "shared/settings_table.h"
+ORDER = "handler/prepare/variables.c"
 ROW = re.compile(r'ROW\("CRASHHOOK_(\w+)", (?:"[a-z-]+"|NULL), \w+, (\w+)')
 
 

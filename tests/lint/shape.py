@@ -22,7 +22,7 @@ CONDITIONALS_PER_1000_LINES = 2
 DICTATED = {"on_request"}
 
 # Files that run in crash context are kept smaller than the rest.
-CRASH_FILE = re.compile(r"handler/crash\w*\.c$")
+CRASH_FILE = re.compile(r"handler/crash/\w+\.c$")
 CRASH_FILE_LINES = 200
 CRASH_FUNCTION_LINES = 40
 

@@ -2,7 +2,8 @@
 #
 # ways ROOT: docs/architecture.md tells the ways through the code as lines `FILE → FILE,
 # FILE`. Each of the files after the arrow is called by the one before it, and none of
-# them calls back, except where another process begins (⇒). Its graph of rooms is that of the includes.
+# them calls back, except where another process begins (⇒). Its table of folders is that of
+# include_rules.py.
 
 import os
 import re
@@ -16,7 +17,7 @@ import source_tree
 PAGE = os.path.join("docs", "architecture.md")
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 WAY = re.compile(r"^(⇒ )?(\S+\.\w+) +→ (.+)$")
-ROOM = re.compile(r"^(\S+/) +→ (.+)$")
+ROOM = re.compile(r"^\| `(\w+)/` \| (.+) \|$", re.M)
 NAME = re.compile(r"(?<![.>\w])(\w+)\b")
 
 
@@ -58,16 +59,16 @@ def way_problems(root, text, home):
                 yield f"{PAGE}:1: {callee} calls {caller} back"
 
 
-def room_problems(root, text):
-    """Edges between rooms that the page has and the tree has not, and the reverse."""
-    told = {(match.group(1), room) for block in BLOCK.findall(text)
-            for line in block.split("\n") for match in [ROOM.match(line)] if match
-            for room in match.group(2).split(", ")}
-    real = {(f"{a}/", f"{b}/") for a, b in include_rules.room_edges(root)}
-    for a, b in sorted(told - real):
-        yield f"{PAGE}:1: {a} does not include {b}"
-    for a, b in sorted(real - told):
-        yield f"{PAGE}:1: the graph lacks {a} → {b}"
+def room_problems(text):
+    """Rows of the page's table of folders that are not those of the lint."""
+    told = {folder: [set(re.findall(r"`([\w.]+)`", floor)) for floor in row.split(" ← ")]
+            for folder, row in ROOM.findall(text)}
+    real = {folder: [rooms for rooms in floors if rooms != {"."}]
+            for folder, floors in include_rules.ROOMS.items()}
+    told["base"] = [rooms for rooms in told.get("base", []) if rooms]
+    for folder in sorted(set(told) | set(real)):
+        if told.get(folder) != real.get(folder):
+            yield f"{PAGE}:1: the folders of {folder}/ are not those of include_rules.py"
 
 
 def main(root):
@@ -75,7 +76,7 @@ def main(root):
     paths = [p for p in source_tree.files(root, (".c", ".S")) if counts.is_counted(p)]
     code_of = {p: source_tree.code(source_tree.read(root, p)) for p in paths
                if p.endswith(".c")}
-    problems = [*way_problems(root, text, homes(code_of)), *room_problems(root, text)]
+    problems = [*way_problems(root, text, homes(code_of)), *room_problems(text)]
     source_tree.report("ways", problems, len(paths))
 
 

@@ -247,7 +247,7 @@ class Crashes(unittest.TestCase):
         self.assertEqual(event["extra"]["watches"], report["watches"])
 
     def test_a_flight_record(self):
-        sources = ["tests/integration/programs/flight_calls.c", "formats/elf.c",
+        sources = ["tests/integration/programs/flight/flight_calls.c", "formats/debug/elf.c",
                    "base/cursor.c"]
         with Scene() as scene:
             path = compile_program(scene.folder, "flight", sources, "-O2", "-g",

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/sanitize.h"
-#include "report/sanitize_argument.h"
+#include "report/secrets/sanitize.h"
+#include "report/secrets/sanitize_argument.h"
 
 enum { MOST_BYTES = 64 << 20 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/crash_kind.h"
+#include "report/summary/crash_kind.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/crash_summary.h"
-#include "report/system_call_name.h"
+#include "report/summary/crash_summary.h"
+#include "report/summary/system_call_name.h"
 #include "support/test.h"
 
 static const struct crash_place code = {

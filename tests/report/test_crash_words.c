@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/crash_words.h"
+#include "report/summary/crash_words.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 #include "support/test.h"
 
 // A report with a crash as the agent writes it.

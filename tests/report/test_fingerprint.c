@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/fingerprint.h"
+#include "report/grouping/fingerprint.h"
 
 #include <signal.h>
 

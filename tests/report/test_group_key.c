@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/group_key.h"
+#include "report/grouping/group_key.h"
 
-#include "report/near.h"
-#include "report/report.h"
-#include "report/report_own.h"
-#include "report/title.h"
+#include "report/grouping/near.h"
+#include "report/grouping/report_own.h"
+#include "report/grouping/title.h"
+#include "report/value/report.h"
 #include "support/test.h"
 
 // A stack is written as words, innermost first: `f`, `f@file.c`, `+0x10` for a frame

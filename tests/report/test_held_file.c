@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/held_file.h"
+#include "report/file/held_file.h"
 
 #include "support/bytes.h"
 #include "support/test.h"

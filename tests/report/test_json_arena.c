@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/json_arena.h"
+#include "report/json/json_arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>

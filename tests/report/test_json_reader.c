@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/json_reader.h"
+#include "report/json/json_reader.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/json_tree.h"
+#include "report/json/json_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

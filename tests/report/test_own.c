@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/own.h"
+#include "report/grouping/own.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/readable_name.h"
+#include "report/summary/readable_name.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/report.h"
+#include "report/value/report.h"
 
 #include <fcntl.h>
 #include <stdio.h>

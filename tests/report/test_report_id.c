@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/report_id.h"
+#include "report/file/report_id.h"
 
 #include "support/test.h"
 

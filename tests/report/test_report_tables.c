@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/report.h"
+#include "report/value/report.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/report_pack.h"
+#include "report/file/report_pack.h"
 #include "support/bytes.h"
 #include "support/test.h"
 

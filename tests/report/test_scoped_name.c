@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/scoped_name.h"
+#include "report/grouping/scoped_name.h"
 
 #include "support/test.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/spool_counts.h"
+#include "report/spool/spool_counts.h"
 
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "report/report.h"
+#include "report/value/report.h"
 #include "support/folder.h"
 #include "support/test.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/spool_prune.h"
+#include "report/spool/spool_prune.h"
 
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "report/report.h"
-#include "report/report_id.h"
-#include "report/spool_counts.h"
-#include "report/spool_state.h"
+#include "report/file/report_id.h"
+#include "report/spool/spool_counts.h"
+#include "report/spool/spool_state.h"
+#include "report/value/report.h"
 #include "support/folder.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies of liveness records, whose locks supervisors hold.
-#include "report/spool_records.h"
+#include "report/spool/spool_records.h"
 
 #include <fcntl.h>
 #include <stdio.h>

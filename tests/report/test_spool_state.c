@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/spool_state.h"
+#include "report/spool/spool_state.h"
 
 #include "support/folder.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/tree_bytes.h"
+#include "report/json/tree_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

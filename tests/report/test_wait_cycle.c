@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/wait_cycle.h"
+#include "report/summary/wait_cycle.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "report/report_waits.h"
+#include "report/summary/report_waits.h"
 #include "support/test.h"
 
 static size_t cycle_of(const struct wait_edge *waits, size_t count)

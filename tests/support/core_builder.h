@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "formats/elf.h"
+#include "formats/debug/elf.h"
 
 // CORE_BUILDER_NOTE_HEAD is where a note's description starts: header and padded name.
 enum { CORE_BUILDER_NOTE_HEAD = 20, CORE_BUILDER_SEGMENTS_MAX = 8 };

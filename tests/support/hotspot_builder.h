@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/languages/hotspot.h"
+#include "languages/hotspot.h"
 
 enum {
     HOTSPOT_MEMORY = 0x200000, // its address

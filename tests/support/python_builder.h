@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/languages/python.h"
+#include "languages/python.h"
 
 enum {
     PYTHON_MEMORY = 0x100000, // its address

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/languages/v8.h"
+#include "languages/v8.h"
 
 enum {
     V8_MEMORY = 0x100000, // its address

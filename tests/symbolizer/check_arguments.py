@@ -31,11 +31,11 @@ SHOWN_BY_CTF_AT_LEAST = {"inner": 0.60, "outer": 0.75}
 
 
 def own_parsers():
-    sources = [f for folder in ("base", "formats") for f in
-               sorted(glob.glob(os.path.join(TOP, folder, "*.c")))]
+    sources = [f for folder in ("base", "formats", "shared") for f in
+               sorted(glob.glob(os.path.join(TOP, folder, "**", "*.c"), recursive=True))]
     sources += [os.path.join(TOP, "symbolizer", "types", f"type_{n}.c")
                 for n in ("check", "ctf", "name", "table")]
-    sources += [os.path.join(TOP, "fuzz", f) for f in ("fuzz_ctf.c", "replay.c")]
+    sources += [os.path.join(TOP, "fuzz", f) for f in ("formats/fuzz_ctf.c", "replay.c")]
     corpus = os.path.join(TOP, "fuzz", "corpus", "ctf")
     return {"own": (sources, ["-I", TOP, "-D_GNU_SOURCE", "-lz", "-ldeflate", "-lzstd"], [corpus])}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/arguments/argument_report.h"
+#include "symbolizer/argument_report.h"
 
 #include "support/test.h"
 

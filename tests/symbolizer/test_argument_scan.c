@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/arguments/argument_scan.h"
+#include "symbolizer/code/argument_scan.h"
 
 #include "support/test.h"
 

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "report/crash_words.h"
-#include "report/report.h"
+#include "report/summary/crash_words.h"
+#include "report/value/report.h"
 #include "support/test.h"
 
 // A report of a crash by one instruction, as a raw report has it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/names/image_package.h"
+#include "symbolizer/search/image_package.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/diagnosis/instruction.h"
+#include "symbolizer/code/instruction.h"
 
 #include <string.h>
 

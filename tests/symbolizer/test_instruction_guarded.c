@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "support/test.h"
-#include "symbolizer/diagnosis/instruction.h"
-#include "symbolizer/names/guarded_child.h"
+#include "symbolizer/code/instruction.h"
+#include "symbolizer/search/guarded_child.h"
 
 static const uint8_t load[] = { 0x48, 0x8b, 0x07 };      // mov rax, [rdi]
 static const uint8_t store[] = { 0x48, 0x89, 0x46, 8 };  // mov [rsi + 8], rax

@@ -5,7 +5,7 @@
 // was: by the page fault's error code whether it was written, by the address that
 // failed first at the edge of a page how many bytes it has.
 #define _GNU_SOURCE
-#include "symbolizer/diagnosis/instruction.h"
+#include "symbolizer/code/instruction.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/names/packed_name.h"
+#include "symbolizer/cache/packed_name.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/names/row_block.h"
+#include "symbolizer/cache/row_block.h"
 
 #include <stdlib.h>
 

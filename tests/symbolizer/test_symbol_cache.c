@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/names/symbol_cache.h"
+#include "symbolizer/cache/symbol_cache.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "support/folder.h"
 #include "support/test.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/image_cache.h"
-#include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_cache_write.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "formats/image_map.h"
+#include "formats/interchange/image_map.h"
 #include "support/test.h"
 #include "symbolizer/own_report.h"
 

@@ -12,11 +12,11 @@
 
 #include "support/folder.h"
 #include "support/test.h"
-#include "symbolizer/names/guarded_child.h"
-#include "symbolizer/names/symbol_cache.h"
+#include "symbolizer/cache/symbol_cache.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/naming_memo.h"
 #include "symbolizer/own_report.h"
+#include "symbolizer/search/guarded_child.h"
 
 // How reading debug information goes wrong: in the library, as with damaged files that
 // nobody has yet. Only the child of the guard ever gets there.

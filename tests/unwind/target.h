@@ -6,7 +6,7 @@
 // Functions are 0x100 bytes of code each, from CODE on. The stack is an array of words
 // at STACK; images, code and stack lie far apart, so that a wild address hits nothing.
 #pragma once
-#include "formats/unwind_row.h"
+#include "formats/debug/unwind_row.h"
 #include "support/cfi_builder.h"
 #include "support/fake_memory.h"
 #include "unwind/unwind.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/libcurl.h"
+#include "net/libcurl.h"
 
 #include <stdbool.h>
 #include <stdio.h>

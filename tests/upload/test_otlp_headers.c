@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/otlp_headers.h"
+#include "upload/bodies/otlp_headers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

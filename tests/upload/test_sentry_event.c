@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/sentry_event.h"
+#include "upload/bodies/sentry_event.h"
 
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/sentry_limits.h"
+#include "upload/bodies/sentry_limits.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/token.h"
+#include "net/token.h"
 
 #include <sys/stat.h>
 

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "handler/request_page.h"
+#include "shared/request_page.h"
 
 enum { NOBODY = 65534, AGENT_FROM = 512, AGENT_TO = 1024 };
 

@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/images/image_frames.h"
-#include "agent/images/images.h"
+#include "images/image_frames.h"
+#include "images/images.h"
 #include "unwind/unwind.h"
 
 struct stepper {

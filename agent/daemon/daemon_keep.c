@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/daemon/daemon_keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/raw/finish.h"
+#include "base/clock.h"
+#include "base/system/file.h"
+#include "images/read_file.h"
+
+static const char *keep_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+// is_kept_by_other is whether `crashhook run` keeps the program: it writes the life.
+static bool is_kept_by_other(const struct daemon_keep *keep)
+{
+    struct context_page now;
+    return liveness_read(&keep->live, &now) && now.life.keeper != 0 &&
+           now.life.keeper != getpid();
+}
+
+static void hear_child(int signal)
+{
+    (void)signal;
+}
+
+// hear_children has stops of the traced thread interrupt daemon_keep_wait; children are
+// still reaped by the kernel.
+static void hear_children(void)
+{
+    const struct sigaction action = { .sa_handler = hear_child,
+                                      .sa_flags = SA_NOCLDWAIT };
+    sigset_t child;
+    (void)sigaction(SIGCHLD, &action, NULL);
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &child, NULL);
+}
+
+// open_maker opens a pidfd of the process that made the socket: since Linux 6.16 also
+// of one that has ended.
+static int open_maker(int socket, pid_t pid)
+{
+    enum { PEER_PIDFD = 77 }; // SO_PEERPIDFD of Linux 6.5; older headers lack it
+    int pidfd = -1;
+    socklen_t size = sizeof(pidfd);
+    if (getsockopt(socket, SOL_SOCKET, PEER_PIDFD, &pidfd, &size) == 0)
+        return pidfd;
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+void daemon_keep_begin(struct daemon_keep *keep, int socket,
+                       const struct settings *settings)
+{
+    struct ucred maker = { 0 };
+    socklen_t size = sizeof(maker);
+    *keep = (struct daemon_keep){ .pidfd = -1,
+                                  .live = { .fd = -1, .copier = -1 },
+                                  .settings = settings };
+    if (settings_spool_path(settings, keep_variable, NULL, keep->path,
+                            sizeof(keep->path)) != CH_OK ||
+        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0)
+        return;
+    keep->pidfd = open_maker(socket, maker.pid);
+    if (keep->pidfd < 0 && errno != ESRCH)
+        return;
+    keep->pid = maker.pid;
+    keep->seizes = settings->kills == KILLS_SEIZE;
+    keep_begin(&keep->keep, keep->pid, LIFE_BY_DAEMON);
+    keep->pause_ms = keep_pause_ms(0);
+    keep->next_ms = clock_now_ms(CLOCK_MONOTONIC);
+    hear_children();
+}
+
+bool daemon_keep_take(struct daemon_keep *keep, int socket,
+                      const struct settings *settings, int fd)
+{
+    if (fcntl(fd, F_GET_SEALS) < 0) // a crash's channel has none
+        return false;
+    if (keep->pid == 0)
+        daemon_keep_begin(keep, socket, settings);
+    if (keep->live.fd < 0 && keep->pid != 0)
+        keep->live.fd = fd;
+    else
+        (void)close(fd);
+    liveness_see(&keep->live, keep->pid);
+    return true;
+}
+
+void daemon_keep_wait(const struct daemon_keep *keep, struct pollfd *other)
+{
+    struct pollfd files[2] = { *other, { .fd = keep->pidfd, .events = POLLIN } };
+    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+    uint64_t left = keep->next_ms > now ? keep->next_ms - now : 0;
+    const struct timespec timeout = { .tv_sec = (time_t)(left / 1000),
+                                      .tv_nsec = (long)(left % 1000) * 1000000 };
+    sigset_t none;
+    (void)sigemptyset(&none);
+    if (ppoll(files, 2, keep->pid != 0 ? &timeout : NULL, &none) < 0)
+        files[0].revents = 0;
+    other->revents = files[0].revents;
+}
+
+static bool kept_has_ended(const struct daemon_keep *keep)
+{
+    if (keep->pidfd < 0) // it had ended before it could be watched
+        return true;
+    struct pollfd end = { .fd = keep->pidfd, .events = POLLIN };
+    return poll(&end, 1, 0) == 1;
+}
+
+// read_zombie_status reads the last field of /proc/PID/stat, the status as waitpid
+// would return it, of a process that nobody has waited for. False: somebody has.
+static bool read_zombie_status(pid_t pid, int *out)
+{
+    enum { STATUS_FIELD = 52, STATE_FIELD = 3 };
+    struct text CH_CLEANUP(text_deinit) stat = { 0 };
+    if (read_process_file(pid, "stat", PATH_MAX, &stat) != CH_OK || stat.size == 0)
+        return false;
+    const char *at = strrchr(stat.bytes, ')');
+    if (at == NULL || strncmp(at, ") Z", 3) != 0)
+        return false;
+    at += 2;
+    for (int field = STATE_FIELD; field < STATUS_FIELD && at != NULL; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL)
+        return false;
+    *out = (int)strtol(at, NULL, 10);
+    return true;
+}
+
+// A pidfd_exit is what the kernel tells of a pidfd since Linux 6.13, of which older
+// headers do not know.
+struct pidfd_exit {
+    uint64_t mask;
+    uint64_t cgroup;
+    uint32_t numbers[11]; // of the process, its users and groups
+    int32_t status;
+};
+
+// read_pidfd_status asks the pidfd, which knows it of a process that somebody has
+// waited for, since Linux 6.15.
+static bool read_pidfd_status(int pidfd, int *out)
+{
+    enum { INFO_EXIT = 1 << 3 };
+    struct pidfd_exit info = { .mask = INFO_EXIT };
+    if (ioctl(pidfd, _IOWR(0xff, 11, struct pidfd_exit), &info) != 0 ||
+        (info.mask & INFO_EXIT) == 0)
+        return false;
+    *out = info.status;
+    return true;
+}
+
+// leave_record does what is left to do in the spool, which may hang, and has a report
+// made there if the program was killed. As long as others may crash, another process
+// does it.
+static void leave_record(struct daemon_keep *keep, bool alone)
+{
+    const struct settings *settings = keep->settings;
+    struct context_page now;
+    if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep) ||
+        (!alone && fork() != 0))
+        return;
+    bool reports = settings->kills != KILLS_NO &&
+                   (now.life.ended == 0 || now.life.ended == LIFE_CRASHED);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    liveness_see(&keep->live, keep->pid);
+    liveness_close_others(&keep->live);
+    (void)liveness_stop_copier(&keep->live, -1);
+    liveness_count(&keep->live, settings, keep->path);
+    if (liveness_store(&keep->live, keep->path, reports)) {
+        (void)signal(SIGCHLD, SIG_DFL);
+        finish_sweep(settings->url != NULL ? "upload" : "list");
+    }
+    _exit(0);
+}
+
+// finish_keeping writes how the program ended, if that is known: an end that is no kill
+// needs no report.
+static void finish_keeping(struct daemon_keep *keep, bool alone)
+{
+    int status = 0;
+    bool known = read_zombie_status(keep->pid, &status) ||
+                 (keep->pidfd >= 0 && read_pidfd_status(keep->pidfd, &status));
+    if (known && !death_is_kill(status & 0x7f))
+        liveness_end(&keep->live);
+    if (!is_kept_by_other(keep)) {
+        keep_end(&keep->keep, known ? status & 0x7f : 0);
+        keep->keep.life.keeper = 0; // it has seen all
+        liveness_write(&keep->live, &keep->keep.life);
+    }
+    leave_record(keep, alone);
+}
+
+void daemon_keep_deinit(struct daemon_keep *keep)
+{
+    liveness_deinit(&keep->live);
+    file_close(&keep->pidfd);
+    keep->pid = 0;
+}
+
+// report_kill reports the program, which is held on its way out.
+static enum daemon_kept report_kill(struct daemon_keep *keep, int signal,
+                                    struct trace_report *out)
+{
+    static struct context_page context; // of which the new process needs a copy
+    bool written;
+    keep_end(&keep->keep, signal);
+    // The kernel may be emptying it already.
+    usage_sample(&keep->keep.usage,
+                 keep->keep.life.events.oom_kills != 0 ? usage_peak(&keep->keep.usage)
+                                                       : 0,
+                 &keep->keep.life);
+    struct death death = { .pid = keep->pid,
+                           .keeper = LIFE_BY_DAEMON,
+                           .signal = signal,
+                           .realtime_ns = keep->keep.life.end_realtime_ns,
+                           .started_ns = clock_now_ns(CLOCK_BOOTTIME),
+                           .life = keep->keep.life };
+    uint64_t up_ns = death.started_ns;
+    struct process_facts facts;
+    facts_read_process(&facts, keep->pid, keep->pid);
+    death.started_ns -=
+        facts.uptime_ms * 1000000 < up_ns ? facts.uptime_ms * 1000000 : up_ns;
+    facts_deinit_process(&facts);
+    // The process's own memory may be emptied by now, the record is not.
+    out->context = liveness_read(&keep->live, &context) ? &context : NULL;
+    if (out->context != NULL && is_kept_by_other(keep)) {
+        death.life = context.life;
+        death.life.events = keep->keep.life.events;
+        death.life.cpu_limit_s = keep->keep.life.cpu_limit_s;
+        death.life.cpu_used_ms = keep->keep.life.cpu_used_ms;
+    }
+    if (trace_seize_report(keep->pid, &death, out, &written))
+        return DAEMON_REPORTS;
+    if (written)
+        liveness_end(&keep->live);
+    keep->seizes = false;
+    keep->seized = false;
+    return DAEMON_KEEPS;
+}
+
+static enum daemon_kept look_at_traced(struct daemon_keep *keep,
+                                       struct trace_report *out)
+{
+    int signal;
+    if (keep->seizes && !keep->seized)
+        keep->seized = trace_seize_begin(keep->pid);
+    if (!keep->seized)
+        return DAEMON_KEEPS;
+    switch (trace_seize_look(&keep->keep, &signal)) {
+    case SEIZE_DIES:
+        return report_kill(keep, signal, out);
+    case SEIZE_FREE:
+        keep->seized = false;
+        break;
+    default:
+        break;
+    }
+    return DAEMON_KEEPS;
+}
+
+// is_ending is whether the process is on its way out: it has closed its files and has
+// no memory any more, but its end is yet to be told.
+static bool is_ending(const struct daemon_keep *keep)
+{
+    struct process_facts facts;
+    facts_read_process(&facts, keep->pid, keep->pid);
+    bool dead = facts.dead;
+    facts_deinit_process(&facts);
+    return dead;
+}
+
+// look_at_kept looks at the program, unless another does.
+static void look_at_kept(struct daemon_keep *keep)
+{
+    struct context_page now;
+    if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep))
+        return;
+    keep_told(&keep->keep.life, &now.life);
+    keep_look(&keep->keep);
+    liveness_see(&keep->live, keep->pid);
+    liveness_write(&keep->live, &keep->keep.life);
+    liveness_look(&keep->live, keep->settings, keep->path,
+                  keep->settings->kills != KILLS_NO);
+}
+
+// forget_other is whether the process has executed a program that has its own keeper,
+// or none: it has the record mapped no more. What the copier wrote is removed.
+static bool forget_other(struct daemon_keep *keep)
+{
+    if (keep->live.fd < 0 || is_ending(keep) || !liveness_is_left(&keep->live) ||
+        is_ending(keep))
+        return false;
+    if (fork() != 0)
+        return true;
+    liveness_close_others(&keep->live);
+    (void)liveness_stop_copier(&keep->live, -1);
+    (void)liveness_store(&keep->live, keep->path, false);
+    _exit(0);
+}
+
+enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
+                                  struct trace_report *out)
+{
+    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+    if (keep->pid == 0)
+        return DAEMON_KEEPS;
+    enum daemon_kept kept = look_at_traced(keep, out);
+    if (kept != DAEMON_KEEPS)
+        return kept;
+    if (kept_has_ended(keep)) {
+        // The record may have come between the last look for it and the end.
+        if (keep->live.fd < 0 && !keep->looked_again) {
+            keep->looked_again = true;
+            return DAEMON_KEEPS;
+        }
+        finish_keeping(keep, alone);
+        daemon_keep_deinit(keep);
+        return DAEMON_ENDED;
+    }
+    if (now < keep->next_ms)
+        return DAEMON_KEEPS;
+    if (alone && forget_other(keep)) {
+        daemon_keep_let_go(keep);
+        daemon_keep_deinit(keep);
+        return DAEMON_ENDED;
+    }
+    look_at_kept(keep);
+    keep->next_ms = now + keep->pause_ms;
+    keep->pause_ms = keep_pause_ms(keep->pause_ms);
+    return DAEMON_KEEPS;
+}
+
+void daemon_keep_let_go(struct daemon_keep *keep)
+{
+    if (keep->pid != 0 && keep->seized)
+        trace_seize_end(keep->pid);
+    keep->seized = false;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a thread's registers and frames point to, copied for the free phase: the text of
+// strings, and the objects that variables point to.
+//
+// No types are known here, so every word that is an address of data counts as a
+// pointer. HELD_POINTERS_BYTES are copied at each, at most HELD_POINTERS_MAX in all.
+#pragma once
+#include "agent/live/capture.h"
+
+enum {
+    HELD_POINTERS_BYTES = 256,
+    HELD_POINTERS_MAX = 1 << 20,
+    HELD_POINTERS_COUNT = HELD_POINTERS_MAX / HELD_POINTERS_BYTES,
+    // How much of a stack is searched. Kept frames rarely need more.
+    HELD_POINTERS_STACK = 64 << 10,
+};
+
+// A held_pointers is the pointers found so far.
+struct held_pointers {
+    const struct capture *capture;
+    const struct target_mapping *stack; // is copied anyway, from stack_from on
+    uint64_t stack_from;
+    const struct target_mapping *last; // a mapping that a pointer led to
+    size_t left;                       // bytes that may still be copied
+    size_t count;
+    uint64_t found[HELD_POINTERS_COUNT];
+};
+
+// held_pointers_init begins without any.
+void held_pointers_init(struct held_pointers *pointers, const struct capture *capture);
+
+// held_pointers_set_stack prepares to search a thread whose stack is in that mapping
+// and is in use from an address on. What lies below is of functions that have returned.
+void held_pointers_set_stack(struct held_pointers *pointers,
+                             const struct target_mapping *stack, uint64_t from);
+
+// held_pointers_note notes word, if it points to data.
+void held_pointers_note(struct held_pointers *pointers, uint64_t word);
+
+// held_pointers_search notes the pointers among aligned words.
+void held_pointers_search(struct held_pointers *pointers, const void *bytes,
+                          size_t size);
+
+// held_pointers_copy appends what the noted pointers point to to the capture's held
+// file, and forgets them.
+void held_pointers_copy(struct held_pointers *pointers);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/facts/origin_heap.h"
+
+#include <string.h>
+
+#include "formats/debug/maps.h"
+
+// A piece begins with the size of the one before it, if that is free, and its own size,
+// whose lowest bits are flags (as in glibc since 2.3).
+enum {
+    HEAD_BYTES = 16,
+    SIZE_OFFSET = 8,
+    SIZE_FLAGS = 7,
+    SIZE_UNUSED = 8,
+    BEFORE_IN_USE = 1,
+    IS_MAPPED = 2,
+    SMALLEST = 32,
+    ALIGNMENT = 16,
+    PAGE_BYTES = 4096,
+    PAGE_SHIFT = 12,
+};
+
+// Lists with links hold pieces up to this size, those of tcache. Heaps past a limit are
+// not searched, as every page of them has to be considered.
+enum { LINKED_LARGEST = 1040 };
+#define HEAP_PAGES_MAX (UINT64_C(1) << 18)
+
+bool origin_heap_is_heap(const struct target_mapping *mapping)
+{
+    static const char name[] = "[heap]";
+    unsigned access = MAPS_READ | MAPS_WRITE;
+    bool named = mapping->path_size == strlen(name) &&
+                 memcmp(mapping->path, name, strlen(name)) == 0;
+    return (mapping->permissions & access) == access && mapping->inode == 0 &&
+           (named || mapping->path_size == 0);
+}
+
+static bool read_heap_word(const struct capture *capture, uint64_t address,
+                           uint64_t *out)
+{
+    return memory_read_word(&capture->reader, address, out) == CH_OK;
+}
+
+// is_mapped_piece is whether the piece has a mapping of its own.
+static bool is_mapped_piece(const struct target_mapping *mapping, uint64_t piece,
+                            uint64_t before, uint64_t size)
+{
+    return before == 0 && (piece - HEAD_BYTES) % PAGE_BYTES == 0 &&
+           size % PAGE_BYTES == 0 && size <= mapping->end - (piece - HEAD_BYTES) &&
+           size >= 32 * PAGE_BYTES;
+}
+
+bool origin_heap_is_piece(const struct capture *capture, uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(&capture->images, address);
+    uint64_t before;
+    uint64_t head;
+    uint64_t next;
+    if (mapping == NULL || !origin_heap_is_heap(mapping) || address % ALIGNMENT != 0 ||
+        address - mapping->start < HEAD_BYTES ||
+        !read_heap_word(capture, address - HEAD_BYTES, &before) ||
+        !read_heap_word(capture, address - SIZE_OFFSET, &head))
+        return false;
+    uint64_t size = head & ~(uint64_t)SIZE_FLAGS;
+    uint64_t begin = address - HEAD_BYTES;
+    if (size < SMALLEST || head & SIZE_UNUSED)
+        return false;
+    if (head & IS_MAPPED)
+        return is_mapped_piece(mapping, address, before, size);
+    if (size >= mapping->end - begin ||
+        !read_heap_word(capture, begin + size + SIZE_OFFSET, &next))
+        return false;
+    uint64_t next_size = next & ~(uint64_t)SIZE_FLAGS;
+    return next & BEFORE_IN_USE && !(next & (IS_MAPPED | SIZE_UNUSED)) &&
+           next_size >= SMALLEST && next_size <= mapping->end - (begin + size);
+}
+
+// linked_size is the size of the piece at address, if its list may have links; 0: it
+// may not.
+static uint64_t linked_size(const struct capture *capture,
+                            const struct target_mapping *heap, uint64_t address)
+{
+    uint64_t head;
+    if (address % ALIGNMENT != 0 || address - heap->start < HEAD_BYTES ||
+        address >= heap->end || !read_heap_word(capture, address - SIZE_OFFSET, &head))
+        return 0;
+    uint64_t size = head & ~(uint64_t)SIZE_FLAGS;
+    bool fits = size >= SMALLEST && size <= LINKED_LARGEST &&
+                size < heap->end - (address - HEAD_BYTES);
+    return fits && !(head & (SIZE_UNUSED | IS_MAPPED)) ? size : 0;
+}
+
+// is_link is whether the word at piece is the link of a free piece, and next decodes
+// from it: a list has pieces of one size. Lists of threads (tcache) link pieces, those
+// of the heap itself (fastbins) what is before them.
+static bool is_link(const struct capture *capture, const struct target_mapping *heap,
+                    uint64_t piece, uint64_t next)
+{
+    uint64_t size = linked_size(capture, heap, piece);
+    return size != 0 && (next == 0 || linked_size(capture, heap, next) == size ||
+                         linked_size(capture, heap, next + HEAD_BYTES) == size);
+}
+
+// find_in_page finds the link in one page of a heap.
+static bool find_in_page(const struct capture *capture,
+                         const struct target_mapping *heap, uint64_t page,
+                         uint64_t value, uint64_t *out_piece)
+{
+    uint64_t words[PAGE_BYTES / sizeof(uint64_t)];
+    uint64_t next = value ^ page >> PAGE_SHIFT;
+    size_t size =
+        capture->reader.read(capture->reader.source, page, words, sizeof(words));
+    for (size_t i = 0; (i + 1) * sizeof(words[0]) <= size; i += 2) {
+        uint64_t piece = page + i * sizeof(words[0]);
+        if (words[i] != value || !is_link(capture, heap, piece, next))
+            continue;
+        *out_piece = piece;
+        return true;
+    }
+    return false;
+}
+
+// find_in_heap tries the pages that the link may be in: those from whose number the
+// value leads to the same heap.
+static bool find_in_heap(const struct capture *capture,
+                         const struct target_mapping *heap, uint64_t value,
+                         size_t *pages_left, uint64_t *out_piece)
+{
+    if ((heap->end - heap->start) >> PAGE_SHIFT > HEAP_PAGES_MAX)
+        return false;
+    for (uint64_t page = heap->start; page < heap->end; page += PAGE_BYTES) {
+        uint64_t next = value ^ page >> PAGE_SHIFT;
+        bool leads = next == 0 ||
+                     (next % ALIGNMENT == 0 && next >= heap->start && next < heap->end);
+        if (!leads)
+            continue;
+        if (*pages_left == 0)
+            return false;
+        --*pages_left;
+        if (find_in_page(capture, heap, page, value, out_piece))
+            return true;
+    }
+    return false;
+}
+
+bool origin_heap_find_link(const struct capture *capture, uint64_t value,
+                           uint64_t *out_piece, uint64_t *out_next)
+{
+    size_t pages_left = ORIGIN_HEAP_PAGES;
+    for (size_t i = 0; value != 0 && i < capture->images.mapping_count; i++) {
+        const struct target_mapping *heap = &capture->images.mappings[i];
+        uint64_t piece;
+        // The upper bits of a link are those of an address in the heap, or 0.
+        if (!origin_heap_is_heap(heap) ||
+            (value >> 40 != 0 && value >> 40 != heap->start >> 40))
+            continue;
+        if (!find_in_heap(capture, heap, value, &pages_left, &piece))
+            continue;
+        *out_piece = piece;
+        *out_next = value ^ piece >> PAGE_SHIFT;
+        return true;
+    }
+    return false;
+}
+
+// is_free_piece is whether a piece that begins at chunk may be free: it has a size, and
+// lies in a heap.
+static bool is_free_piece(const struct capture *capture, uint64_t chunk)
+{
+    const struct target_mapping *heap = images_mapping(&capture->images, chunk);
+    uint64_t head;
+    if (heap == NULL || !origin_heap_is_heap(heap) || chunk % ALIGNMENT != 0 ||
+        !read_heap_word(capture, chunk + SIZE_OFFSET, &head))
+        return false;
+    uint64_t size = head & ~(uint64_t)SIZE_FLAGS;
+    return size >= SMALLEST && size < heap->end - chunk &&
+           !(head & (SIZE_UNUSED | IS_MAPPED));
+}
+
+bool origin_heap_find_bin(const struct capture *capture, uint64_t value,
+                          uint64_t *out_piece)
+{
+    enum { FORTH = 16, BACK = 24 };
+    uint64_t first;
+    uint64_t last;
+    uint64_t back;
+    uint64_t forth;
+    if (!read_heap_word(capture, value + FORTH, &first) ||
+        !read_heap_word(capture, value + BACK, &last) ||
+        !is_free_piece(capture, first) || !is_free_piece(capture, last) ||
+        !read_heap_word(capture, first + BACK, &back) ||
+        !read_heap_word(capture, last + FORTH, &forth) || back != value ||
+        forth != value)
+        return false;
+    *out_piece = last + HEAD_BYTES;
+    return true;
+}

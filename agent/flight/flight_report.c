@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/flight/flight_report.h"
+
+#include <stdlib.h>
+
+#include "agent/flight/flight_rings.h"
+#include "agent/flight/flight_scan.h"
+
+enum {
+    CRASHED_EVENTS = 1024, // of the crashed thread
+    OTHER_EVENTS = 4096,   // of all others together
+    OTHER_EVENTS_MAX = 256,
+    OTHER_EVENTS_MIN = 16,
+    OPEN_LISTED = 256, // innermost open calls listed per thread
+    ADDRESSES = 16384, // slots of the hash table of functions to name
+};
+
+// An addresses is the set of functions written: a hash table by address.
+struct addresses {
+    uint64_t *places;
+    size_t count;
+};
+
+struct flight_report {
+    struct capture *capture;
+    struct json_writer *w;
+    struct flight_source source;
+    struct flight_calls calls;
+    struct addresses addresses;
+};
+
+// note_address adds a function to those to be named, while the table is at most half
+// full.
+static void note_address(struct addresses *addresses, uint64_t address)
+{
+    size_t place = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 50);
+    if (address == 0 || addresses->count >= ADDRESSES / 2)
+        return;
+    while (addresses->places[place] != 0 && addresses->places[place] != address)
+        place = (place + 1) % ADDRESSES;
+    addresses->count += addresses->places[place] == 0;
+    addresses->places[place] = address;
+}
+
+static void write_member(struct json_writer *w, const char *key, uint64_t value)
+{
+    json_write_key(w, key);
+    json_write_uint(w, value);
+}
+
+static void write_hex_member(struct json_writer *w, const char *key, uint64_t value)
+{
+    json_write_key(w, key);
+    json_write_hex(w, value);
+}
+
+static uint64_t function_at(const struct flight_report *report, uint32_t number)
+{
+    return report->source.function(report->source.context, number);
+}
+
+// write_flight_function writes what is known of an event's function.
+static void write_flight_function(struct flight_report *report,
+                                  const struct flight_event *event)
+{
+    uint64_t address = function_at(report, event->function);
+    if (address != 0)
+        write_hex_member(report->w, "address", address);
+    if (event->function < FLIGHT_FIRST_ID)
+        write_member(report->w, "id", event->function);
+    note_address(&report->addresses, address);
+}
+
+// zero_of is the time that events are relative to: that of the crash, if known.
+static uint64_t zero_of(const struct flight_report *report)
+{
+    const struct target_crash *crash = report->capture->crash;
+    return crash != NULL && crash->monotonic_ns != 0 ? crash->monotonic_ns
+                                                     : (uint64_t)report->source.zero_ns;
+}
+
+static void write_flight_time(struct flight_report *report,
+                              const struct flight_event *event)
+{
+    int64_t ns = flight_clock_ns(&report->source.clock, event->tsc);
+    json_write_key(report->w, "t_ns");
+    json_write_int(report->w, (int64_t)((uint64_t)ns - zero_of(report)));
+    write_member(report->w, "depth", flight_calls_depth(&report->calls, event));
+}
+
+static void write_flight_arguments(struct json_writer *w,
+                                   const struct flight_event *event)
+{
+    if (!event->has_argument)
+        return;
+    json_write_key(w, "arguments");
+    json_write_array(w);
+    json_write_hex(w, event->argument);
+    json_write_end(w, ']');
+}
+
+static void write_events(struct flight_report *report, size_t limit)
+{
+    struct json_writer *w = report->w;
+    size_t count = flight_calls_listed(&report->calls);
+    uint32_t cpu = UINT32_MAX;
+    json_write_key(w, "events");
+    json_write_array(w);
+    for (size_t i = count < limit ? 0 : count - limit; i < count; i++) {
+        const struct flight_event *event = flight_calls_event(&report->calls, i);
+        json_write_object(w);
+        json_write_key(w, "action");
+        json_write_plain(w, fdr_action_name(event->action));
+        write_flight_function(report, event);
+        write_flight_time(report, event);
+        write_flight_arguments(w, event);
+        if (event->cpu != cpu) // written only where it changes
+            write_member(w, "cpu", event->cpu);
+        cpu = event->cpu;
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+// write_open_calls writes the calls that had not returned, outermost first: once by
+// address, which the free phase replaces by names, and once with all that is known of
+// each.
+static void write_open_calls(struct flight_report *report)
+{
+    struct json_writer *w = report->w;
+    const struct flight_calls *calls = &report->calls;
+    size_t first =
+        calls->open_count < OPEN_LISTED ? 0 : calls->open_count - OPEN_LISTED;
+    json_write_key(w, "open_calls");
+    json_write_array(w);
+    for (size_t i = first; i < calls->open_count; i++)
+        json_write_hex(w, function_at(report, calls->open[i].function));
+    json_write_end(w, ']');
+    json_write_key(w, "open");
+    json_write_array(w);
+    for (size_t i = first; i < calls->open_count; i++) {
+        json_write_object(w);
+        write_flight_function(report, &calls->open[i]);
+        write_flight_time(report, &calls->open[i]);
+        write_flight_arguments(w, &calls->open[i]);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+    if (first != 0 || calls->deeper != 0)
+        write_member(w, "open_omitted", first + calls->deeper);
+}
+
+static const char *source_name(const struct flight_report *report,
+                               const struct flight_thread *thread)
+{
+    size_t listed = flight_calls_listed(&report->calls);
+    if (thread->source != NULL)
+        return thread->source;
+    bool xray =
+        listed != 0 &&
+        flight_calls_event(&report->calls, listed - 1)->function < FLIGHT_FIRST_ID;
+    return xray ? "xray-handler" : "finstrument";
+}
+
+static void write_flight_thread(struct flight_report *report, size_t index,
+                                const struct flight_thread *thread, size_t limit)
+{
+    struct json_writer *w = report->w;
+    uint64_t dropped = thread->dropped;
+    flight_calls_clear(&report->calls);
+    if (report->source.read(report->source.context, index, &report->calls, &dropped) !=
+        CH_OK)
+        capture_problem(report->capture, "flight", "out of memory", 0);
+    json_write_object(w);
+    write_member(w, "tid", (uint64_t)thread->tid);
+    json_write_key(w, "source");
+    json_write_plain(w, source_name(report, thread));
+    write_member(w, "dropped", dropped);
+    json_write_key(w, "wrapped");
+    json_write_bool(w, thread->wrapped);
+    json_write_key(w, "ended");
+    json_write_bool(w, thread->ended);
+    write_events(report, limit);
+    write_open_calls(report);
+    json_write_end(w, '}');
+}
+
+static bool is_crashed(const struct flight_report *report,
+                       const struct flight_thread *thread)
+{
+    const struct target_crash *crash = report->capture->crash;
+    return crash != NULL && thread->tid == crash->tid && !thread->ended;
+}
+
+// write_these writes either the crashed thread or all others.
+static void write_these(struct flight_report *report, bool crashed, size_t limit)
+{
+    const struct flight_source *source = &report->source;
+    for (size_t i = 0; i < source->count; i++) {
+        struct flight_thread thread;
+        if (source->thread(source->context, i, &thread) &&
+            is_crashed(report, &thread) == crashed)
+            write_flight_thread(report, i, &thread, limit);
+    }
+}
+
+static void write_threads(struct flight_report *report)
+{
+    struct json_writer *w = report->w;
+    size_t others = report->source.count;
+    size_t limit = others != 0 ? OTHER_EVENTS / others : 0;
+    limit = limit > OTHER_EVENTS_MAX ? OTHER_EVENTS_MAX : limit;
+    limit = limit < OTHER_EVENTS_MIN ? OTHER_EVENTS_MIN : limit;
+    json_write_key(w, "threads");
+    json_write_array(w);
+    write_these(report, true, CRASHED_EVENTS);
+    write_these(report, false, limit);
+    json_write_end(w, ']');
+}
+
+// write_functions lists the functions to be named in the form of a backtrace, so that
+// the free phase names them as it names one.
+static void write_functions(struct flight_report *report)
+{
+    struct json_writer *w = report->w;
+    json_write_key(w, "functions");
+    json_write_object(w);
+    json_write_key(w, "frames");
+    json_write_array(w);
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        uint64_t address = report->addresses.places[i];
+        if (address == 0)
+            continue;
+        json_write_object(w);
+        json_write_key(w, "kind");
+        json_write_plain(w, "pc");
+        write_hex_member(w, "address", address);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+    json_write_end(w, '}');
+}
+
+static enum ch_status write_flight_source(struct flight_report *report)
+{
+    struct json_writer *w = report->w;
+    report->addresses.places = calloc(ADDRESSES, sizeof(uint64_t));
+    enum ch_status status = report->addresses.places != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        status = flight_calls_init(&report->calls, CRASHED_EVENTS);
+    if (status == CH_OK) {
+        json_write_key(w, "flight");
+        json_write_object(w);
+        write_member(w, "cycles_per_second",
+                     flight_clock_frequency(&report->source.clock));
+        write_member(w, "threads_missed", report->source.threads_missed);
+        write_threads(report);
+        write_functions(report);
+        json_write_end(w, '}');
+        flight_calls_deinit(&report->calls);
+    }
+    free(report->addresses.places);
+    return status;
+}
+
+// write_scanned looks for XRay's own recorder, which a program without ours may use. It
+// does so only in a crashed process where a flight record was asked for.
+static enum ch_status write_scanned(struct flight_report *report)
+{
+    struct flight_scan scan;
+    const struct capture *capture = report->capture;
+    if (capture->settings->flight_bytes == 0 || capture->crash == NULL ||
+        !capture_is_process(capture))
+        return CH_OK;
+    enum ch_status status = flight_scan_open(&scan, report->capture, &report->source);
+    if (status == CH_ERR_NOT_FOUND)
+        return CH_OK;
+    if (status != CH_OK)
+        return status;
+    status = write_flight_source(report);
+    flight_scan_close(&scan);
+    return status;
+}
+
+static enum ch_status write_recorded(struct flight_report *report)
+{
+    struct flight_rings rings;
+    enum ch_status status = flight_rings_open(&rings, report->capture, &report->source);
+    if (status != CH_OK)
+        return status;
+    status = write_flight_source(report);
+    flight_rings_close(&rings);
+    return status;
+}
+
+void flight_report_write(struct json_writer *w, struct capture *capture)
+{
+    struct flight_report report = { .capture = capture, .w = w };
+    enum ch_status status = write_recorded(&report);
+    if (status == CH_ERR_NOT_FOUND)
+        status = write_scanned(&report);
+    if (status != CH_OK)
+        capture_problem(capture, "flight", ch_status_name(status), 0);
+}

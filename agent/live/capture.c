@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/capture.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/live/map_query.h"
+#include "agent/live/permitted.h"
+#include "agent/live/stall.h"
+#include "base/clock.h"
+#include "base/system/own_user.h"
+#include "base/system/rights.h"
+#include "images/image_frames.h"
+#include "images/link_map.h"
+#include "shared/context_page.h"
+
+// How long a thread may take to stop: longer than any scheduling delay, but short
+// enough that a thread blocked in an unresponsive file system does not hold the process
+// for long.
+enum { STOP_BUDGET_MS = 1000 };
+
+uint64_t capture_clock_us(void)
+{
+    return clock_now_us(CLOCK_MONOTONIC);
+}
+
+void capture_problem(struct capture *capture, const char *stage, const char *status,
+                     uint64_t address)
+{
+    if (capture->problem_count == CAPTURE_PROBLEMS_MAX)
+        return;
+    capture->problems[capture->problem_count++] =
+        (struct capture_problem){ stage, status, address };
+}
+
+// stop_budget_ms leaves most of a short timeout to the rest of the work.
+static unsigned stop_budget_ms(const struct settings *settings)
+{
+    uint64_t half = settings->timeout_ms / 2;
+    return half < STOP_BUDGET_MS ? (unsigned)half : STOP_BUDGET_MS;
+}
+
+static enum ch_status stop_process(struct capture *capture, pid_t pid)
+{
+    pid_t free_tid = capture->crash != NULL ? capture->crash->tid : 0;
+    bool traced = capture->stop.traced;
+    unsigned budget_ms = stop_budget_ms(capture->settings);
+    enum ch_status status = CH_OK;
+    if (!traced && capture->stop.seized)
+        status = stop_seized(&capture->stop, pid, free_tid, budget_ms);
+    else if (!traced)
+        status = stop_threads(&capture->stop, pid, free_tid, budget_ms);
+    // A process whose only thread is the one that crashed has nothing to stop.
+    if (status == CH_ERR_NOT_FOUND && free_tid != 0)
+        status = CH_OK;
+    if (!traced && free_tid != 0 &&
+        (capture->stop.refused != 0 || capture->stop.tracer != 0)) {
+        refusal_explain(pid, capture->stop.refused, capture->refusal);
+        capture_problem(capture, "stop", capture->refusal, 0);
+    }
+    for (size_t i = 0; i < capture->stop.count; i++) {
+        if (capture->stop.threads[i].state == STOP_ASKED)
+            capture_problem(capture, "stop", "thread did not stop in time", 0);
+    }
+    return status;
+}
+
+// expect_stacks tells the memory reader which stacks will be walked.
+static void expect_stacks(struct capture *capture)
+{
+    const struct stop *stop = &capture->stop;
+    size_t count = 0;
+    capture->stacks = calloc(stop->count + 1, sizeof(*capture->stacks));
+    for (size_t i = 0; capture->stacks != NULL && i < stop->count; i++) {
+        uint64_t sp = stop->threads[i].registers.value[capture->arch->sp];
+        const struct target_mapping *mapping =
+            stop->threads[i].state == STOP_STOPPED
+                ? images_mapping(&capture->images, sp)
+                : NULL;
+        if (mapping == NULL)
+            continue;
+        uint64_t below = sp - mapping->start;
+        below = below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK;
+        capture->stacks[count++] = (struct target_stack){ sp - below, mapping->end };
+    }
+    target_memory_expect(&capture->memory, capture->stacks, count);
+}
+
+// stopped_thread is a thread that we have stopped, or 0.
+static pid_t stopped_thread(const struct capture *capture)
+{
+    for (size_t i = 0; i < capture->stop.count; i++) {
+        if (capture->stop.threads[i].state == STOP_STOPPED)
+            return capture->stop.threads[i].tid;
+    }
+    return 0;
+}
+
+// is_narrow is whether the program is a 32-bit one.
+static bool is_narrow(const struct capture *capture)
+{
+    bool narrow = capture->crash != NULL && capture->crash->narrow;
+    for (size_t i = 0; i < capture->stop.count; i++)
+        narrow |= capture->stop.threads[i].narrow;
+    return narrow;
+}
+
+// living_thread is a thread of process pid that still has its memory; a main thread
+// that has exited no longer does.
+static pid_t living_thread(const struct capture *capture, pid_t pid)
+{
+    pid_t tid = capture->crash != NULL ? capture->crash->tid : stopped_thread(capture);
+    return tid != 0 ? tid : pid;
+}
+
+// use_rights_of opens what the process names from now on with the rights of its thread.
+static void use_rights_of(pid_t tid)
+{
+    struct rights rights;
+    if (own_user() != 0)
+        return;
+    rights_read(tid, &rights);
+    if (rights.user == 0 && permitted_all())
+        rights_compare_capabilities(&rights);
+    rights_apply(&rights);
+}
+
+// fetch_image_headers has the memory reader read the beginnings of all images, of which
+// a process may have hundreds.
+static void fetch_image_headers(struct capture *capture)
+{
+    const struct target_images *images = &capture->images;
+    uint64_t starts[TARGET_FETCH_BLOCKS];
+    size_t count = 0;
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        if (!images_may_start(images, i))
+            continue;
+        starts[count++] = images->mappings[i].start;
+        if (count == TARGET_FETCH_BLOCKS) {
+            target_memory_fetch(&capture->memory, starts, count);
+            count = 0;
+        }
+    }
+    target_memory_fetch(&capture->memory, starts, count);
+}
+
+// read_ahead_of_crash reads, with one call, what will be read of the process anyway.
+static void read_ahead_of_crash(struct capture *capture)
+{
+    const struct target_crash *crash = capture->crash;
+    uint64_t addresses[TARGET_AHEAD_OTHERS];
+    size_t count = 0;
+    // A hole ends the call, so those come last that may lead into one.
+    if (crash != NULL && crash->context_page != 0) {
+        addresses[count++] = crash->context_page;
+        addresses[count++] = crash->context_page + offsetof(struct context_page, data);
+        addresses[count++] =
+            crash->context_page + offsetof(struct context_page, attachments);
+    }
+    if (crash != NULL && crash->thread_pointer != 0)
+        addresses[count++] = crash->thread_pointer;
+    if (crash != NULL) {
+        addresses[count++] = crash->registers.value[capture->arch->sp];
+        addresses[count++] = crash->registers.value[capture->arch->pc];
+    }
+    target_memory_ahead(&capture->memory, addresses, count);
+}
+
+// read_images lists the images of the process of tid.
+static enum ch_status read_images(struct capture *capture, pid_t tid)
+{
+    // A filter may answer the query with a signal. Reading a file is what it allows.
+    if (permitted_all() && map_query_read(&capture->images, tid) == CH_OK) {
+        fetch_image_headers(capture);
+        return images_build(&capture->images, &capture->reader);
+    }
+    return images_read(&capture->images, tid, &capture->reader);
+}
+
+// read_with_care leaves out pages that may never come. A crash is read so after a page
+// has not come, which the report says.
+static void read_with_care(struct capture *capture, pid_t pid)
+{
+    if (target_memory_set_careful(&capture->memory, &capture->images, pid) != CH_OK ||
+        capture->crash == NULL)
+        return;
+    capture_problem(capture, "memory",
+                    "a page of the process's memory did not come: pages that another "
+                    "process or a file server would have to supply are left out",
+                    0);
+}
+
+enum ch_status capture_take(struct capture *capture, pid_t pid)
+{
+    uint64_t begin = capture_clock_us();
+    capture->arch = unwind_arch_native();
+    enum ch_status status = stop_process(capture, pid);
+    uint64_t stopped = capture_clock_us();
+    capture->timings.attach_us = stopped - begin;
+    if (status != CH_OK) {
+        if (status == CH_ERR_NOT_FOUND)
+            errno = capture->stop.refused != 0 ? capture->stop.refused : ESRCH;
+        return CH_ERR_IO;
+    }
+
+    if (capture->bounded)
+        stall_begin(capture->settings->timeout_ms);
+    thread_names_begin(&capture->names, &capture->stop);
+    capture->narrow = is_narrow(capture);
+    pid_t tid = living_thread(capture, pid);
+    use_rights_of(tid);
+    status = target_memory_init(&capture->memory, tid);
+    if (status != CH_OK)
+        return status;
+    if (capture->crash != NULL)
+        target_memory_set_server(&capture->memory, capture->crash->channel);
+    if (capture->stop.traced)
+        capture->memory.mem_fd = capture->memory_fd;
+    else
+        target_memory_set_thread(&capture->memory, stopped_thread(capture));
+    if (capture->careful)
+        read_with_care(capture, pid);
+    read_ahead_of_crash(capture);
+    capture->reader = target_memory_reader(&capture->memory);
+    capture->reader.narrow = capture->narrow;
+    status = read_images(capture, tid);
+    if (status != CH_OK)
+        capture_problem(capture, "images", ch_status_name(status), 0);
+    status = link_map_read(&capture->images, tid, &capture->reader);
+    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        capture_problem(capture, "link_map", ch_status_name(status), 0);
+    status = images_list_for_unwinder(&capture->images);
+    if (status != CH_OK)
+        return status;
+    image_frames_find(&capture->images);
+    expect_stacks(capture);
+    if (capture->stop.uid_known)
+        facts_read_known(&capture->process, pid, tid, capture->stop.uid);
+    else
+        facts_read_process(&capture->process, pid, tid);
+    facts_read_host(&capture->host, capture->same_root ? getpid() : tid,
+                    &capture->process.cgroup);
+    capture->timings.capture_us = capture_clock_us() - stopped;
+    return CH_OK;
+}
+
+bool capture_next_place(struct capture *capture, unsigned kind, size_t size, size_t *at,
+                        uint64_t *out)
+{
+    static const char *const stages[PLACE_KINDS] = {
+        [PLACE_WATCHES] = "watch",
+        [PLACE_FLIGHT] = "flight",
+        [PLACE_THROWS] = "throws",
+        [PLACE_CONTEXT] = "context",
+    };
+    while (*at < capture->images.count) {
+        const struct target_image *image = &capture->images.images[(*at)++];
+        const struct image_place *place = &image->places[kind];
+        if (place->address == 0)
+            continue;
+        const char *problem = place_note_problem(place, image->base, image->end, size);
+        if (problem == NULL) {
+            *out = place->address;
+            return true;
+        }
+        capture_problem(capture, stages[kind], problem, place->address);
+    }
+    return false;
+}
+
+const char *capture_tier(const struct capture *capture)
+{
+    if (capture->tier != NULL)
+        return capture->tier;
+    if (capture->stop.traced && capture->memory.way != TARGET_NO_WAY)
+        return "ptrace";
+    switch (capture->memory.way) {
+    case TARGET_READV:
+    case TARGET_PRESENT:
+        return capture->refusal[0] != 0 ? "readv" : "ptrace";
+    case TARGET_PEEK:
+        return "ptrace";
+    case TARGET_FILE:
+        return "procmem";
+    case TARGET_SERVER:
+        return "server";
+    default:
+        return "thread";
+    }
+}
+
+void capture_release(struct capture *capture)
+{
+    stop_release(&capture->stop);
+}
+
+void capture_deinit(struct capture *capture)
+{
+    facts_deinit_host(&capture->host);
+    facts_deinit_process(&capture->process);
+    images_deinit(&capture->images);
+    target_memory_deinit(&capture->memory);
+    free(capture->stacks);
+    capture->stacks = NULL;
+    thread_names_deinit(&capture->names);
+    stop_deinit(&capture->stop);
+}

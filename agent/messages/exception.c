@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/messages/exception.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/messages/abort_message.h"
+#include "agent/messages/thrown_text.h"
+#include "base/text.h"
+
+// A layout describes struct __cxa_exception (unwind-cxx.h, cxa_exception.h), which
+// precedes the thrown object, on 64-bit machines. libc++abi's begins with two more
+// words. A dependent exception, which stands for one that an exception_ptr kept, has a
+// pointer to the thrown object: libstdc++ has it in the place of the type, libc++abi in
+// the second word.
+static const struct layout {
+    uint64_t class;    // the exception class as a number, its last byte 0; a dependent
+                       // one's is 1
+    uint64_t class_at; // offsets from the header's beginning
+    uint64_t type_at;
+    uint64_t object_at; // of a dependent one
+    uint64_t size;
+    bool dependent_has_type;
+} layouts[] = {
+    { UINT64_C(0x474e5543432b2b00), 80, 0, 0, 112, false }, // "GNUCC++"
+    { UINT64_C(0x434c4e47432b2b00), 96, 16, 8, 128, true }, // "CLNGC++"
+};
+
+// Limits of the stack search, and how far into terminate a call can be.
+enum { STACK_BYTES = 64 * 1024, STACK_WORDS = 64, TERMINATE_BYTES = 31 };
+
+// is_in_terminate is whether address is in a function that calls the terminate handler.
+// That is std::terminate, or the unexported function that a noexcept function ends in:
+// libstdc++ has it just before std::set_terminate, libc++abi just after
+// std::get_terminate, which itself calls nothing. All are short.
+static bool is_in_terminate(const struct exception_place *place, uint64_t address)
+{
+    return (place->terminate != 0 &&
+            address - place->terminate - 1 < TERMINATE_BYTES) ||
+           (place->set_terminate != 0 &&
+            place->set_terminate - address - 1 < TERMINATE_BYTES) ||
+           (place->get_terminate != 0 &&
+            address - place->get_terminate - 1 < TERMINATE_BYTES);
+}
+
+// in_terminate is whether a call made by terminate has not returned. No older frame
+// leaves such an address on a stack, because the program ends there.
+static bool in_terminate(const struct memory_reader *reader,
+                         const struct exception_place *place)
+{
+    uint64_t words[STACK_WORDS];
+    for (size_t read = 0; read < STACK_BYTES; read += sizeof(words)) {
+        if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)
+            return false;
+        for (size_t i = 0; i < STACK_WORDS; i++) {
+            if (is_in_terminate(place, words[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+// read_exception_by reads an exception of this layout. CH_ERR_UNSUPPORTED: it has
+// another one.
+static enum ch_status read_exception_by(const struct memory_reader *reader,
+                                        uint64_t header, const struct layout *layout,
+                                        struct thrown_object *out)
+{
+    uint64_t class;
+    uint64_t type = 0;
+    uint64_t object = header + layout->size;
+    enum ch_status status = memory_read_word(reader, header + layout->class_at, &class);
+    if (status != CH_OK)
+        return status;
+    bool dependent = class == layout->class + 1;
+    if (class != layout->class && !dependent)
+        return CH_ERR_UNSUPPORTED;
+    if (dependent)
+        status = memory_read_word(reader, header + layout->object_at, &object);
+    // A dependent exception without a type has it in the object's own header.
+    uint64_t from =
+        dependent && !layout->dependent_has_type ? object - layout->size : header;
+    if (status == CH_OK)
+        status = memory_read_word(reader, from + layout->type_at, &type);
+    if (status == CH_OK)
+        *out = (struct thrown_object){ .type = type, .object = object };
+    return status;
+}
+
+static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t header,
+                                  struct thrown_object *out)
+{
+    enum ch_status status = CH_ERR_UNSUPPORTED;
+    for (size_t i = 0; status != CH_OK && i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        status = read_exception_by(reader, header, &layouts[i], out);
+    return status;
+}
+
+enum ch_status exception_read(const struct memory_reader *reader,
+                              const struct exception_place *place,
+                              struct exception *out)
+{
+    struct exception found = { 0 };
+    struct thrown_object thrown;
+    uint64_t header;
+    if (place->globals == 0)
+        return CH_ERR_NOT_FOUND;
+    enum ch_status status = memory_read_word(reader, place->globals, &header);
+    if (status != CH_OK)
+        return status;
+    if (header == 0 || !in_terminate(reader, place))
+        return CH_ERR_NOT_FOUND;
+    status = find_thrown(reader, header, &thrown);
+    if (status == CH_OK)
+        status = thrown_type_name(reader, thrown.type, found.type, sizeof(found.type));
+    if (status != CH_OK)
+        return status;
+    abort_message_clean(found.type);
+    if (found.type[0] == 0)
+        return CH_ERR_MALFORMED;
+    thrown_text_read(reader, &place->code, &thrown, found.what);
+    exception_type_name(found.type);
+    // That a bad_alloc is "std::bad_alloc" says nothing twice.
+    if (strcmp(found.what, found.type) == 0)
+        found.what[0] = 0;
+    found.object = thrown.object;
+    *out = found;
+    return CH_OK;
+}
+
+// demangle_next_name moves one length-prefixed name from text to out.
+static bool demangle_next_name(const char **text, struct text *out)
+{
+    size_t length = 0;
+    const char *at = *text;
+    for (; *at >= '0' && *at <= '9' && length < EXCEPTION_TYPE_MAX; at++)
+        length = length * 10 + (size_t)(*at - '0');
+    if (length == 0 || length > strlen(at))
+        return false;
+    if (length >= strlen("_GLOBAL__N_") && strncmp(at, "_GLOBAL__N_", 11) == 0)
+        text_append_string(out, "(anonymous namespace)");
+    else
+        text_append(out, at, length);
+    *text = at + length;
+    return true;
+}
+
+// demangle_next_part moves a name from text to out, with the ABI tags by which
+// libstdc++ marks its newer types.
+static bool demangle_next_part(const char **text, struct text *out)
+{
+    if (!demangle_next_name(text, out))
+        return false;
+    while (**text == 'B') {
+        ++*text;
+        text_append_string(out, "[abi:");
+        if (!demangle_next_name(text, out))
+            return false;
+        text_append_string(out, "]");
+    }
+    return true;
+}
+
+// read_plain_name demangles a nested name (Itanium C++ ABI, section 5.1.2). It succeeds
+// only when all of name is consumed.
+static bool read_plain_name(const char *name, struct text *out)
+{
+    bool nested = *name == 'N';
+    const char *at = name + nested;
+    if (strncmp(at, "St", 2) == 0) {
+        text_append_string(out, "std::");
+        at += 2;
+    }
+    if (!demangle_next_part(&at, out))
+        return false;
+    while (nested && *at != 'E') {
+        text_append_string(out, "::");
+        if (!demangle_next_part(&at, out))
+            return false;
+    }
+    return at[nested] == 0;
+}
+
+void exception_type_name(char name[static EXCEPTION_TYPE_MAX])
+{
+    static const char *const others[][2] = {
+        { "b", "bool" },
+        { "c", "char" },
+        { "a", "signed char" },
+        { "h", "unsigned char" },
+        { "s", "short" },
+        { "t", "unsigned short" },
+        { "i", "int" },
+        { "j", "unsigned int" },
+        { "l", "long" },
+        { "m", "unsigned long" },
+        { "x", "long long" },
+        { "y", "unsigned long long" },
+        { "f", "float" },
+        { "d", "double" },
+        { "Pc", "char*" },
+        { "PKc", "char const*" },
+        { "NSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEEE",
+          "std::string" },
+        { "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "std::string" },
+    };
+    struct text out = { .limit_bytes = EXCEPTION_TYPE_MAX - 1 };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(name, others[i][0]) == 0) {
+            memcpy(name, others[i][1], strlen(others[i][1]) + 1);
+            return;
+        }
+    }
+    if (read_plain_name(name, &out) && text_ok(&out))
+        memcpy(name, out.bytes, out.size + 1);
+    text_deinit(&out);
+}

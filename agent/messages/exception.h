@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The uncaught C++ exception, as libstdc++ or libc++abi keeps it for the throwing
+// thread: its type's name and, as far as thrown_text.h can read it, its text. None of
+// the program's code is run.
+//
+// All of it is the target's memory: every walk and every text has a limit, and what
+// does not look like such an exception is taken for none. 64-bit targets only.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/messages/thrown_text.h"
+#include "base/memory_reader.h"
+
+struct exception {
+    char type[EXCEPTION_TYPE_MAX]; // demangled where that is easy, else as mangled
+    char what[EXCEPTION_WHAT_MAX]; // empty: not known
+    uint64_t object;               // address of what was thrown
+};
+
+// An exception_place is where to look, as the handler prepared it; 0: not known.
+struct exception_place {
+    uint64_t globals;   // the thread's __cxa_eh_globals
+    uint64_t terminate; // std::terminate
+    uint64_t set_terminate;
+    uint64_t get_terminate; // libc++abi's
+    uint64_t sp;            // the thread's
+    struct thrown_code code;
+};
+
+// exception_read reads the exception for which a thread is in std::terminate.
+// CH_ERR_NOT_FOUND: there is none: it was caught, or nothing was thrown.
+CH_CHECKED enum ch_status exception_read(const struct memory_reader *reader,
+                                         const struct exception_place *place,
+                                         struct exception *out);
+
+// exception_type_name demangles a type name made of plain names alone
+// ("N6ledger6closedE"); others stay as they are.
+void exception_type_name(char name[static EXCEPTION_TYPE_MAX]);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/messages/panic_hook.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    STACK_WORDS = 1024,
+    FILE_BYTES = 256,
+    TEXT_BYTES = 512,
+    // The sizes of the payloads that hold text: &'static str and String.
+    SLICE_BYTES = 16,
+    STRING_BYTES = 24,
+    LINES_MAX = 10000000,
+    COLUMNS_MAX = 100000,
+};
+
+// The stack of a thread is within this many bytes.
+#define STACK_REACH (UINT64_C(16) << 20)
+
+// A panic_place is where the panic was, from a Location.
+struct panic_place {
+    char file[FILE_BYTES];
+    uint32_t line;
+    uint32_t column;
+};
+
+// may_be_constant is whether a word may be the address of what the compiler has made:
+// aligned, not on the stack, and in an image. It spares reading what most words point
+// to.
+static bool may_be_constant(const struct panic_search *search, uint64_t word)
+{
+    uint64_t sp = search->sp;
+    uint64_t distance = word > sp ? word - sp : sp - word;
+    return word % sizeof(word) == 0 && word > UINT16_MAX && word >> 47 == 0 &&
+           distance > STACK_REACH && search->is_constant(search->context, word);
+}
+
+// read_panic_text reads text of that length, or its beginning. False: it is none.
+static bool read_panic_text(const struct memory_reader *reader, uint64_t from,
+                            uint64_t size, char *out, size_t out_size)
+{
+    size_t kept = size < out_size ? (size_t)size : out_size - 1;
+    if (size == 0 || size > UINT32_MAX || memory_read(reader, from, out, kept) != CH_OK)
+        return false;
+    for (size_t i = 0; i < kept; i++)
+        if ((unsigned char)out[i] < ' ' && out[i] != '\n' && out[i] != '\t')
+            return false;
+    out[kept] = 0;
+    return true;
+}
+
+static bool read_panic_place(const struct memory_reader *reader, uint64_t at,
+                             struct panic_place *out)
+{
+    static const char ending[] = ".rs";
+    struct {
+        uint64_t file;
+        uint64_t size;
+        uint32_t line;
+        uint32_t column;
+    } location;
+    if (memory_read(reader, at, &location, sizeof(location)) != CH_OK ||
+        location.size < sizeof(ending) || location.size >= FILE_BYTES ||
+        location.line == 0 || location.line > LINES_MAX || location.column == 0 ||
+        location.column > COLUMNS_MAX ||
+        !read_panic_text(reader, location.file, location.size, out->file, FILE_BYTES))
+        return false;
+    out->line = location.line;
+    out->column = location.column;
+    return strcmp(out->file + location.size - strlen(ending), ending) == 0;
+}
+
+// read_payload_text reads the text that a payload holds. False: it holds none.
+static bool read_payload_text(const struct memory_reader *reader, uint64_t data,
+                              uint64_t size, char out[static TEXT_BYTES])
+{
+    uint64_t words[STRING_BYTES / sizeof(uint64_t)];
+    if (size != SLICE_BYTES && size != STRING_BYTES)
+        return false;
+    if (memory_read(reader, data, words, (size_t)size) != CH_OK)
+        return false;
+    if (size == SLICE_BYTES)
+        return read_panic_text(reader, words[0], words[1], out, TEXT_BYTES);
+    // The order of a String's capacity and pointer is the compiler's choice; its length
+    // is the last.
+    bool pointer_first = words[0] > words[1];
+    uint64_t from = words[pointer_first ? 0 : 1];
+    uint64_t capacity = words[pointer_first ? 1 : 0];
+    return words[2] <= capacity &&
+           read_panic_text(reader, from, words[2], out, TEXT_BYTES);
+}
+
+// is_payload is whether a vtable and an object go together, and gives the object's
+// size: a vtable begins with the destructor (0: none), size and alignment.
+static bool is_payload(const struct memory_reader *reader, uint64_t data,
+                       uint64_t vtable, uint64_t *out_size)
+{
+    enum { SIZE_MAX_BYTES = 4096 };
+    uint64_t head[3];
+    if (data == 0 || memory_read(reader, vtable, head, sizeof(head)) != CH_OK)
+        return false;
+    bool is_power = head[2] != 0 && (head[2] & (head[2] - 1)) == 0;
+    *out_size = head[1];
+    return is_power && head[2] <= 16 && head[1] <= SIZE_MAX_BYTES &&
+           (head[0] == 0 || head[0] > UINT16_MAX);
+}
+
+// find_hook_info finds the payload with its vtable before a Location; older versions
+// have the message's parts between them.
+static bool find_hook_info(const struct memory_reader *reader,
+                           const struct panic_search *search, const uint64_t *words,
+                           size_t count, struct panic_place *out_place,
+                           char out_text[static TEXT_BYTES])
+{
+    for (size_t i = 0; i + 3 < count; i++) {
+        uint64_t size;
+        if (!may_be_constant(search, words[i + 1]))
+            continue;
+        size_t place = may_be_constant(search, words[i + 2]) ? i + 2 : i + 3;
+        if (!may_be_constant(search, words[place]) ||
+            !is_payload(reader, words[i], words[i + 1], &size) ||
+            !read_panic_place(reader, words[place], out_place))
+            continue;
+        if (read_payload_text(reader, words[i], size, out_text))
+            return true;
+    }
+    return false;
+}
+
+enum ch_status panic_hook_read(const struct memory_reader *reader,
+                               const struct panic_search *search,
+                               char out[static ABORT_MESSAGE_MAX])
+{
+    uint64_t words[STACK_WORDS];
+    struct panic_place place;
+    char text[TEXT_BYTES];
+    size_t size = 0;
+    size_t got = 1;
+    // A reader may stop at the end of a page.
+    while (size < sizeof(words) && got != 0) {
+        got = reader->read(reader->source, search->sp + size, (uint8_t *)words + size,
+                           sizeof(words) - size);
+        size += got;
+    }
+    if (!find_hook_info(reader, search, words, size / sizeof(words[0]), &place, text))
+        return CH_ERR_NOT_FOUND;
+    (void)snprintf(out, ABORT_MESSAGE_MAX,
+                   "thread '%s' panicked at %s:%" PRIu32 ":%" PRIu32 ": %s",
+                   search->thread, place.file, place.line, place.column, text);
+    abort_message_clean(out);
+    return CH_OK;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Rust panic's message and place, as the standard library passed them to the panic
+// hook: a `PanicHookInfo` (`PanicInfo` before 1.81) that still stands on the stack of
+// the function that ends the program. Unlike what was printed (panic_words.h), it is
+// there too if a backtrace was printed after the message.
+//
+// It has no name or tag, so its form is checked: the payload's vtable, the payload, and
+// a `Location` whose file is Rust source. Tried with 1.63 and 1.95.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/messages/abort_message.h"
+#include "base/memory_reader.h"
+
+// A panic_search is where to look.
+struct panic_search {
+    uint64_t sp;
+    const char *thread; // what Rust calls the thread
+    // is_constant is whether the data of an image is at address.
+    bool (*is_constant)(void *context, uint64_t address);
+    void *context;
+};
+
+// panic_hook_read looks for it above sp, and words it as the standard library does:
+// "thread 'main' panicked at src/main.rs:4:9: no such page". CH_ERR_NOT_FOUND: there is
+// none.
+CH_CHECKED enum ch_status panic_hook_read(const struct memory_reader *reader,
+                                          const struct panic_search *search,
+                                          char out[static ABORT_MESSAGE_MAX]);

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/raw/crash_examine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/facts/death.h"
+#include "agent/facts/memory_limits.h"
+#include "agent/messages/assert_call.h"
+#include "agent/messages/go_panic.h"
+#include "agent/messages/panic_hook.h"
+#include "agent/messages/panic_words.h"
+#include "agent/messages/runtime_places.h"
+#include "agent/messages/sanitizer_words.h"
+#include "agent/raw/raw_threads.h"
+#include "formats/debug/elf.h"
+#include "formats/debug/maps.h"
+#include "images/read_file.h"
+#include "report/summary/crash_kind.h"
+#include "report/summary/system_call_name.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    // How far below the lowest mapping of a region something may have been unmapped.
+    UNMAPPED_REACH_BYTES = 64 << 20,
+    // A larger hole was never filled.
+    UNMAPPED_HOLE_BYTES = 1 << 30,
+    COMMAND_LIMIT_BYTES = 64,
+    // How far the stack pointer may be from an unnamed stack, and from an identified
+    // one.
+    STACK_REACH_BYTES = 1 << 20,
+    STACK_JUMP_BYTES = 256 << 20,
+};
+
+// has_fixed_place is whether the kernel chose the mapping's place, away from what mmap
+// places.
+static bool has_fixed_place(const struct target_mapping *mapping)
+{
+    static const char anonymous[] = "[anon";
+    return mapping->path_size != 0 && mapping->path[0] == '[' &&
+           strncmp(mapping->path, anonymous,
+                   mapping->path_size < strlen(anonymous) ? mapping->path_size
+                                                          : strlen(anonymous)) != 0;
+}
+
+// was_mapped guesses whether something was once mapped at address, where nothing is
+// now. mmap fills a region from its top without holes, so a hole in it, or the room
+// just below it, is where something was unmapped. The page right after a mapping is
+// excluded: an access there may be an overrun of that mapping.
+static bool was_mapped(const struct target_images *images, uint64_t address)
+{
+    size_t above = 0;
+    while (above < images->mapping_count && images->mappings[above].start <= address)
+        above++;
+    if (above == 0 || above == images->mapping_count ||
+        has_fixed_place(&images->mappings[above]))
+        return false;
+    uint64_t start = images->mappings[above - 1].end;
+    uint64_t end = images->mappings[above].start;
+    return address >= start + PAGE_BYTES && (end - start <= UNMAPPED_HOLE_BYTES ||
+                                             end - address <= UNMAPPED_REACH_BYTES);
+}
+
+static struct crash_place place_of_examined(const struct target_images *images,
+                                            uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(images, address);
+    if (mapping == NULL)
+        return (struct crash_place){ .unmapped = was_mapped(images, address) };
+    return (struct crash_place){
+        .mapped = true,
+        .readable = mapping->permissions & MAPS_READ,
+        .writable = mapping->permissions & MAPS_WRITE,
+        .executable = mapping->permissions & MAPS_EXECUTE,
+        .file = mapping->inode != 0,
+        .path = mapping->path,
+        .path_size = mapping->inode != 0 ? mapping->path_size : 0,
+    };
+}
+
+// stack_reaches is whether sp can have moved to where it is from the stack in mapping.
+static bool stack_reaches(const struct target_mapping *mapping, uint64_t sp,
+                          uint64_t reach)
+{
+    return mapping != NULL && mapping->permissions & MAPS_WRITE && sp < mapping->end &&
+           (sp >= mapping->start || mapping->start - sp <= reach);
+}
+
+static bool mapping_has_path(const struct target_mapping *mapping, const char *path)
+{
+    return mapping->path_size == strlen(path) &&
+           memcmp(mapping->path, path, mapping->path_size) == 0;
+}
+
+// stack_mapping is the stack that sp is in, or was in until it moved past the inner
+// end, perhaps by the size of a large array. A stack begins where its guard ends, a
+// thread's descriptor is at the outer end of its stack, and the first thread's stack
+// has a name. Where nothing identifies it, a writable mapping close by is taken.
+static const struct target_mapping *stack_mapping(const struct capture *capture,
+                                                  uint64_t sp)
+{
+    const struct target_images *images = &capture->images;
+    const struct target_mapping *own =
+        images_mapping(images, capture->crash->thread_pointer);
+    const struct target_mapping *at = images_mapping(images, sp);
+    const unsigned any = MAPS_READ | MAPS_WRITE | MAPS_EXECUTE;
+    if (stack_reaches(at, sp, 0))
+        return at;
+    bool guard = at != NULL && (at->permissions & any) == 0;
+    const struct target_mapping *guarded =
+        guard ? images_mapping(images, at->end) : NULL;
+    if (stack_reaches(guarded, sp, STACK_REACH_BYTES))
+        return guarded;
+    if (stack_reaches(own, sp, STACK_JUMP_BYTES))
+        return own;
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        const struct target_mapping *mapping = &images->mappings[i];
+        bool first = mapping_has_path(mapping, "[stack]");
+        if (stack_reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
+            return mapping;
+    }
+    return NULL;
+}
+
+// stack_of is the extent of the stack at sp. The kernel may have merged an adjacent
+// mapping with it; that one begins after the thread's own descriptor, which lies at the
+// stack's outer end.
+static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
+{
+    const struct target_mapping *mapping = stack_mapping(capture, sp);
+    uint64_t thread = capture->crash->thread_pointer;
+    if (mapping == NULL)
+        return (struct crash_stack){ 0 };
+    struct crash_stack stack = { .start = mapping->start, .end = mapping->end };
+    stack.grows = mapping_has_path(mapping, "[stack]");
+    if (stack.grows && capture_is_process(capture))
+        stack.limit_bytes = memory_limits_stack(capture->memory.pid);
+    uint64_t thread_end = (thread | (PAGE_BYTES - 1)) + 1;
+    if (thread >= stack.start && thread > sp && thread_end < stack.end)
+        stack.end = thread_end;
+    return stack;
+}
+
+static enum crash_access access_of(const struct target_crash *crash)
+{
+#if defined(__x86_64__)
+    // Exception 14 is the page fault; its error code tells the access (Intel SDM volume
+    // 3, section 4.7).
+    enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_EXECUTE = 16 };
+    if (crash->fault_trap != PAGE_FAULT)
+        return CRASH_ACCESS_UNKNOWN;
+    if (crash->fault_error & FAULT_EXECUTE)
+        return CRASH_ACCESS_EXECUTE;
+    return crash->fault_error & FAULT_WRITE ? CRASH_ACCESS_WRITE : CRASH_ACCESS_READ;
+#else
+    (void)crash;
+    return CRASH_ACCESS_UNKNOWN;
+#endif
+}
+
+// infer_access finds the kind of access where the processor's error code is not known,
+// as in a core: code is fetched from the pc alone, and of memory that may be read an
+// access without permission was a write.
+static enum crash_access infer_access(const struct crash_facts *facts)
+{
+    const struct crash_place *place = &facts->address_place;
+    if (facts->access != CRASH_ACCESS_UNKNOWN || facts->signal != SIGSEGV ||
+        facts->signal_only || facts->sent || facts->general_protection)
+        return facts->access;
+    if (facts->address == facts->pc && !facts->pc_place.executable)
+        return CRASH_ACCESS_EXECUTE;
+    if (facts->code == SEGV_ACCERR && place->readable && !place->writable)
+        return CRASH_ACCESS_WRITE;
+    return CRASH_ACCESS_UNKNOWN;
+}
+
+// find_refused_stack recognizes a stack on which the kernel found no room for a signal.
+// It then ends the program in the way of a general protection fault, without the
+// address of the fault; only the processor's trap number, which a core lacks, tells
+// them apart. The stack pointer has left the stack in the first case.
+static void find_refused_stack(const struct capture *capture, struct crash_facts *facts)
+{
+    const struct target_crash *crash = capture->crash;
+    if ((facts->signal != SIGSEGV && facts->signal != SIGBUS) ||
+        facts->code != SI_KERNEL || crash->fault_trap != 0 || crash->signal_only ||
+        capture_is_process(capture) || capture->arch->id != UNWIND_ARCH_AMD64)
+        return;
+    if (!facts->sp_place.mapped && facts->stack.end > facts->stack.start) {
+        facts->address = facts->sp;
+        facts->address_place = facts->sp_place;
+    } else {
+        facts->general_protection = true;
+    }
+}
+
+// is_protection is whether the processor refused the instruction without giving an
+// address (Intel SDM volume 3, section 6.15). A non-canonical address based on a stack
+// register is a stack fault.
+static bool is_protection(const struct target_crash *crash)
+{
+    enum { STACK_FAULT = 12, GENERAL_PROTECTION = 13 };
+    return crash->info.si_code == SI_KERNEL &&
+           ((crash->info.si_signo == SIGSEGV &&
+             crash->fault_trap == GENERAL_PROTECTION) ||
+            (crash->info.si_signo == SIGBUS && crash->fault_trap == STACK_FAULT));
+}
+
+// read_assertion reads the assertion of a C library that stores no message.
+static void read_assertion(const struct capture *capture, struct crash_examination *out)
+{
+    const struct target_crash *crash = capture->crash;
+    const struct assert_place place = {
+        .function = crash->places.assert_fail != 0 ? crash->places.assert_fail
+                                                   : runtime_find_assert_fail(capture),
+        .sp = crash->registers.value[capture->arch->sp],
+        .is_code = images_is_code,
+        .context = (void *)(uintptr_t)&capture->images,
+    };
+    if (capture->arch->id != UNWIND_ARCH_AMD64 ||
+        assert_call_read(&capture->reader, &place, out->message) != CH_OK)
+        out->message[0] = 0;
+}
+
+// in_thread is the address of what lies at offset from the crashed thread's pointer; 0:
+// not known.
+static uint64_t in_thread(const struct target_crash *crash, int64_t offset)
+{
+    return crash->thread_pointer != 0 && offset != 0
+               ? crash->thread_pointer + (uint64_t)offset
+               : 0;
+}
+
+// rust_thread_name is what Rust calls the crashed thread.
+static const char *rust_thread_name(const struct capture *capture,
+                                    const struct crash_examination *crash)
+{
+    bool main = capture->crash->tid == capture->stop.pid;
+    return main ? "main" : crash->thread_name;
+}
+
+// read_stack_words fills in what the target's libraries reported before it aborted; a
+// text that cannot be read counts as none.
+static void read_stack_words(const struct capture *capture,
+                             struct crash_examination *out)
+{
+    const struct target_crash *crash = capture->crash;
+    if (crash->info.si_signo != SIGABRT)
+        return;
+    if (sanitizer_words_read(&capture->reader, crash->places.sanitizer_report,
+                             out->message) == CH_OK)
+        return;
+    uint64_t message = crash->places.abort_message != 0
+                           ? crash->places.abort_message
+                           : runtime_find_abort_message(capture);
+    if (abort_message_read(&capture->reader, message, out->message) != CH_OK)
+        out->message[0] = 0;
+    if (message == 0)
+        read_assertion(capture, out);
+    struct exception_place place = {
+        .globals = in_thread(crash, crash->places.exception_globals),
+        .terminate = crash->places.terminate,
+        .set_terminate = crash->places.set_terminate,
+        .get_terminate = crash->places.get_terminate,
+        .sp = crash->registers.value[capture->arch->sp],
+    };
+    if (capture->arch->id == UNWIND_ARCH_AMD64 ||
+        capture->arch->id == UNWIND_ARCH_AARCH64)
+        place.code =
+            (struct thrown_code){ .arch = capture->arch->id,
+                                  .is_code = images_is_code,
+                                  .context = (void *)(uintptr_t)&capture->images };
+    const struct panic_search search = {
+        .sp = place.sp,
+        .thread = rust_thread_name(capture, out),
+        .is_constant = images_is_data,
+        .context = (void *)(uintptr_t)&capture->images,
+    };
+    uint64_t slot = in_thread(crash, crash->places.exception_slot);
+    if (slot != 0 && memory_read_word(&capture->reader, slot, &place.globals) != CH_OK)
+        place.globals = 0;
+    if (place.globals == 0)
+        runtime_find_exceptions(capture, &place);
+    if (exception_read(&capture->reader, &place, &out->exception) != CH_OK)
+        out->exception.type[0] = 0;
+    if (out->message[0] == 0 && out->exception.type[0] == 0 &&
+        go_panic_read(&capture->reader, crash->thread_pointer, out->message) != CH_OK &&
+        panic_hook_read(&capture->reader, &search, out->message) != CH_OK &&
+        panic_words_read(&capture->reader, place.sp, out->message) != CH_OK)
+        out->message[0] = 0;
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != 0 ? text : NULL;
+}
+
+// note_sender looks up the name of the process that sent the signal. It may have exited
+// and its number been reused, but that takes longer than we do.
+static void note_sender(const struct capture *capture, struct crash_examination *out)
+{
+    const siginfo_t *info = &capture->crash->info;
+    struct text name = { 0 };
+    out->facts.sent = true;
+    out->facts.address = 0;
+    out->facts.sender = info->si_pid;
+    out->facts.sender_user = info->si_uid;
+    out->facts.had_children = capture->process.had_children;
+    if (capture->core_name == NULL && info->si_pid > 0 &&
+        read_process_file(info->si_pid, "comm", COMMAND_LIMIT_BYTES, &name) == CH_OK)
+        snprintf(out->sender_name, sizeof(out->sender_name), "%.*s",
+                 (int)strcspn(name.bytes, "\n"), name.bytes);
+    text_deinit(&name);
+    out->facts.sender_name = text_or_null(out->sender_name);
+}
+
+// note_memory looks for an exceeded memory limit where one may be the cause: the
+// program aborted without giving a reason, or dereferenced the NULL of a failed
+// allocation. A cgroup limit never makes an allocation fail, so the cgroup's, which is
+// outside /proc/PID, is read in the first case only.
+static void note_memory(const struct capture *capture, struct crash_facts *facts)
+{
+    static const struct text no_cgroup;
+    bool silent = crash_is_own_abort(facts) && facts->message == NULL &&
+                  (facts->exception_type == NULL ||
+                   strcmp(facts->exception_type, "std::bad_alloc") == 0);
+    bool is_null = strcmp(crash_kind(facts), "null-dereference") == 0;
+    if (capture->core_name == NULL && (silent || is_null))
+        memory_limits_find(capture->memory.pid,
+                           silent ? &capture->process.cgroup : &no_cgroup,
+                           &facts->memory);
+}
+
+// is_return is whether the processor reached the pc, where no code is, by a return that
+// popped the address off the stack. A call would have left its return address there.
+static bool is_return(const struct capture *capture, struct crash_examination *crash)
+{
+    uint64_t taken;
+    return crash->has_stack_top &&
+           !place_of_examined(&capture->images, crash->stack_top).executable &&
+           memory_read_word(&capture->reader, crash->facts.sp - sizeof(taken),
+                            &taken) == CH_OK &&
+           taken == crash->facts.pc;
+}
+
+// read_code copies the code at pc, as much as there is; returns how much. A reader may
+// stop at the end of a page, and an instruction may begin right before it.
+static size_t read_code(const struct memory_reader *reader, uint64_t pc,
+                        uint8_t to[static CRASH_INSTRUCTION_BYTES])
+{
+    size_t size = 0;
+    while (size < CRASH_INSTRUCTION_BYTES) {
+        size_t count = reader->read(reader->source, pc + size, to + size,
+                                    CRASH_INSTRUCTION_BYTES - size);
+        if (count == 0 || count > CRASH_INSTRUCTION_BYTES - size)
+            break;
+        size += count;
+    }
+    return size;
+}
+
+// read_crash_code copies the instruction that failed or, where there is none, finds how
+// the processor got there.
+static void read_crash_code(const struct capture *capture,
+                            struct crash_examination *out)
+{
+    const struct memory_reader *reader = &capture->reader;
+    struct crash_facts *facts = &out->facts;
+    if (!crash_has_address(facts) || capture->narrow)
+        return; // the decoders take the code for that of a 64-bit program
+    out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
+    if (facts->pc_place.executable)
+        out->instruction_size = read_code(reader, facts->pc, out->instruction);
+    else if (is_return(capture, out)) {
+        facts->way = CRASH_WAY_RETURN;
+        facts->way_address = facts->pc;
+    }
+}
+
+static void note_system_call(const struct capture *capture, struct crash_facts *facts)
+{
+    const siginfo_t *info = &capture->crash->info;
+    facts->system_call = info->si_syscall;
+    facts->system_call_machine = info->si_arch;
+    if (facts->system_call_machine == 0) // not in a core's notes
+        facts->system_call_machine = capture->arch->id == UNWIND_ARCH_AMD64
+                                         ? SYSTEM_CALL_X86_64
+                                         : SYSTEM_CALL_AARCH64;
+}
+
+void crash_examine(struct capture *capture, const struct waits *waits,
+                   struct crash_examination *out)
+{
+    const struct target_crash *crash = capture->crash;
+    const siginfo_t *info = &crash->info;
+    *out = (struct crash_examination){ .waits = waits };
+    struct crash_facts *facts = &out->facts;
+    raw_thread_name(capture, crash->tid, out->thread_name);
+    read_stack_words(capture, out);
+    *facts = (struct crash_facts){
+        .signal_only = crash->signal_only,
+        .signal = info->si_signo,
+        .code = info->si_code,
+        .address = (uint64_t)(uintptr_t)info->si_addr,
+        .pc = crash->registers.value[capture->arch->pc],
+        .sp = crash->registers.value[capture->arch->sp],
+        .access = access_of(crash),
+        .general_protection = is_protection(crash),
+        .pid = capture->stop.pid,
+        .death = capture->death != NULL ? capture->death->kind : NULL,
+        .watchdog = !crash->signal_only && info->si_code == SI_QUEUE &&
+                    (uint64_t)(uintptr_t)info->si_value.sival_ptr == REQUEST_WATCHDOG,
+        .deadlock = waits->deadlock,
+        .thread_name = out->thread_name,
+        .message = text_or_null(out->message),
+        .exception_type = text_or_null(out->exception.type),
+        .exception_what = text_or_null(out->exception.what),
+    };
+    if (capture->death != NULL && capture->death->message.size != 0)
+        facts->message = capture->death->message.bytes;
+    if (!crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER)
+        note_sender(capture, out);
+    if (facts->signal == SIGSYS)
+        note_system_call(capture, facts);
+    facts->address_place = place_of_examined(&capture->images, facts->address);
+    facts->pc_place = place_of_examined(&capture->images, facts->pc);
+    facts->sp_place = place_of_examined(&capture->images, facts->sp);
+    facts->stack = stack_of(capture, facts->sp);
+    find_refused_stack(capture, facts);
+    facts->access = infer_access(facts);
+    note_memory(capture, facts);
+    read_crash_code(capture, out);
+    if (crash_has_address(facts))
+        origins_find(capture, facts->address, &out->origins);
+    if (crash_has_address(facts) && facts->address_place.unmapped)
+        origins_find_unloaded(capture, facts->address, &out->origins);
+}

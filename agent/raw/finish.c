@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/raw/finish.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/raw/default_signals.h"
+
+// find_self_above writes the agent's path up to the last but some slash, and returns
+// its size; -1: there is none.
+static ssize_t find_self_above(int slashes, char path[static PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = 0;
+    for (int i = 0; i < slashes; i++) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return -1;
+        *slash = 0;
+    }
+    return (ssize_t)strlen(path);
+}
+
+// find_finish_command writes the path of crashhook. Either the agent is in
+// PREFIX/libexec/crashhook and the command in PREFIX/bin, or both are in one folder.
+static bool find_finish_command(char path[static PATH_MAX])
+{
+    // A path without links, so the folder above is the one before the last slash.
+    static const struct {
+        int slashes;
+        const char *name;
+    } places[] = { { 3, "/bin/crashhook" }, { 1, "/crashhook" } };
+    static char found[PATH_MAX]; // before
+    if (found[0] != 0 && access(found, X_OK) == 0) {
+        memcpy(path, found, strlen(found) + 1);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        size_t size = strlen(places[i].name) + 1;
+        ssize_t above = find_self_above(places[i].slashes, path);
+        if (above < 0 || (size_t)above + size > PATH_MAX)
+            continue;
+        memcpy(path + above, places[i].name, size);
+        if (access(path, X_OK) == 0) {
+            memcpy(found, path, (size_t)above + size);
+            return true;
+        }
+    }
+    return false;
+}
+
+// open_deleted opens the file of an image. Only root may follow the links in map_files;
+// the program's own file can be reached by /proc/PID/exe as well.
+static int open_deleted(const struct target_mapping *mapping, pid_t pid)
+{
+    char path[80];
+    struct stat file;
+    snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+             (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        return fd;
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_ino != mapping->inode)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void finish_keep_images(struct finish *finish, const struct target_images *images,
+                        pid_t pid)
+{
+    for (size_t i = 0; i < images->count && finish->image_count < FINISH_IMAGES; i++) {
+        const struct target_image *image = &images->images[i];
+        const struct target_mapping *mapping = images_mapping(images, image->base);
+        int fd = image->deleted && mapping != NULL ? open_deleted(mapping, pid) : -1;
+        if (fd >= 0)
+            finish->image_fds[finish->image_count++] = fd;
+    }
+}
+
+bool finish_is_possible(void)
+{
+    char path[PATH_MAX];
+    return find_finish_command(path);
+}
+
+void finish_keep(struct finish *finish, const struct text *held)
+{
+    if (finish->held_fd >= 0 || held->size == 0 || !text_ok(held))
+        return;
+    int fd = memfd_create("crashhook", MFD_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < held->size) {
+        ssize_t count = write(fd, held->bytes + done, held->size - done);
+        if (count <= 0) {
+            close(fd);
+            return;
+        }
+        done += (size_t)count;
+    }
+    finish->held_fd = fd;
+}
+
+void finish_exec(const struct finish *finish)
+{
+    char path[PATH_MAX];
+    char lock[16];
+    char held[16];
+    char images[FINISH_IMAGES * 12] = "";
+
+    if (!find_finish_command(path))
+        return;
+    setsid();
+    default_signals_restore();
+    fcntl(finish->lock_fd, F_SETFD, 0);
+    if (finish->held_fd >= 0)
+        fcntl(finish->held_fd, F_SETFD, 0);
+    for (size_t i = 0, at = 0; i < finish->image_count; i++) {
+        fcntl(finish->image_fds[i], F_SETFD, 0);
+        at += (size_t)snprintf(images + at, sizeof(images) - at, "%d,",
+                               finish->image_fds[i]);
+    }
+    snprintf(lock, sizeof(lock), "%d", finish->lock_fd);
+    snprintf(held, sizeof(held), "%d", finish->held_fd);
+    execl(path, "crashhook", "finish", "--spool", finish->spool, "--id", finish->id,
+          "--lock-fd", lock, "--held-fd", held, "--image-fds", images, (char *)NULL);
+}
+
+void finish_sweep(const char *command)
+{
+    char path[PATH_MAX];
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (!find_finish_command(path) || null < 0)
+        return;
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        (void)dup2(null, fd);
+    execl(path, "crashhook", command, (char *)NULL);
+}
+
+void finish_run(const struct finish *finish)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        finish_exec(finish);
+        _exit(127);
+    }
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hand-over from the held phase to the free one: `crashhook finish` takes over the
+// report, with its lock, in a session of its own.
+#pragma once
+#include "base/settings/settings.h"
+#include "base/text.h"
+#include "images/images.h"
+#include "report/file/report_id.h"
+
+enum { FINISH_IMAGES = 8 };
+
+struct finish {
+    const char *spool; // the folder
+    char id[REPORT_ID_SIZE];
+    int lock_fd;                  // holds the report's lock, survives exec
+    int held_fd;                  // a held_file in memory, survives exec; -1: none
+    bool keep_stderr;             // descriptor 2 may be printed on
+    int image_fds[FINISH_IMAGES]; // deleted image files, survive exec
+    size_t image_count;
+};
+
+// finish_keep puts what was copied from the process where finish_exec can hand it on;
+// only the first call does. When memory is short, the report lacks values and nothing
+// else.
+void finish_keep(struct finish *finish, const struct text *held);
+
+// finish_keep_images keeps image files open that were deleted since they were mapped,
+// as far as the kernel gives access: their symbols would be gone with the process.
+void finish_keep_images(struct finish *finish, const struct target_images *images,
+                        pid_t pid);
+
+// finish_is_possible is whether there is a command to exec: a chroot may have only the
+// agent.
+bool finish_is_possible(void);
+
+// finish_exec execs `crashhook finish`. It returns only when that fails.
+void finish_exec(const struct finish *finish);
+
+// finish_sweep becomes `crashhook command`, without output. It returns only if it
+// cannot.
+void finish_sweep(const char *command);
+
+// finish_run runs `crashhook finish` and waits for it, while the process is still held.
+void finish_run(const struct finish *finish);

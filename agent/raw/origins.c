@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/raw/origins.h"
+
+#include <string.h>
+
+#include "agent/facts/origin_heap.h"
+#include "agent/facts/raw_write.h"
+#include "agent/raw/raw_threads.h"
+#include "formats/debug/maps.h"
+
+enum {
+    NULL_AREA_BYTES = 65536,
+    PAGE_BYTES = 4096,
+    GUARD_LARGEST = 65536,
+    STACK_WORDS = 64,   // of the stack's, in which a whole pointer is looked for
+    FIRST_FLIPPED = 36, // lower bits differ between neighbours
+    TEXT_SHORTEST = 7,  // shorter texts are like addresses of user space
+};
+
+// A seeker is the value that is examined, and where.
+struct seeker {
+    const struct capture *capture;
+    const uint64_t *registers;
+    size_t number; // of the register
+    uint64_t value;
+    uint64_t stack[STACK_WORDS];
+    size_t stack_count;
+};
+
+static bool is_mapped(const struct seeker *s, uint64_t address)
+{
+    return images_mapping(&s->capture->images, address) != NULL;
+}
+
+// fill_of says who fills memory with the bytes of value.
+static bool fill_of(uint64_t value, const char **out)
+{
+    static const struct {
+        uint64_t value;
+        const char *filler; // NULL: many do
+    } fills[] = {
+        { UINT64_C(0x5a5a5a5a5a5a5a5a), "jemalloc, freed memory" },
+        { UINT64_C(0xa5a5a5a5a5a5a5a5), "jemalloc, new memory" },
+        { UINT64_C(0xcdcdcdcdcdcdcdcd), "tcmalloc's debug form, freed memory" },
+        { UINT64_C(0xabababababababab), "tcmalloc's debug form, new memory" },
+        { UINT64_C(0xdfdfdfdfdfdfdfdf), "mimalloc's debug form, freed memory" },
+        { UINT64_C(0xd0d0d0d0d0d0d0d0), "mimalloc's debug form, new memory" },
+        { UINT64_C(0xbebebebebebebebe), "AddressSanitizer, new memory" },
+        { UINT64_C(0xaaaaaaaaaaaaaaaa), "clang, variables without a value" },
+        { UINT64_C(0xfefefefefefefefe), "gcc, variables without a value" },
+        { UINT64_C(0x6b6b6b6b6b6b6b6b), NULL },
+        { UINT64_C(0xdddddddddddddddd), NULL },
+        { UINT64_C(0xcccccccccccccccc), NULL },
+        { UINT64_C(0xfdfdfdfdfdfdfdfd), NULL },
+        { UINT64_C(0xdeadbeefdeadbeef), NULL },
+        { UINT64_C(0x00000000deadbeef), NULL },
+        { UINT64_C(0xfeeefeeefeeefeee), NULL },
+        { UINT64_C(0xbaadf00dbaadf00d), NULL },
+        { UINT64_C(0xcafebabecafebabe), NULL },
+        { UINT64_C(0xdeadc0dedeadc0de), NULL },
+    };
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
+        if (fills[i].value != value)
+            continue;
+        *out = fills[i].filler;
+        return true;
+    }
+    return false;
+}
+
+static bool seek_failed_map(const struct seeker *s, struct origin *out)
+{
+    out->kind = "map-failed";
+    return s->value == UINT64_MAX;
+}
+
+static bool seek_fill(const struct seeker *s, struct origin *out)
+{
+    out->kind = "fill";
+    return fill_of(s->value, &out->filler);
+}
+
+enum text_class { TEXT_NONE, TEXT_LOWER, TEXT_UPPER, TEXT_DIGIT, TEXT_BETWEEN };
+
+static enum text_class text_class_of(uint8_t byte)
+{
+    if (byte >= 'a' && byte <= 'z')
+        return TEXT_LOWER;
+    if (byte >= 'A' && byte <= 'Z')
+        return TEXT_UPPER;
+    if (byte >= '0' && byte <= '9')
+        return TEXT_DIGIT;
+    return byte != 0 && strchr(" _./:-=,", byte) != NULL ? TEXT_BETWEEN : TEXT_NONE;
+}
+
+// is_like_words is whether characters stand together as they do in texts: letters of
+// one case, of which a word's first may be a capital, or digits. One in ten million
+// random values is like that.
+static bool is_like_words(const char *text, size_t size)
+{
+    enum text_class before = TEXT_BETWEEN;
+    enum text_class all = TEXT_BETWEEN;
+    for (size_t i = 0; i < size; i++) {
+        enum text_class class = text_class_of((uint8_t)text[i]);
+        bool capital = class == TEXT_UPPER && before == TEXT_BETWEEN && i + 1 < size &&
+                       text_class_of((uint8_t)text[i + 1]) == TEXT_LOWER;
+        before = class;
+        if (capital || class == TEXT_BETWEEN)
+            continue;
+        if (all != TEXT_BETWEEN && class != all)
+            return false;
+        all = class;
+    }
+    return all != TEXT_BETWEEN;
+}
+
+// is_varied is whether the characters are no pattern: four different ones, or the one
+// that people fill buffers with.
+static bool is_varied(const char *text, size_t size)
+{
+    enum { DIFFERENT = 4 };
+    size_t different = 0;
+    for (size_t i = 0; i < size; i++)
+        different += memchr(text, text[i], i) == NULL;
+    return different >= DIFFERENT || (different == 1 && text[0] == 'A');
+}
+
+// seek_text recognizes eight characters, or seven and the end of a text. No address is
+// like that, as the processor allows none with so many bytes.
+static bool seek_text(const struct seeker *s, struct origin *out)
+{
+    size_t size = 0;
+    out->kind = "text";
+    while (size < sizeof(s->value) &&
+           text_class_of((uint8_t)(s->value >> (8 * size))) != TEXT_NONE)
+        size++;
+    memcpy(out->text, &s->value, size);
+    out->text[size] = 0;
+    return size >= TEXT_SHORTEST &&
+           (size == sizeof(s->value) || s->value >> (8 * size) == 0) &&
+           is_varied(out->text, size) && is_like_words(out->text, size);
+}
+
+static bool seek_freed(const struct seeker *s, struct origin *out)
+{
+    out->kind = "freed-chunk";
+    return origin_heap_find_link(s->capture, s->value, &out->address, &out->next);
+}
+
+// find_holder says what confirms that the program has the pointer: another register,
+// the stack, or that a piece of memory in use begins there.
+static const char *find_holder(const struct seeker *s, uint64_t pointer)
+{
+    for (size_t i = 0; i < s->capture->arch->register_count; i++)
+        if (i != s->number && i != s->capture->arch->pc && s->registers[i] == pointer)
+            return raw_register_name(s->capture, i);
+    for (size_t i = 0; i < s->stack_count; i++)
+        if (s->stack[i] == pointer)
+            return "stack";
+    return origin_heap_is_piece(s->capture, pointer) ? "malloc" : NULL;
+}
+
+// seek_cut recognizes the lower half of a pointer, extended by zeros or by its sign, if
+// exactly one upper half makes it a pointer that the program has.
+static bool seek_cut(const struct seeker *s, struct origin *out)
+{
+    uint32_t low = (uint32_t)s->value;
+    uint64_t before = 0;
+    size_t found = 0;
+    out->kind = "truncated";
+    if (low < NULL_AREA_BYTES ||
+        (s->value != low && s->value != (uint64_t)(int64_t)(int32_t)low))
+        return false;
+    for (size_t i = 0; i < s->capture->images.mapping_count; i++) {
+        const struct target_mapping *mapping = &s->capture->images.mappings[i];
+        for (uint64_t half = mapping->start >> 32;
+             half <= (mapping->end - 1) >> 32 && half != 0; half++) {
+            uint64_t pointer = half << 32 | low;
+            const char *holder;
+            if (half == before || half == UINT32_MAX || !is_mapped(s, pointer))
+                continue;
+            before = half;
+            holder = find_holder(s, pointer);
+            if (holder == NULL)
+                continue;
+            found++;
+            out->address = pointer;
+            out->holder = holder;
+        }
+    }
+    return found == 1;
+}
+
+static bool seek_flip(const struct seeker *s, struct origin *out)
+{
+    size_t found = 0;
+    out->kind = "bit-flip";
+    for (unsigned bit = FIRST_FLIPPED; bit < 64; bit++) {
+        uint64_t pointer = s->value ^ UINT64_C(1) << bit;
+        const char *holder = is_mapped(s, pointer) ? find_holder(s, pointer) : NULL;
+        if (holder == NULL)
+            continue;
+        found++;
+        out->address = pointer;
+        out->bit = bit;
+        out->holder = holder;
+    }
+    return found == 1;
+}
+
+static void seek_origin(const struct seeker *s, const char *name, struct origins *out)
+{
+    static bool (*const ways[])(const struct seeker *, struct origin *) = {
+        seek_failed_map, seek_fill, seek_text, seek_freed, seek_cut, seek_flip
+    };
+    if (s->value < NULL_AREA_BYTES || is_mapped(s, s->value) ||
+        out->count == ORIGINS_MAX)
+        return;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        struct origin found = {
+            .register_name = name,
+            .value = s->value,
+        };
+        if (!ways[i](s, &found))
+            continue;
+        out->list[out->count++] = found;
+        return;
+    }
+}
+
+// thread_above is the thread whose stack begins where the guard ends.
+static pid_t thread_above(const struct capture *capture, uint64_t start)
+{
+    const struct target_mapping *stack = images_mapping(&capture->images, start);
+    const struct target_crash *crash = capture->crash;
+    size_t sp = capture->arch->sp;
+    if (stack == NULL || stack->start != start || !(stack->permissions & MAPS_WRITE))
+        return 0;
+    if (images_mapping(&capture->images, crash->registers.value[sp]) == stack)
+        return crash->tid;
+    for (size_t i = 0; i < capture->stop.count; i++) {
+        const struct stopped_thread *thread = &capture->stop.threads[i];
+        if (thread->state == STOP_STOPPED &&
+            images_mapping(&capture->images, thread->registers.value[sp]) == stack)
+            return thread->tid;
+    }
+    return 0;
+}
+
+// seek_guard recognizes the address of the fault as one in a thread's guard page, which
+// lies before its stack. The kernel joins guards with what nobody may access before
+// them, so only the page at the stack is one for certain.
+static void seek_guard(const struct capture *capture, uint64_t address,
+                       struct origins *out)
+{
+    const struct target_mapping *guard = images_mapping(&capture->images, address);
+    unsigned any = MAPS_READ | MAPS_WRITE | MAPS_EXECUTE;
+    if (guard == NULL || guard->permissions & any || guard->path_size != 0 ||
+        out->count == ORIGINS_MAX ||
+        (guard->end - address > PAGE_BYTES &&
+         guard->end - guard->start > GUARD_LARGEST))
+        return;
+    pid_t thread = thread_above(capture, guard->end);
+    if (thread != 0)
+        out->list[out->count++] = (struct origin){ .value = address,
+                                                   .kind = "guard-page",
+                                                   .address = guard->start,
+                                                   .thread = thread };
+}
+
+// seek_bin recognizes what was jumped to as the head of a list of freed pieces, to
+// which the last of these is linked: its memory was used as if it held code's address.
+static void seek_bin(const struct seeker *s, struct origins *out)
+{
+    struct origin found = { .register_name = raw_register_name(s->capture, s->number),
+                            .value = s->value,
+                            .kind = "freed-chunk" };
+    if (s->value != s->registers[s->capture->arch->pc] || out->count == ORIGINS_MAX ||
+        !is_mapped(s, s->value) ||
+        !origin_heap_find_bin(s->capture, s->value, &found.address))
+        return;
+    out->list[out->count++] = found;
+}
+
+// read_top_of_stack reads the words from sp on; a reader may stop at the end of a page.
+static size_t read_top_of_stack(const struct memory_reader *reader, uint64_t sp,
+                                uint64_t out[static STACK_WORDS])
+{
+    size_t size = 0;
+    size_t got = 1;
+    while (size < STACK_WORDS * sizeof(*out) && got != 0) {
+        got = reader->read(reader->source, sp + size, (uint8_t *)out + size,
+                           STACK_WORDS * sizeof(*out) - size);
+        size += got;
+    }
+    return size / sizeof(*out);
+}
+
+void origins_find(const struct capture *capture, uint64_t fault_address,
+                  struct origins *out)
+{
+    struct seeker s = { .capture = capture,
+                        .registers = capture->crash->registers.value };
+    const struct memory_reader *reader = &capture->reader;
+    out->count = 0;
+    if (capture->narrow || reader->read == NULL)
+        return;
+    s.stack_count = read_top_of_stack(reader, s.registers[capture->arch->sp], s.stack);
+    for (size_t i = 0; i < capture->arch->register_count; i++) {
+        if (i == capture->arch->sp)
+            continue;
+        s.number = i;
+        s.value = s.registers[i];
+        seek_origin(&s, raw_register_name(capture, i), out);
+        seek_bin(&s, out);
+    }
+    s.number = capture->arch->pc;
+    s.value = s.stack_count != 0 ? s.stack[0] : 0;
+    seek_origin(&s, "return", out);
+    seek_guard(capture, fault_address, out);
+}
+
+void origins_find_unloaded(const struct capture *capture, uint64_t fault_address,
+                           struct origins *out)
+{
+    struct origin found = { .value = fault_address, .kind = "unloaded-image" };
+    if (capture->narrow || out->count == ORIGINS_MAX ||
+        images_mapping(&capture->images, fault_address) != NULL ||
+        !origin_image_find(capture, fault_address, found.image))
+        return;
+    out->list[out->count++] = found;
+}
+
+static void write_origin(struct json_writer *w, const struct capture *capture,
+                         const struct origin *origin)
+{
+    json_write_object(w);
+    raw_write_string(w, "kind", origin->kind);
+    raw_write_string(w, "register", origin->register_name);
+    raw_write_address(w, "value", origin->value);
+    if (strcmp(origin->kind, "text") == 0)
+        raw_write_words(w, capture, "text", origin->text);
+    raw_write_string(w, "filler", origin->filler);
+    if (origin->address != 0)
+        raw_write_address(w, "address", origin->address);
+    if (origin->next != 0)
+        raw_write_address(w, "next", origin->next);
+    raw_write_string(w, "holder", origin->holder);
+    if (origin->image[0] != 0)
+        raw_write_words(w, capture, "image", origin->image);
+    if (strcmp(origin->kind, "bit-flip") == 0)
+        raw_write_count(w, "bit", origin->bit);
+    if (origin->thread != 0)
+        raw_write_count(w, "thread", (uint64_t)origin->thread);
+    json_write_end(w, '}');
+}
+
+void origins_write(struct json_writer *w, const struct capture *capture,
+                   const struct origins *origins)
+{
+    if (origins->count == 0)
+        return;
+    json_write_key(w, "suspects");
+    json_write_array(w);
+    for (size_t i = 0; i < origins->count; i++)
+        write_origin(w, capture, &origins->list[i]);
+    json_write_end(w, ']');
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/raw/raw_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/facts/context.h"
+#include "agent/facts/death.h"
+#include "agent/facts/first_fault.h"
+#include "agent/facts/raw_write.h"
+#include "agent/facts/trap_place.h"
+#include "agent/facts/watch.h"
+#include "agent/flight/flight_report.h"
+#include "agent/raw/crash_examine.h"
+#include "agent/raw/near_memory.h"
+#include "agent/raw/raw_crash.h"
+#include "agent/raw/raw_threads.h"
+#include "base/clock.h"
+#include "base/hex.h"
+#include "base/system/rights.h"
+#include "formats/interchange/image_map.h"
+#include "report/json/json_writer.h"
+#include "report/secrets/sanitize.h"
+#include "report/secrets/sanitize_argument.h"
+#include "report/summary/crash_kind.h"
+
+static void write_process_arguments(struct json_writer *w,
+                                    const struct capture *capture)
+{
+    const struct text *all = &capture->process.arguments;
+    struct sanitize_arguments line = { .home = capture->home };
+    struct text masked = { 0 };
+
+    json_write_key(w, "arguments");
+    json_write_array(w);
+    for (size_t at = 0; at < all->size; at += strlen(all->bytes + at) + 1) {
+        const char *argument = all->bytes + at;
+        text_clear(&masked);
+        if (capture->settings->sanitize != SETTING_NO)
+            sanitize_argument(&line, argument, &masked);
+        else
+            text_append_string(&masked, argument);
+        if (text_ok(&masked))
+            json_write_string(w, masked.bytes != NULL ? masked.bytes : "");
+    }
+    json_write_end(w, ']');
+    text_deinit(&masked);
+}
+
+static void write_ancestors(struct json_writer *w, pid_t parent)
+{
+    pid_t ancestors[FACTS_ANCESTORS];
+    size_t count = facts_read_ancestors(parent, ancestors);
+    json_write_key(w, "ancestors");
+    json_write_array(w);
+    for (size_t i = 0; i < count; i++)
+        json_write_int(w, ancestors[i]);
+    json_write_end(w, ']');
+}
+
+// write_read_as writes which rights to read files with, if those are fewer than ours.
+static void write_read_as(struct json_writer *w)
+{
+    const struct rights *rights = rights_applied();
+    if (rights == NULL)
+        return;
+    json_write_key(w, "read_as");
+    json_write_object(w);
+    raw_write_count(w, "uid", rights->user);
+    raw_write_count(w, "gid", rights->group);
+    raw_write_count(w, "capabilities", rights->capabilities);
+    json_write_key(w, "groups");
+    json_write_array(w);
+    for (size_t i = 0; i < rights->group_count; i++)
+        json_write_uint(w, rights->groups[i]);
+    json_write_end(w, ']');
+    json_write_end(w, '}');
+}
+
+static void write_process(struct json_writer *w, const struct capture *capture)
+{
+    const struct process_facts *p = &capture->process;
+    json_write_key(w, "process");
+    json_write_object(w);
+    raw_write_count(w, "pid", (uint64_t)p->pid);
+    raw_write_count(w, "ppid", (uint64_t)p->ppid);
+    if (capture->stop.count != 0)
+        write_ancestors(w, p->ppid);
+    raw_write_path(w, capture, "executable", p->executable.bytes, p->executable.size);
+    if (p->executable_deleted) {
+        json_write_key(w, "executable_deleted");
+        json_write_bool(w, true);
+    }
+    write_process_arguments(w, capture);
+    if (p->started_ms != 0) {
+        raw_write_time(w, "started", p->started_ms);
+        raw_write_count(w, "uptime_ms", p->uptime_ms);
+    }
+    if (p->rss_bytes != 0)
+        raw_write_count(w, "rss_bytes", p->rss_bytes);
+    if (capture->death != NULL)
+        death_write_memory(w, capture->death);
+    raw_write_count(w, "uid", p->uid);
+    write_read_as(w);
+    raw_write_string(w, "cgroup", p->cgroup.bytes);
+    raw_write_path(w, capture, "working_directory", p->working_directory.bytes,
+                   p->working_directory.size);
+    json_write_end(w, '}');
+}
+
+static void write_raw_host(struct json_writer *w, const struct capture *capture)
+{
+    const struct host_facts *h = &capture->host;
+    json_write_key(w, "host");
+    json_write_object(w);
+    raw_write_string(w, "hostname", h->names.nodename);
+    raw_write_string(w, "kernel", h->names.release);
+    raw_write_string(w, "os", h->os.bytes);
+    raw_write_string(w, "arch", h->names.machine);
+    if (h->cpus != 0)
+        raw_write_count(w, "cpus", h->cpus);
+    if (h->memory_bytes != 0)
+        raw_write_count(w, "memory_bytes", h->memory_bytes);
+    raw_write_string(w, "container", h->container.bytes);
+    json_write_end(w, '}');
+}
+
+static const char *base_name(const struct target_image *image, size_t *out_size)
+{
+    const char *slash = memrchr(image->path, '/', image->path_size);
+    const char *name = slash != NULL ? slash + 1 : image->path;
+    *out_size = image->path_size - (size_t)(name - image->path);
+    return name;
+}
+
+static void write_raw_image(struct json_writer *w, const struct capture *capture,
+                            const struct target_image *image)
+{
+    char build_id[2 * IMAGE_BUILD_ID_MAX + 1];
+    size_t name_size;
+    const char *name = base_name(image, &name_size);
+
+    json_write_object(w);
+    json_write_key(w, "name");
+    json_write_bytes(w, name, name_size);
+    raw_write_path(w, capture, "path", image->path, image->path_size);
+    hex_encode(image->build_id, image->build_id_size, build_id);
+    raw_write_string(w, "build_id", build_id);
+    json_write_key(w, "base");
+    json_write_hex(w, image->base);
+    json_write_key(w, "end_of_text");
+    json_write_hex(w, image->end_of_text);
+    json_write_key(w, "has_sframe");
+    json_write_bool(w, image->sframe_size != 0);
+    if (image->deleted) {
+        json_write_key(w, "deleted");
+        json_write_bool(w, true);
+    }
+    json_write_end(w, '}');
+}
+
+// append_image_map encodes the listed images; paths are masked, as in `images`.
+static enum ch_status append_image_map(const struct capture *capture,
+                                       const struct raw_threads *threads,
+                                       struct text *map)
+{
+    struct image_map_writer writer;
+    struct text path = { 0 };
+    struct text copy = { 0 };
+    const char *platform = capture->host.os.size != 0 && capture->host.os.size < 256
+                               ? capture->host.os.bytes
+                               : "Linux";
+    enum ch_status status =
+        image_map_writer_init(&writer, map, 64, platform, threads->image_count);
+    for (size_t i = 0; status == CH_OK && i < threads->image_count; i++) {
+        const struct target_image *image = &capture->images.images[threads->images[i]];
+        text_clear(&path);
+        text_clear(&copy);
+        text_append(&copy, image->path, image->path_size);
+        sanitize_path(copy.bytes, capture->home, &path);
+        struct image_map_image entry = {
+            .path = path.bytes,
+            .path_size = path.size,
+            .build_id = image->build_id_size != 0 ? image->build_id : NULL,
+            .build_id_size = image->build_id_size,
+            .base = image->base,
+            .end_of_text = image->end_of_text,
+        };
+        status = image_map_write(&writer, &entry);
+    }
+    image_map_writer_deinit(&writer);
+    text_deinit(&path);
+    text_deinit(&copy);
+    return status;
+}
+
+static void write_image_map(struct json_writer *w, struct capture *capture,
+                            const struct raw_threads *threads)
+{
+    struct text map = { 0 };
+    char *base64 = NULL;
+    if (append_image_map(capture, threads, &map) == CH_OK && text_ok(&map))
+        base64 = malloc(BASE64_SIZE(map.size));
+    if (base64 != NULL) {
+        base64_encode(map.bytes, map.size, base64);
+        json_write_key(w, "image_map");
+        json_write_plain(w, base64);
+    } else {
+        capture_problem(capture, "image_map", "not encoded", 0);
+    }
+    free(base64);
+    text_deinit(&map);
+}
+
+static void write_raw_images(struct json_writer *w, struct capture *capture,
+                             const struct raw_threads *threads)
+{
+    json_write_key(w, "images");
+    json_write_array(w);
+    for (size_t i = 0; i < threads->image_count; i++)
+        write_raw_image(w, capture, &capture->images.images[threads->images[i]]);
+    json_write_end(w, ']');
+    if (threads->image_count != 0)
+        write_image_map(w, capture, threads);
+}
+
+static void write_raw_problems(struct json_writer *w, const struct capture *capture)
+{
+    json_write_key(w, "problems");
+    json_write_array(w);
+    for (size_t i = 0; i < capture->problem_count; i++) {
+        const struct capture_problem *problem = &capture->problems[i];
+        json_write_object(w);
+        raw_write_string(w, "stage", problem->stage);
+        raw_write_string(w, "status", problem->status);
+        if (problem->address != 0) {
+            json_write_key(w, "address");
+            json_write_hex(w, problem->address);
+        }
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+static void write_raw_agent(struct json_writer *w, const struct capture *capture)
+{
+    const struct capture_timings *t = &capture->timings;
+    json_write_key(w, "agent");
+    json_write_object(w);
+    raw_write_string(w, "version", CRASHHOOK_VERSION);
+    raw_write_string(w, "tier", capture_tier(capture));
+    json_write_key(w, "timings_us");
+    json_write_object(w);
+    raw_write_count(w, "spawn", t->spawn_us);
+    raw_write_count(w, "attach", t->attach_us);
+    raw_write_count(w, "capture", t->capture_us);
+    raw_write_count(w, "unwind", t->unwind_us);
+    raw_write_count(w, "write", t->write_us);
+    json_write_end(w, '}');
+    json_write_end(w, '}');
+}
+
+// write_telemetry writes what the program's environment says of it to OpenTelemetry:
+// reports are often sent by another process, which has another environment.
+static void write_telemetry(struct json_writer *w, const struct capture *capture)
+{
+    static const char *const variables[][2] = {
+        { "service", "OTEL_SERVICE_NAME" },
+        { "attributes", "OTEL_RESOURCE_ATTRIBUTES" },
+        { "traceparent", "TRACEPARENT" },
+    };
+    bool any = false;
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *value = getenv(variables[i][1]);
+        if (value == NULL || value[0] == 0)
+            continue;
+        if (!any) {
+            json_write_key(w, "telemetry");
+            json_write_object(w);
+        }
+        any = true;
+        raw_write_words(w, capture, variables[i][0], value);
+    }
+    if (any)
+        json_write_end(w, '}');
+}
+
+static void write_raw_head(struct json_writer *w, const struct capture *capture,
+                           const struct crash_examination *crash,
+                           const struct waits *waits, const char *id)
+{
+    const struct settings *settings = capture->settings;
+    uint64_t time_ms = capture->crash != NULL ? capture->crash->realtime_ns / 1000000
+                                              : clock_now_ms(CLOCK_REALTIME);
+
+    raw_write_string(w, "schema", "crashhook.report/2");
+    raw_write_string(w, "id", id);
+    raw_write_count(w, "revision", 0);
+    raw_write_time(w, "time", time_ms);
+    if (capture->crash != NULL)
+        raw_crash_write(w, capture, crash);
+    else
+        waits_write(w, waits);
+    write_process(w, capture);
+    write_raw_host(w, capture);
+    raw_write_words(w, capture, "release", settings->release);
+    raw_write_words(w, capture, "environment", settings->environment);
+    write_telemetry(w, capture);
+    context_write(w, capture);
+}
+
+static void write_fingerprint(struct json_writer *w, const struct raw_threads *threads)
+{
+    char key[FINGERPRINT_SIZE];
+    fingerprint_finish(&threads->fingerprint, key);
+    raw_write_string(w, "fingerprint", key);
+}
+
+// raw_report_note_times subtracts the time spent on unwinding and on reading the
+// process from that of the whole report. Each is a sum of rounded times, so together
+// they may exceed it.
+static void raw_report_note_times(struct capture *capture, uint64_t all_us,
+                                  uint64_t captured_us)
+{
+    struct capture_timings *t = &capture->timings;
+    uint64_t others_us = t->unwind_us + captured_us;
+    t->capture_us += captured_us;
+    t->write_us = all_us > others_us ? all_us - others_us : 0;
+}
+
+// fingerprint_add_program tells one program's kills from another's, where no frame
+// does.
+static void fingerprint_add_program(struct fingerprint *fingerprint,
+                                    const struct capture *capture)
+{
+    const char *program = capture->process.executable.bytes;
+    if (capture->gone && program != NULL)
+        fingerprint_add(fingerprint,
+                        &(struct fingerprint_frame){ .function = capture->death->cause,
+                                                     .image = program });
+}
+
+enum ch_status raw_report_write(struct capture *capture,
+                                const char id[static REPORT_ID_SIZE], int fd,
+                                struct text *out)
+{
+    struct json_writer w;
+    struct raw_threads threads;
+    struct crash_examination crash;
+    struct waits waits;
+    uint64_t begin = capture_clock_us();
+    enum ch_status status = raw_threads_init(&threads, capture);
+    if (status != CH_OK)
+        return status;
+    (void)first_fault_find(capture, threads.space);
+    waits_read(capture, &waits);
+    trap_place_correct(capture);
+    if (capture->crash != NULL) {
+        crash_examine(capture, &waits, &crash);
+        if (crash.facts.exception_type != NULL)
+            thrown_stack_find(capture, crash.exception.object, &crash.thrown);
+        fingerprint_init(&threads.fingerprint, crash.facts.signal,
+                         crash_kind(&crash.facts));
+        if (capture->death != NULL)
+            fingerprint_add_program(&threads.fingerprint, capture);
+    }
+
+    json_writer_init(&w, fd);
+    json_write_object(&w);
+    write_raw_head(&w, capture, &crash, &waits, id);
+    raw_threads_write(&threads, &w);
+    if (capture->held != NULL)
+        watch_copy(capture, capture->held);
+    write_raw_images(&w, capture, &threads);
+    near_memory_write(&w, capture);
+    if (capture->crash != NULL)
+        write_fingerprint(&w, &threads);
+    flight_report_write(&w, capture);
+    write_raw_problems(&w, capture);
+    raw_report_note_times(capture, capture_clock_us() - begin, threads.capture_us);
+    write_raw_agent(&w, capture);
+    json_write_end(&w, '}');
+    status = json_writer_finish(&w);
+    if (status == CH_OK && fd < 0)
+        text_append(out, w.text.bytes, w.text.size);
+    json_writer_deinit(&w);
+    raw_threads_deinit(&threads);
+    return status;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/system/ample_stack.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum {
+    NEEDED_BYTES = 1 << 20,
+    MAPPED_BYTES = 8 << 20,
+};
+
+// run_on calls run on the stack that ends at end.
+static int run_on(char *end, int (*run)(int argc, char **argv), int argc, char **argv)
+{
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile("mov %%rsp, %%rbx\n\t"
+                     "mov %[end], %%rsp\n\t"
+                     "call *%[run]\n\t"
+                     "mov %%rbx, %%rsp"
+                     : "=a"(result), "+D"(argc), "+S"(argv)
+                     : [end] "r"(end), [run] "r"(run)
+                     : "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc",
+                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+                       "xmm15");
+    return (int)result;
+#elif defined(__aarch64__)
+    register long x0 __asm__("x0") = argc;
+    register char **x1 __asm__("x1") = argv;
+    __asm__ volatile("mov x19, sp\n\t"
+                     "mov sp, %[end]\n\t"
+                     "blr %[run]\n\t"
+                     "mov sp, x19"
+                     : "+r"(x0), "+r"(x1)
+                     : [end] "r"(end), [run] "r"(run)
+                     : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+                       "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x30",
+                       "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
+                       "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
+                       "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    return (int)x0;
+#else
+    (void)end;
+    return run(argc, argv);
+#endif
+}
+
+int ample_stack_run(int (*run)(int argc, char **argv), int argc, char **argv)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= NEEDED_BYTES)
+        return run(argc, argv);
+    char *stack = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED)
+        return run(argc, argv);
+    return run_on(stack + MAPPED_BYTES, run, argc, argv);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why there is no report of a process that has died: what the spool, the kernel's log
+// and the agent's say of it.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/kernel_log.h"
+#include "cli/session/crash_records.h"
+#include "images/read_file.h"
+#include "report/value/report.h"
+
+enum { LOG_BYTES = 16 << 20, GONE_TIME_SIZE = 32 };
+
+// gone_reports are the newest reports of a number that processes share over time.
+struct gone_reports {
+    char then[REPORT_ID_SIZE];  // of the time in question; empty: none
+    char other[REPORT_ID_SIZE]; // of another time; empty: none
+    char child[REPORT_ID_SIZE]; // of that time, of a process that it had started
+};
+
+// A kinship is what the process of a report is to the one in question.
+enum kinship {
+    KINSHIP_NONE,
+    KINSHIP_SAME,
+    KINSHIP_CHILD,
+};
+
+static enum kinship kinship_of(const struct spool *spool, const char *id, pid_t pid)
+{
+    struct report_error error;
+    json_t *report = NULL;
+    int fd = -1;
+    if (spool_read(spool, id, &fd) != CH_OK)
+        return KINSHIP_NONE;
+    enum kinship kinship = KINSHIP_NONE;
+    if (report_read(fd, &report, &error) == CH_OK) {
+        const json_t *process = json_object_get(report, "process");
+        if (report_integer(process, "pid", 0) == pid)
+            kinship = KINSHIP_SAME;
+        else if (report_integer(process, "ppid", 0) == pid)
+            kinship = KINSHIP_CHILD;
+    }
+    (void)close(fd);
+    json_decref(report);
+    return kinship;
+}
+
+static void note_report(const struct spool *spool, const char *id, pid_t pid, bool then,
+                        struct gone_reports *out)
+{
+    char *of_itself = then ? out->then : out->other;
+    enum kinship kinship = kinship_of(spool, id, pid);
+    if (kinship == KINSHIP_SAME && of_itself[0] == 0)
+        memcpy(of_itself, id, REPORT_ID_SIZE);
+    if (kinship == KINSHIP_CHILD && then && out->child[0] == 0)
+        memcpy(out->child, id, REPORT_ID_SIZE);
+}
+
+static int64_t report_second(const char *id)
+{
+    return (int64_t)(report_id_time_ms(id) / 1000);
+}
+
+static void find_reports_of(struct session *session, pid_t pid,
+                            const struct time_span *span, struct gone_reports *out)
+{
+    struct spool_listing listing = { 0 };
+    *out = (struct gone_reports){ 0 };
+    if (spool_open(session->spool_path, SPOOL_READ, &session->spool) != CH_OK)
+        return;
+    crash_records_take(session);
+    if (spool_list(&session->spool, &listing) != CH_OK)
+        listing.count = 0;
+    for (size_t i = listing.count; i > 0 && out->then[0] == 0; i--) {
+        const char *id = listing.entries[i - 1].id;
+        note_report(&session->spool, id, pid, time_span_has(span, report_second(id)),
+                    out);
+    }
+    spool_listing_deinit(&listing);
+    spool_close(&session->spool);
+    session->spool.folder_fd = -1;
+}
+
+static void gone_time_text(int64_t second, char out[static GONE_TIME_SIZE])
+{
+    struct tm parts;
+    time_t moment = (time_t)second;
+    out[0] = 0;
+    if (gmtime_r(&moment, &parts) != NULL)
+        (void)strftime(out, GONE_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+// note_agent_log notes the last line of the agent's log that names the process.
+static void note_agent_log(const struct session *session, pid_t pid,
+                           struct doctor_finding *out)
+{
+    struct text CH_CLEANUP(text_deinit) log = { 0 };
+    struct text CH_CLEANUP(text_deinit) word = { 0 };
+    const char *last = NULL;
+    const char *path = session->settings.log;
+    if (path == NULL || path[0] != '/') {
+        text_append_string(&out->line,
+                           "; the agent keeps no log: set CRASHHOOK_LOG=FILE for it");
+        return;
+    }
+    text_appendf(&word, " %d", pid);
+    if (read_file(path, LOG_BYTES, &log) == CH_OK && log.bytes != NULL) {
+        for (const char *at = log.bytes; (at = strstr(at, word.bytes)) != NULL; at++)
+            last = at;
+    }
+    if (last == NULL) {
+        text_appendf(&out->line, "; the agent's log %s does not name it", path);
+        return;
+    }
+    while (last > log.bytes && last[-1] != '\n')
+        last--;
+    text_appendf(&out->line, "; the agent's log says: %.*s", (int)strcspn(last, "\n"),
+                 last);
+}
+
+// note_silent_kernel notes what it means that the kernel's log has nothing of the
+// process: the records of that time may be gone.
+static void note_silent_kernel(const struct kernel_log_answer *answer,
+                               const struct time_span *span, struct doctor_finding *out)
+{
+    char begins[GONE_TIME_SIZE];
+    if (errno != 0) {
+        text_appendf(&out->line, "; the kernel's log cannot be read: %s",
+                     strerror(errno));
+        return;
+    }
+    if (span != NULL && answer->begins > span->last) {
+        gone_time_text(answer->begins, begins);
+        text_appendf(&out->line,
+                     "; the kernel's log begins at %s, and what it said before is gone "
+                     "from it: `journalctl -k` may have it",
+                     begins);
+        return;
+    }
+    text_append_string(&out->line,
+                       "; the kernel logged no fault of it: it exited, or died of a "
+                       "signal that is not logged, such as an abort's or a kill's");
+}
+
+static void note_kernel_words(const struct doctor *doctor, pid_t pid,
+                              const struct time_span *span, struct doctor_finding *out)
+{
+    const struct kernel_log_query query = { doctor->kernel_log, pid, span };
+    struct kernel_log_answer answer = { 0 };
+    errno = 0;
+    if (!kernel_log_find(&query, &answer)) {
+        note_silent_kernel(&answer, span, out);
+    } else {
+        text_appendf(&out->line, "; the kernel says: %s: %s", answer.message.bytes,
+                     answer.memory
+                         ? "nothing in a process that is killed can report it, but "
+                           "`crashhook run` does"
+                         : "it crashed without the handler, or the handler could "
+                           "start no agent and write nothing");
+        if (!answer.memory)
+            text_append_string(&out->fix,
+                               "crashhook-core-pattern install "
+                               "# programs without the handler are reported by it\n");
+    }
+    text_deinit(&answer.message);
+}
+
+// note_other_places notes where else a report of it may be.
+static void note_other_places(const struct session *session,
+                              const struct gone_reports *reports,
+                              struct doctor_finding *out)
+{
+    char when[GONE_TIME_SIZE];
+    if (reports->other[0] != 0) {
+        gone_time_text(report_second(reports->other), when);
+        text_appendf(&out->line,
+                     "; what was reported at %s had the same number: crashhook show %s",
+                     when, reports->other);
+    }
+    if (session->settings.url != NULL)
+        text_append_string(&out->line, "; a report that was sent may be gone from the "
+                                       "spool: `crashhook groups` has the collector's");
+}
+
+enum doctor_verdict doctor_gone(struct doctor *doctor, pid_t pid,
+                                const struct time_span *span,
+                                struct doctor_finding *out)
+{
+    struct session *session = doctor->session;
+    struct gone_reports reports;
+    find_reports_of(session, pid, span, &reports);
+    if (reports.then[0] != 0) {
+        text_appendf(&out->line, "process %d was reported: crashhook show %s", pid,
+                     reports.then);
+        return DOCTOR_FINE;
+    }
+    // `crashhook run` that watches for kills stays the parent of its program, and it is
+    // its number that the shell tells.
+    if (reports.child[0] != 0) {
+        text_appendf(&out->line,
+                     "process %d left no report; one that it had started did: "
+                     "crashhook show %s",
+                     pid, reports.child);
+        return DOCTOR_NOTE;
+    }
+    text_appendf(&out->line, "process %d is gone, and %s has no report of it%s", pid,
+                 session->spool_path, span != NULL ? " at that time" : "");
+    note_kernel_words(doctor, pid, span, out);
+    note_agent_log(session, pid, out);
+    note_other_places(session, &reports, out);
+    return DOCTOR_TROUBLE;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process by its number: what would stop a report of one that lives. doctor_gone.c
+// says why there is none of one that has died.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/live/facts.h"
+#include "base/clock.h"
+#include "cli/doctor/doctor.h"
+#include "images/read_file.h"
+
+enum { PROC_FILE_BYTES = 8 << 20 };
+
+static bool process_file(pid_t pid, const char *name, struct text *out)
+{
+    return read_process_file(pid, name, PROC_FILE_BYTES, out) == CH_OK &&
+           out->bytes != NULL;
+}
+
+// doctor_status_number is the number after key in a process's status, in that base.
+static uint64_t doctor_status_number(const struct text *status, const char *key,
+                                     int base)
+{
+    const char *at = status->bytes != NULL ? strstr(status->bytes, key) : NULL;
+    return at != NULL ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+// process_variable is a variable in an environment of NUL-ended strings; NULL: not set.
+static const char *process_variable(const struct text *environment, const char *name)
+{
+    size_t length = strlen(name);
+    const char *end = environment->bytes + environment->size;
+    for (const char *at = environment->bytes; at != NULL && at < end;
+         at += strlen(at) + 1) {
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    }
+    return NULL;
+}
+
+static bool holds_the_handler(const struct text *maps)
+{
+    return maps->bytes != NULL && strstr(maps->bytes, "/libcrashhook.so") != NULL;
+}
+
+// note_live_settings notes what the process was started with; false: it reports
+// nothing by that.
+static bool note_live_settings(const struct text *environment,
+                               struct doctor_finding *out)
+{
+    const char *enable = process_variable(environment, "CRASHHOOK_ENABLE");
+    const char *spool = process_variable(environment, "CRASHHOOK_SPOOL");
+    const char *url = process_variable(environment, "CRASHHOOK_URL");
+    text_appendf(&out->line, "; its reports go to %s%s%s",
+                 spool != NULL ? spool : "the spool of its user",
+                 url != NULL ? " and to " : "", url != NULL ? url : "");
+    if (enable == NULL || strcmp(enable, "no") != 0)
+        return true;
+    text_append_string(&out->line, "; CRASHHOOK_ENABLE=no: it reports nothing");
+    return false;
+}
+
+static void note_live_limits(const struct text *status, struct doctor_finding *out)
+{
+    if (doctor_status_number(status, "\nSeccomp:", 10) == 2)
+        text_append_string(&out->line,
+                           "; it has a seccomp filter, and what that denies "
+                           "is not in its report");
+    if (doctor_status_number(status, "\nTracerPid:", 10) != 0)
+        text_appendf(&out->line, "; process %" PRIu64 " traces it",
+                     doctor_status_number(status, "\nTracerPid:", 10));
+}
+
+static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
+{
+    struct text CH_CLEANUP(text_deinit) status = { 0 };
+    struct text CH_CLEANUP(text_deinit) maps = { 0 };
+    struct text CH_CLEANUP(text_deinit) environment = { 0 };
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    if (!process_file(pid, "maps", &maps) || !process_file(pid, "status", &status)) {
+        text_appendf(&out->line, "process %d cannot be looked at: %s", pid,
+                     errno != 0 ? strerror(errno) : "it has no memory");
+        return DOCTOR_NOTE;
+    }
+    if (read_process_link(pid, "exe", &path) != CH_OK)
+        text_append_string(&path, "?");
+    text_appendf(&out->line, "process %d, '%s', %s", pid, path.bytes,
+                 holds_the_handler(&maps) ? "holds the handler" : "");
+    bool catches =
+        (doctor_status_number(&status, "\nSigCgt:", 16) >> (SIGSEGV - 1) & 1) != 0;
+    if (!holds_the_handler(&maps)) {
+        text_appendf(
+            &out->line,
+            "does not hold the shared handler%s: start it by `crashhook run`, or "
+            "look at it now by `crashhook attach %d`",
+            catches ? ", but has a handler of SIGSEGV, linked or its own" : "", pid);
+        return DOCTOR_TROUBLE;
+    }
+    (void)process_file(pid, "environ", &environment);
+    bool enabled = note_live_settings(&environment, out);
+    note_live_limits(&status, out);
+    if (enabled && !catches)
+        text_append_string(&out->line, "; it does not catch SIGSEGV now");
+    return enabled && catches ? DOCTOR_FINE : DOCTOR_TROUBLE;
+}
+
+// is_started_after says whether a process that lives was started when the one in
+// question was gone: the kernel gave the number away again.
+static bool is_started_after(pid_t pid, const struct time_span *span)
+{
+    struct process_facts facts;
+    if (span == NULL)
+        return false;
+    facts_read_process(&facts, pid, pid);
+    bool after =
+        facts.started_ms != 0 && (int64_t)(facts.started_ms / 1000) > span->last;
+    facts_deinit_process(&facts);
+    return after;
+}
+
+enum doctor_verdict doctor_process(struct doctor *doctor, struct doctor_finding *out)
+{
+    char *end = NULL;
+    struct time_span times;
+    const struct time_span *span = doctor->at != NULL ? &times : NULL;
+    long pid = strtol(doctor->pid, &end, 10);
+    if (*doctor->pid == 0 || *end != 0 || pid <= 0 || pid > INT32_MAX) {
+        text_appendf(&out->line, "'%s' is no process's number", doctor->pid);
+        return DOCTOR_TROUBLE;
+    }
+    int64_t now = (int64_t)(clock_now_ms(CLOCK_REALTIME) / 1000);
+    if (span != NULL && !time_span_read(doctor->at, now, &times)) {
+        text_appendf(&out->line, "'%s' is no time: 12:31 or 2026-11-22T12:31",
+                     doctor->at);
+        return DOCTOR_TROUBLE;
+    }
+    bool lives = kill((pid_t)pid, 0) == 0 || errno == EPERM;
+    if (lives && !is_started_after((pid_t)pid, span))
+        return note_live((pid_t)pid, out);
+    return doctor_gone(doctor, (pid_t)pid, span, out);
+}

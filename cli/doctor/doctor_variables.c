@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+#include <unistd.h>
+
+#include "base/slips.h"
+#include "base/system/log_file.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/shell_word.h"
+
+#define OURS "CRASHHOOK_"
+
+enum { SLIPS_MAX = 3 };
+
+// nearest_variable is the variable that name may have been meant to be, and whether it
+// is the same; NULL: none.
+static const char *nearest_variable(const char *name, bool *out_same)
+{
+    size_t count;
+    size_t fewest = SLIPS_MAX + 1;
+    const char *found = NULL;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = slips_between(name, variables[i].name);
+        if (distance < fewest) {
+            fewest = distance;
+            found = variables[i].name;
+        }
+    }
+    *out_same = fewest == 0;
+    return found;
+}
+
+static void begin_note(struct doctor_finding *out)
+{
+    text_append_string(&out->line, out->line.size != 0 ? "; " : "");
+}
+
+// note_unknown notes a variable that does not exist. true: another one was meant, and
+// its value is lost.
+static bool note_unknown(const char *variable, struct doctor_finding *out)
+{
+    char name[2 * SLIPS_NAME_BYTES];
+    bool same;
+    size_t length = strcspn(variable, "=");
+    if (length >= sizeof(name))
+        length = sizeof(name) - 1;
+    memcpy(name, variable, length);
+    name[length] = 0;
+    const char *meant = nearest_variable(name, &same);
+    if (same)
+        return false;
+    begin_note(out);
+    text_appendf(&out->line, "there is no %s", name);
+    if (meant == NULL)
+        return false;
+    text_appendf(&out->line, " (%s?)", meant);
+    if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")] ==
+        0)
+        text_appendf(&out->fix, "export %s=\"$%s\"; unset %s\n", meant, name, name);
+    return true;
+}
+
+static void note_misunderstood(void *context, const char *variable, const char *value,
+                               const char *accepted)
+{
+    struct doctor_finding *out = context;
+    begin_note(out);
+    text_appendf(&out->line, "%s='%s' is not understood: it takes %s", variable, value,
+                 accepted);
+}
+
+static void note_relative(const struct settings_variable *variable, const char *path,
+                          struct doctor_finding *out)
+{
+    if (path == NULL || path[0] == '/')
+        return;
+    begin_note(out);
+    text_appendf(&out->line,
+                 "%s='%s' means another file in each folder that a program "
+                 "is started in",
+                 variable->name, path);
+    text_appendf(&out->fix, "export %s=\"$PWD\"/", variable->name);
+    shell_word_quote(path, &out->fix);
+    text_append_string(&out->fix, "\n");
+}
+
+static void note_paths(const struct settings *settings, struct doctor_finding *out)
+{
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++)
+        note_relative(&variables[i], settings_path(settings, &variables[i]), out);
+}
+
+// note_log notes that the log is not written to, if it exists.
+static void note_log(const char *log, struct doctor_finding *out)
+{
+    if (log == NULL || strcmp(log, "stderr") == 0 || access(log, F_OK) != 0)
+        return;
+    int fd = log_file_open(log);
+    if (fd >= 0) {
+        (void)close(fd);
+        return;
+    }
+    begin_note(out);
+    text_appendf(&out->line,
+                 "CRASHHOOK_LOG='%s' is not written to: it is another user's, a link, "
+                 "has a second name, or cannot be opened",
+                 log);
+}
+
+enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_finding *out)
+{
+    struct settings settings;
+    bool lost = false;
+    for (char **at = environ; *at != NULL; at++) {
+        if (strncmp(*at, OURS, sizeof(OURS) - 1) == 0)
+            lost = note_unknown(*at, out) || lost;
+    }
+    settings_read(&settings, session_getenv, note_misunderstood, out);
+    note_paths(&doctor->session->settings, out);
+    note_log(doctor->session->settings.log, out);
+    if (out->line.size != 0)
+        return lost ? DOCTOR_TROUBLE : DOCTOR_NOTE;
+    text_append_string(&out->line, "all that are set are understood");
+    return DOCTOR_FINE;
+}

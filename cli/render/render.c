@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/render.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/system/file.h"
+#include "cli/render/pager.h"
+#include "cli/render/render_flight.h"
+#include "cli/render/render_frames.h"
+#include "cli/render/render_source.h"
+#include "cli/render/render_threads.h"
+#include "cli/render/render_values.h"
+#include "cli/render/render_waits.h"
+#include "report/summary/memory_words.h"
+#include "report/summary/report_waits.h"
+#include "report/value/report.h"
+
+enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20, STDERR_LINES_MAX = 40 };
+
+// MEDIUM_LINES and FULL_LINES are how many lines of a watched object are shown.
+enum { MEDIUM_LINES = 40, FULL_LINES = 1000 };
+
+struct render {
+    struct pen pen;
+    const json_t *report;
+    enum setting_preset preset;
+    bool crashed_only;
+};
+
+struct render_style render_style_for(FILE *to, enum setting_preset preset)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    struct winsize size = { 0 };
+    bool terminal = isatty(pager_descriptor(to)) != 0;
+    struct render_style style = { .preset = preset };
+    if (preset == PRESET_AUTO)
+        style.preset = terminal ? PRESET_FRIENDLY : PRESET_MEDIUM;
+    if (!terminal)
+        return style;
+    style.colour = (no_colour == NULL || *no_colour == 0) && term != NULL &&
+                   strcmp(term, "dumb") != 0;
+    if (ioctl(pager_descriptor(to), TIOCGWINSZ, &size) == 0 && size.ws_col >= NARROWEST)
+        style.width = size.ws_col;
+    return style;
+}
+
+// render_crash_place writes " in FUNCTION at FILE:LINE" for the frame to look at first.
+static void render_crash_place(const struct render *render)
+{
+    struct text CH_CLEANUP(text_deinit) place = { 0 };
+    const json_t *frame =
+        render_frames_place(render->report, report_crashed_thread(render->report));
+    if (frame == NULL)
+        return;
+    text_append_string(&place, report_string(frame, "function") ? " in " : " at ");
+    render_frames_append_name(render->report, frame, NAME_SHORT, &place);
+    if (report_string(frame, "file") != NULL) {
+        text_append_string(&place, " at ");
+        render_frames_append_line(frame, true, &place);
+    }
+    pen_plain(&render->pen, "%s", place.size != 0 ? place.bytes : "");
+}
+
+// write_message writes the program's last message, line by line.
+static void write_message(const struct pen *pen, const char *message, int lines_max)
+{
+    char *copy = message != NULL ? strdup(message) : NULL;
+    char *rest = copy;
+    for (int i = 0; rest != NULL && i < lines_max; i++) {
+        const char *line = strsep(&rest, "\n");
+        if (*line == 0 && rest == NULL)
+            break;
+        pen_plain(pen, "  ");
+        pen_text(pen, line);
+        pen_plain(pen, "\n");
+    }
+    free(copy);
+}
+
+// write_summary writes the line that must be enough for a reader in a hurry.
+static void write_summary(const struct render *render)
+{
+    const struct pen *pen = &render->pen;
+    const json_t *process = json_object_get(render->report, "process");
+    const json_t *crash = json_object_get(render->report, "crash");
+    const char *program = file_name(report_string(process, "executable"));
+
+    pen_set(pen, PEN_BOLD);
+    pen_text(pen, program != NULL ? program : "a program");
+    if (!json_is_object(crash)) {
+        pen_plain(pen, ": process %" PRId64 " and its %zu threads\n",
+                  report_integer(process, "pid", 0),
+                  json_array_size(json_object_get(render->report, "threads")));
+        pen_set(pen, PEN_PLAIN);
+        struct text CH_CLEANUP(text_deinit) deadlock = { 0 };
+        if (report_deadlock(render->report, &deadlock)) {
+            pen_text(pen, deadlock.bytes);
+            pen_plain(pen, "\n");
+        }
+        return;
+    }
+    pen_plain(pen, ": ");
+    pen_set(pen, PEN_ALARM);
+    pen_text(pen, report_string(crash, "name"));
+    pen_set(pen, PEN_BOLD);
+    render_crash_place(render);
+    pen_set(pen, PEN_PLAIN);
+    pen_plain(pen, "\n");
+    if (report_string(crash, "summary") != NULL) {
+        pen_text(pen, report_string(crash, "summary"));
+        pen_plain(pen, "\n");
+    }
+    write_message(pen, report_unsaid_message(crash), MESSAGE_LINES_MAX);
+    struct text CH_CLEANUP(text_deinit) then = { 0 };
+    report_then(crash, &then);
+    if (then.size != 0) {
+        pen_text(pen, then.bytes);
+        pen_plain(pen, "\n");
+    }
+}
+
+// render_field writes "Label value", with the values in one column.
+static void render_field(const struct pen *pen, const char *label, const char *value)
+{
+    if (value == NULL || *value == 0)
+        return;
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "%-12s", label);
+    pen_set(pen, PEN_PLAIN);
+    pen_text(pen, value);
+    pen_plain(pen, "\n");
+}
+
+static void append_duration(int64_t ms, struct text *out)
+{
+    if (ms < 60000)
+        text_appendf(out, "%" PRId64 ".%03" PRId64 " s", ms / 1000, ms % 1000);
+    else if (ms < 3600000)
+        text_appendf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000, ms / 1000 % 60);
+    else if (ms < 86400000)
+        text_appendf(out, "%" PRId64 " h %" PRId64 " min", ms / 3600000,
+                     ms / 60000 % 60);
+    else
+        text_appendf(out, "%" PRId64 " d %" PRId64 " h", ms / 86400000,
+                     ms / 3600000 % 24);
+}
+
+static void write_text_field(const struct pen *pen, const char *label,
+                             const struct text *value)
+{
+    render_field(pen, label, value->size != 0 ? value->bytes : NULL);
+}
+
+static void write_program(const struct render *render)
+{
+    const struct pen *pen = &render->pen;
+    const json_t *process = json_object_get(render->report, "process");
+    const json_t *arguments = json_object_get(process, "arguments");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    struct text CH_CLEANUP(text_deinit) facts = { 0 };
+    int64_t uptime = report_integer(process, "uptime_ms", -1);
+
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const char *argument = json_string_value(json_array_get(arguments, i));
+        text_appendf(&line, "%s%s", i != 0 ? " " : "",
+                     argument != NULL ? argument : "");
+    }
+    if (line.size == 0 && report_string(process, "executable") != NULL)
+        text_append_string(&line, report_string(process, "executable"));
+    text_appendf(&facts, "%" PRId64, report_integer(process, "pid", 0));
+    if (uptime >= 0) {
+        text_append_string(&facts, ", ran for ");
+        append_duration(uptime, &facts);
+    }
+    write_text_field(pen, "Program", &line);
+    write_text_field(pen, "Process", &facts);
+    render_field(pen, "Time", report_string(render->report, "time"));
+    render_field(pen, "Release", report_string(render->report, "release"));
+    render_field(pen, "Environment", report_string(render->report, "environment"));
+}
+
+static void render_tags(const struct render *render)
+{
+    const char *key;
+    json_t *value;
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    json_object_foreach(json_object_get(render->report, "tags"), key, value)
+    {
+        const char *text = json_string_value(value);
+        text_appendf(&line, "%s%s=%s", line.size != 0 ? ", " : "", key,
+                     text != NULL ? text : "?");
+    }
+    write_text_field(&render->pen, "Tags", &line);
+}
+
+static void render_host(const struct render *render)
+{
+    const json_t *host = json_object_get(render->report, "host");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    static const char *const keys[] = { "hostname", "os", "kernel", "arch" };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *value = report_string(host, keys[i]);
+        if (value != NULL)
+            text_appendf(&line, "%s%s", line.size != 0 ? ", " : "", value);
+    }
+    write_text_field(&render->pen, "Host", &line);
+    render_field(
+        &render->pen, "Directory",
+        report_string(json_object_get(render->report, "process"), "working_directory"));
+}
+
+// render_death shows what a process that was killed used, and the kernel's word.
+static void render_death(const struct render *render)
+{
+    const json_t *death =
+        json_object_get(json_object_get(render->report, "crash"), "death");
+    struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    if (memory_words_append(render->report, &memory) && text_ok(&memory))
+        render_field(&render->pen, "Memory", memory.bytes);
+    render_field(&render->pen, "Kernel", report_string(death, "kernel"));
+}
+
+// render_stderr writes what the program wrote last, of one that ended by an exit: its
+// stack is in there.
+static void render_stderr(const struct render *render)
+{
+    const json_t *crash = json_object_get(render->report, "crash");
+    const char *said = report_string(json_object_get(crash, "death"), "stderr");
+    if (said == NULL)
+        return;
+    pen_plain(&render->pen, "\nStandard error:\n");
+    write_message(&render->pen, said,
+                  render->preset == PRESET_FULL ? INT_MAX : STDERR_LINES_MAX);
+}
+
+static void render_header(const struct render *render)
+{
+    pen_plain(&render->pen, "\n");
+    write_program(render);
+    if (render->preset != PRESET_FRIENDLY)
+        render_host(render);
+    render_death(render);
+    render_tags(render);
+    render_field(&render->pen, "Report", report_string(render->report, "id"));
+}
+
+static struct render_frames rendered_frames_of(const struct render *render)
+{
+    return (struct render_frames){ .pen = &render->pen,
+                                   .report = render->report,
+                                   .addresses = render->preset == PRESET_FULL };
+}
+
+static void write_crashed_thread(const struct render *render)
+{
+    const json_t *thread = report_crashed_thread(render->report);
+    const json_t *frame = render_frames_place(render->report, thread);
+    const struct render_frames frames = rendered_frames_of(render);
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    if (thread == NULL)
+        return;
+    render_threads_append_name(thread, &name);
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nThread %s crashed:\n", name.bytes);
+    pen_set(&render->pen, PEN_PLAIN);
+    render_frames_write(&frames, thread);
+    if (render->preset == PRESET_FRIENDLY && frame != NULL)
+        render_source_write(&render->pen, render->report, frame);
+}
+
+// register_padding is the space that fills a register's value up to its column.
+static int register_padding(size_t used)
+{
+    enum { VALUE_COLUMNS = 18 };
+    return used < VALUE_COLUMNS ? (int)(VALUE_COLUMNS - used) : 1;
+}
+
+// register_columns is how many registers fit a line.
+static size_t register_columns(const struct pen *pen)
+{
+    enum { COLUMN = 27, MOST = 4 };
+    size_t fit = pen->width / COLUMN;
+    return pen->width == 0 || fit >= MOST ? MOST : fit != 0 ? fit : 1;
+}
+
+static void render_registers(const struct render *render)
+{
+    const size_t columns = register_columns(&render->pen);
+    const char *name;
+    json_t *value;
+    size_t column = 0;
+    const json_t *registers =
+        json_object_get(report_crashed_thread(render->report), "registers");
+    size_t count = json_object_size(registers);
+    if (count == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nRegisters:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    json_object_foreach((json_t *)(uintptr_t)registers, name, value)
+    {
+        struct text CH_CLEANUP(text_deinit) escaped = { 0 };
+        pen_escape(name, &escaped);
+        const char *text = json_string_value(value);
+        pen_plain(&render->pen, "  %6s ", escaped.size != 0 ? escaped.bytes : "");
+        text_clear(&escaped);
+        pen_escape(text != NULL ? text : "?", &escaped);
+        pen_plain(&render->pen, "%s", escaped.size != 0 ? escaped.bytes : "");
+        if (++column % columns == 0)
+            pen_plain(&render->pen, "\n");
+        else if (column != count)
+            pen_plain(&render->pen, "%*s", register_padding(escaped.size), "");
+    }
+    if (column % columns != 0)
+        pen_plain(&render->pen, "\n");
+}
+
+static void mark_mentioned(const json_t *report, bool *mentioned, size_t count)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *frames = report_frames(json_array_get(threads, i));
+        for (size_t k = 0; k < json_array_size(frames); k++) {
+            int64_t image = report_integer(json_array_get(frames, k), "image", -1);
+            if (image >= 0 && (uint64_t)image < count)
+                mentioned[image] = true;
+        }
+    }
+}
+
+static void render_image(const struct pen *pen, const json_t *image)
+{
+    const char *path = report_string(image, "path");
+    const char *build_id = report_string(image, "build_id");
+    pen_plain(pen, "  ");
+    pen_text(pen, report_string(image, "base"));
+    pen_plain(pen, "  ");
+    pen_text(pen, path != NULL ? path : report_string(image, "name"));
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "  ");
+    pen_text(pen, build_id != NULL ? build_id : "without a build id");
+    pen_set(pen, PEN_PLAIN);
+    pen_plain(pen, "\n");
+}
+
+// render_images lists the images of frames, or all images in a full report.
+static void render_images(const struct render *render)
+{
+    const json_t *images = json_object_get(render->report, "images");
+    size_t count = json_array_size(images);
+    bool *mentioned = calloc(count + 1, sizeof(*mentioned));
+    if (mentioned == NULL || count == 0) {
+        free(mentioned);
+        return;
+    }
+    mark_mentioned(render->report, mentioned, count);
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nImages:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    for (size_t i = 0; i < count; i++) {
+        if (mentioned[i] || render->preset == PRESET_FULL)
+            render_image(&render->pen, json_array_get(images, i));
+    }
+    free(mentioned);
+}
+
+static void render_breadcrumbs(const struct render *render)
+{
+    const json_t *crumbs = json_object_get(render->report, "breadcrumbs");
+    if (json_array_size(crumbs) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nBefore the crash:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    for (size_t i = 0; i < json_array_size(crumbs); i++) {
+        const json_t *crumb = json_array_get(crumbs, i);
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, report_string(crumb, "time"));
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, report_string(crumb, "message"));
+        pen_plain(&render->pen, "\n");
+    }
+}
+
+// last_lines is the start of the last count lines of text.
+static const char *last_lines(const char *text, size_t count)
+{
+    const char *at = text + strlen(text);
+    if (at != text && at[-1] == '\n')
+        at--;
+    while (at != text && (at[-1] != '\n' || --count != 0))
+        at--;
+    return at;
+}
+
+static void render_text_lines(const struct render *render, const char *text)
+{
+    while (*text != 0) {
+        size_t length = strcspn(text, "\n");
+        json_t *line = json_stringn(text, length);
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, line != NULL ? json_string_value(line) : "");
+        pen_plain(&render->pen, "\n");
+        json_decref(line);
+        text += length + (text[length] == '\n');
+    }
+}
+
+// render_data lists the longer texts that the program attached about itself.
+static void render_data(const struct render *render)
+{
+    json_t *data = json_object_get(render->report, "user_data");
+    const char *name;
+    json_t *value;
+    if (json_object_size(data) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nData:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    json_object_foreach(data, name, value)
+    {
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, name);
+        pen_plain(&render->pen, ": ");
+        pen_text(&render->pen, json_string_value(value));
+        pen_plain(&render->pen, "\n");
+    }
+}
+
+// render_attachments shows the last lines of attached texts, or all lines in a full
+// report.
+static void render_attachments(const struct render *render)
+{
+    enum { LINES = 10 };
+    const json_t *attachments = json_object_get(render->report, "attachments");
+    for (size_t i = 0; i < json_array_size(attachments); i++) {
+        const json_t *attachment = json_array_get(attachments, i);
+        const char *text = report_string(attachment, "text");
+        const char *problem = report_string(attachment, "problem");
+        pen_set(&render->pen, PEN_BOLD);
+        pen_plain(&render->pen, "\nThe end of ");
+        pen_text(&render->pen, report_string(attachment, "path"));
+        pen_plain(&render->pen, ":\n");
+        pen_set(&render->pen, PEN_PLAIN);
+        if (text != NULL && render->preset != PRESET_FULL)
+            text = last_lines(text, LINES);
+        if (text != NULL)
+            render_text_lines(render, text);
+        else
+            pen_plain(&render->pen, problem != NULL ? "  not read: " : "  not text");
+        if (text == NULL && problem != NULL)
+            pen_text(&render->pen, problem);
+        pen_plain(&render->pen, text == NULL ? "\n" : "");
+    }
+}
+
+static void render_problems(const struct render *render)
+{
+    const json_t *problems = json_object_get(render->report, "problems");
+    if (json_array_size(problems) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nProblems while reporting:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    for (size_t i = 0; i < json_array_size(problems); i++) {
+        const json_t *problem = json_array_get(problems, i);
+        const char *address = report_string(problem, "address");
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, report_string(problem, "stage"));
+        pen_plain(&render->pen, ": ");
+        pen_text(&render->pen, report_string(problem, "status"));
+        pen_plain(&render->pen, address != NULL ? " at " : "");
+        pen_text(&render->pen, address);
+        pen_plain(&render->pen, "\n");
+    }
+}
+
+static void write_timings(const struct render *render)
+{
+    const char *stage;
+    json_t *value;
+    const json_t *agent = json_object_get(render->report, "agent");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    json_object_foreach(json_object_get(agent, "timings_us"), stage, value)
+    {
+        text_appendf(&line, "%s%s %" JSON_INTEGER_FORMAT " us",
+                     line.size != 0 ? ", " : "", stage, json_integer_value(value));
+    }
+    pen_plain(&render->pen, "\n");
+    render_field(&render->pen, "Agent", report_string(agent, "version"));
+    render_field(&render->pen, "Tier", report_string(agent, "tier"));
+    write_text_field(&render->pen, "Timings", &line);
+    render_field(&render->pen, "Group", report_string(render->report, "fingerprint"));
+}
+
+// flight_events is how many calls before the crash are shown for the crashed thread.
+static size_t flight_events(const struct render *render)
+{
+    static const size_t events[] = {
+        [PRESET_FRIENDLY] = 8, [PRESET_MEDIUM] = 24, [PRESET_FULL] = 256
+    };
+    return events[render->preset];
+}
+
+// render_throw writes the stack that the exception was thrown with.
+static void render_throw(const struct render *render)
+{
+    const json_t *exception =
+        json_object_get(json_object_get(render->report, "crash"), "exception");
+    const struct render_frames frames = rendered_frames_of(render);
+    if (json_array_size(report_frames(exception)) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nThrown here, by thread %" PRId64 ":\n",
+              report_integer(json_object_get(exception, "backtrace"), "thread", 0));
+    pen_set(&render->pen, PEN_PLAIN);
+    render_frames_write(&frames, exception);
+}
+
+void render_report(const json_t *report, const struct render_style *style, FILE *to)
+{
+    const struct render render = {
+        .pen = { .to = to, .colour = style->colour, .width = style->width },
+        .report = report,
+        .preset = style->preset == PRESET_AUTO ? PRESET_MEDIUM : style->preset,
+        .crashed_only = style->crashed_only,
+    };
+    const struct render_frames frames = rendered_frames_of(&render);
+    bool live = report_crashed_thread(report) == NULL;
+
+    write_summary(&render);
+    render_header(&render);
+    render_stderr(&render);
+    render_breadcrumbs(&render);
+    render_data(&render);
+    render_attachments(&render);
+    write_crashed_thread(&render);
+    render_throw(&render);
+    render_values_watches(&render.pen, report,
+                          render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
+    if (render.preset == PRESET_FULL)
+        render_registers(&render);
+    render_flight_write(&render.pen, report, flight_events(&render));
+    if (!render.crashed_only) {
+        render_waits_write(&render.pen, report,
+                           render.preset == PRESET_FRIENDLY && !live);
+        render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
+        render_goroutines_write(&frames, render.preset == PRESET_FRIENDLY && !live);
+    }
+    if (render.preset != PRESET_FRIENDLY)
+        render_images(&render);
+    render_problems(&render);
+    if (render.preset == PRESET_FULL)
+        write_timings(&render);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A report as a person reads it, in a terminal or a file.
+//
+// The first line says what happened and where; then comes the crashed thread, innermost
+// frame first, with the program's own frames plain and system frames dim, and the other
+// threads, with equal stacks folded into one. A report is text from strangers:
+// characters that could control a terminal are escaped. Users: show, export, finish,
+// attach, core.
+// attach, core.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/settings/settings.h"
+
+struct render_style {
+    enum setting_preset preset; // AUTO counts as MEDIUM
+    bool crashed_only;          // leave the other threads out
+    bool colour;
+    unsigned width; // of a line; 0: any
+};
+
+// render_style_for is the style that fits the output: colour and line breaks only on a
+// terminal (NO_COLOR is honoured), and there the friendly preset if preset is auto.
+struct render_style render_style_for(FILE *to, enum setting_preset preset);
+
+// render_report writes report, which report_parse accepted or the agent made.
+void render_report(const json_t *report, const struct render_style *style, FILE *to);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/render_frames.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/system/file.h"
+#include "cli/render/render_values.h"
+#include "report/grouping/fingerprint.h"
+#include "report/grouping/report_own.h"
+#include "report/summary/readable_name.h"
+#include "report/value/report.h"
+
+// image_name is the file name of the frame's image, or NULL.
+static const char *image_name(const json_t *report, const json_t *frame)
+{
+    const json_t *image = report_image(report, frame);
+    const char *name = report_string(image, "name");
+    return file_name(name != NULL ? name : report_string(image, "path"));
+}
+
+static void append_function(const char *function, enum render_name form,
+                            struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    if (form == NAME_READABLE)
+        readable_name(function, &name);
+    if (form == NAME_SHORT)
+        readable_name_short(function, &name);
+    pen_escape(name.size != 0 && text_ok(&name) ? name.bytes : function, out);
+}
+
+void render_frames_append_name(const json_t *report, const json_t *frame,
+                               enum render_name form, struct text *out)
+{
+    const char *function = report_string(frame, "function");
+    const char *image = image_name(report, frame);
+    const char *offset = report_string(frame, "image_offset");
+    if (function != NULL) {
+        append_function(function, form, out);
+        return;
+    }
+    const char *address = report_string(frame, "address");
+    pen_escape(address != NULL ? address : "?", out);
+    if (image != NULL && offset != NULL) {
+        text_append_string(out, " in ");
+        pen_escape(image, out);
+        text_appendf(out, " + %s", offset);
+    }
+}
+
+void render_frames_append_line(const json_t *frame, bool short_path, struct text *out)
+{
+    const char *file = report_string(frame, "file");
+    int64_t line = report_integer(frame, "line", 0);
+    int64_t column = report_integer(frame, "column", 0);
+    if (file == NULL)
+        return;
+    pen_escape(short_path ? file_name(file) : file, out);
+    if (line > 0)
+        text_appendf(out, ":%" PRId64, line);
+    if (line > 0 && column > 0)
+        text_appendf(out, ":%" PRId64, column);
+}
+
+const json_t *render_frames_place(const json_t *report, const json_t *thread)
+{
+    const json_t *frames = report_frames(thread);
+    const json_t *innermost = NULL;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = report_string(frame, "function");
+        if (!report_frame_is_code(frame))
+            continue;
+        if (innermost == NULL)
+            innermost = frame;
+        bool own = !report_frame_is_system(report, frame) &&
+                   report_image(report, frame) != NULL;
+        if (own && (function == NULL || !fingerprint_only_reports(function)))
+            return frame;
+    }
+    return innermost;
+}
+
+// append_place appends what stands after a frame's name: where it is.
+static void append_place(const struct render_frames *frames, const json_t *frame,
+                         struct text *out)
+{
+    const char *image = image_name(frames->report, frame);
+    bool named = report_string(frame, "function") != NULL;
+    bool placed = report_string(frame, "file") != NULL;
+    if (placed) {
+        text_append_string(out, "at ");
+        render_frames_append_line(frame, false, out);
+    }
+    if (!named || image == NULL || (placed && !frames->addresses))
+        return;
+    text_append_string(out, placed ? " in " : "in ");
+    pen_escape(image, out);
+}
+
+// append_detail appends the address and how the frame was found.
+static void append_detail(const json_t *frame, struct text *out)
+{
+    const char *trust = report_string(frame, "trust");
+    const char *address = report_string(frame, "address");
+    pen_escape(address != NULL ? address : "?", out);
+    if (trust != NULL) {
+        text_append_string(out, " (");
+        pen_escape(trust, out);
+        text_append_string(out, ")");
+    }
+}
+
+static const char *bytes_of(const struct text *text)
+{
+    return text->size != 0 ? text->bytes : "";
+}
+
+static void render_arguments(const struct pen *pen, const json_t *frame)
+{
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    render_values_append_arguments(frame, &line);
+    if (line.size == 0)
+        return;
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "          %s\n", line.bytes);
+    pen_set(pen, PEN_PLAIN);
+}
+
+// render_locals writes the local variables that have a value, as many on a line as fit.
+static void render_locals(const struct pen *pen, const json_t *frame)
+{
+    enum { INDENT = 10, COLUMNS = 100 };
+    size_t limit = pen->width > INDENT && pen->width < COLUMNS ? pen->width : COLUMNS;
+    size_t columns = 0;
+    size_t at = 0;
+    pen_set(pen, PEN_DIM);
+    for (;;) {
+        struct text CH_CLEANUP(text_deinit) one = { 0 };
+        if (render_values_next_local(frame, &at, &one) == NULL)
+            break;
+        size_t size = pen_columns(bytes_of(&one)) + 2;
+        bool fits = columns != 0 && columns + size <= limit;
+        if (fits)
+            pen_plain(pen, ", %s", bytes_of(&one));
+        else
+            pen_plain(pen, "%s%*s%s", columns != 0 ? ",\n" : "", INDENT, "",
+                      bytes_of(&one));
+        columns = fits ? columns + size : INDENT + size;
+    }
+    pen_plain(pen, "%s", columns != 0 ? "\n" : "");
+    pen_set(pen, PEN_PLAIN);
+}
+
+static void render_frame(const struct render_frames *frames, const json_t *frame,
+                         uint64_t number)
+{
+    enum { INDENT = 6 };
+    const struct pen *pen = frames->pen;
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    struct text CH_CLEANUP(text_deinit) place = { 0 };
+    struct text CH_CLEANUP(text_deinit) detail = { 0 };
+    bool system = report_frame_is_system(frames->report, frame);
+    const char *mark = report_frame_mark(frame);
+
+    render_frames_append_name(frames->report, frame,
+                              frames->addresses ? NAME_WHOLE : NAME_READABLE, &name);
+    if (mark != NULL)
+        text_appendf(&name, " [%s]", mark);
+    if (report_flag(frame, "creator"))
+        text_append_string(&name, " [created it]");
+    if (report_flag(frame, "tail_call"))
+        text_append_string(&name, " [by a tail call]");
+    append_place(frames, frame, &place);
+    if (frames->addresses)
+        append_detail(frame, &detail);
+    size_t columns =
+        INDENT + pen_columns(bytes_of(&name)) + 1 + pen_columns(bytes_of(&place));
+    bool broken = pen->width != 0 && columns > pen->width;
+
+    pen_set(pen, system ? PEN_DIM : PEN_PLAIN);
+    pen_plain(pen, "%4" PRIu64 "  ", number);
+    if (!system)
+        pen_set(pen, PEN_NAME);
+    pen_plain(pen, "%s", bytes_of(&name));
+    if (place.size != 0) {
+        pen_set(pen, system ? PEN_DIM : PEN_PLACE);
+        if (broken)
+            pen_plain(pen, "\n%*s", INDENT + 4, "");
+        pen_plain(pen, "%s%s", broken ? "" : " ", bytes_of(&place));
+    }
+    if (detail.size != 0) {
+        pen_set(pen, PEN_DIM);
+        pen_plain(pen, "\n%*s%s", INDENT + 4, "", bytes_of(&detail));
+    }
+    pen_set(pen, PEN_PLAIN);
+    pen_plain(pen, "\n");
+    if (!system || frames->addresses)
+        render_arguments(pen, frame);
+    if (!system)
+        render_locals(pen, frame);
+}
+
+static void write_frame_note(const struct pen *pen, const char *note)
+{
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "      %s\n", note);
+    pen_set(pen, PEN_PLAIN);
+}
+
+// write_stack_end says why the stack ends here, unless this is its outermost frame.
+static void write_stack_end(const struct pen *pen, const char *ended)
+{
+    static const struct {
+        const char *word;
+        const char *sentence;
+    } ends[] = {
+        { "no-rule", "the stack could not be followed further: nothing says how this "
+                     "code keeps it" },
+        { "fault",
+          "the stack could not be followed further: memory that cannot be read" },
+        { "no-progress", "the stack could not be followed further: it leads back to "
+                         "itself" },
+        { "limit", "the limit of frames was reached: there are more" },
+    };
+    for (size_t i = 0; ended != NULL && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (strcmp(ended, ends[i].word) == 0)
+            write_frame_note(pen, ends[i].sentence);
+    }
+}
+
+static bool same_string(const json_t *a, const json_t *b, const char *key)
+{
+    const char *left = report_string(a, key);
+    const char *right = report_string(b, key);
+    return left != NULL && right != NULL && strcmp(left, right) == 0;
+}
+
+// repeats counts the frames after list[at] that are the same call again: recursion.
+static size_t repeats(const json_t *list, size_t at)
+{
+    const json_t *frame = json_array_get(list, at);
+    size_t count = 0;
+    for (size_t i = at + 1; i < json_array_size(list); i++, count++) {
+        const json_t *next = json_array_get(list, i);
+        if (!report_frame_is_code(next) || !same_string(frame, next, "function") ||
+            !same_string(frame, next, "address"))
+            break;
+    }
+    return count;
+}
+
+static void write_frames_omitted(const struct pen *pen, int64_t count)
+{
+    char note[64];
+    (void)snprintf(note, sizeof(note), "... %" PRId64 " frame%s omitted", count,
+                   count == 1 ? "" : "s");
+    write_frame_note(pen, note);
+}
+
+// interpreted_omitted is how many frames of an interpreter were left out after one of
+// count frames from at on.
+static int64_t interpreted_omitted(const json_t *list, size_t at, size_t count)
+{
+    int64_t omitted = 0;
+    for (size_t i = at; i < at + count; i++) {
+        int64_t here = report_integer(json_array_get(list, i), "omitted", 0);
+        omitted += here > 0 && here < INT32_MAX ? here : 0;
+    }
+    return omitted;
+}
+
+// write_code writes the frame at list[at] and one line for the frames that repeat it.
+// It returns how many frames these are.
+static size_t write_code(const struct render_frames *frames, const json_t *list,
+                         size_t at, uint64_t number)
+{
+    enum { REPEATS_SHOWN = 3 };
+    size_t again = frames->addresses ? 0 : repeats(list, at);
+    render_frame(frames, json_array_get(list, at), number);
+    if (again < REPEATS_SHOWN)
+        return 1;
+    char note[64];
+    (void)snprintf(note, sizeof(note), "... and %zu times more", again);
+    write_frame_note(frames->pen, note);
+    return again + 1;
+}
+
+void render_frames_write(const struct render_frames *frames, const json_t *thread)
+{
+    const json_t *list = report_frames(thread);
+    uint64_t number = 0;
+    struct text CH_CLEANUP(text_deinit) exception = { 0 };
+    struct text CH_CLEANUP(text_deinit) shown = { 0 };
+    report_exception_write(thread, &exception);
+    if (exception.size != 0)
+        pen_escape(exception.bytes, &shown);
+    if (shown.size != 0)
+        write_frame_note(frames->pen, shown.bytes);
+    for (size_t i = 0; i < json_array_size(list);) {
+        const json_t *frame = json_array_get(list, i);
+        const char *kind = report_string(frame, "kind");
+        size_t written = 1;
+        if (report_frame_is_code(frame)) {
+            written = write_code(frames, list, i, number);
+            int64_t omitted = interpreted_omitted(list, i, written);
+            if (omitted != 0)
+                write_frames_omitted(frames->pen, omitted);
+            number += written + (uint64_t)omitted;
+        } else if (kind != NULL && strcmp(kind, "omit") == 0) {
+            int64_t count = report_integer(frame, "count", 0);
+            write_frames_omitted(frames->pen, count);
+            number += count > 0 ? (uint64_t)count : 0;
+        } else {
+            write_frame_note(frames->pen, "... and more");
+        }
+        i += written;
+    }
+    if (json_array_size(list) == 0)
+        write_frame_note(frames->pen, "no frames are known");
+    write_stack_end(frames->pen,
+                    report_string(json_object_get(thread, "backtrace"), "ended"));
+}

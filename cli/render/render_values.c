@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/render_values.h"
+
+#include <string.h>
+
+#include "report/value/report.h"
+
+enum {
+    DEPTH_MAX = 24,
+    INDENT = 2,
+    ELEMENTS_MAX = 16,
+    SMALL_MEMBERS = 4,
+    ARGUMENTS_MAX = 16,
+    LOCALS_MAX = 24
+};
+
+// level is an object or array some of whose members have been written.
+struct level {
+    const json_t *container;
+    void *member; // of an object
+    size_t index; // of an array
+};
+
+struct listing {
+    const struct pen *pen;
+    struct level levels[DEPTH_MAX];
+    int depth;
+    size_t lines_left;
+};
+
+static bool is_scalar(const json_t *value)
+{
+    return !json_is_object(value) && !json_is_array(value);
+}
+
+// pointee is what a pointer that was followed points to, or NULL; it is NULL for any
+// other value.
+static const json_t *pointee(const json_t *value)
+{
+    return report_string(value, "address") != NULL ? json_object_get(value, "value")
+                                                   : NULL;
+}
+
+static void append_quoted_value(const char *text, struct text *out)
+{
+    text_append_string(out, "\"");
+    pen_escape(text, out);
+    text_append_string(out, "\"");
+}
+
+// is_number_text is true for a string in hex: numbers that JSON cannot hold, and
+// addresses.
+static bool is_number_text(const char *text)
+{
+    return strncmp(text, "0x", 2) == 0 &&
+           strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
+}
+
+static void append_scalar(const json_t *value, struct text *out)
+{
+    const char *text = json_string_value(value);
+    if (text != NULL && is_number_text(text))
+        text_append_string(out, text);
+    else if (text != NULL)
+        append_quoted_value(text, out);
+    else if (json_is_integer(value))
+        text_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        text_appendf(out, "%.10g", json_real_value(value));
+    else if (json_is_boolean(value))
+        text_append_string(out, json_is_true(value) ? "true" : "false");
+    else
+        text_append_string(out, "NULL");
+}
+
+// is_small says whether a structure is shown in one line: {x = 1, y = 2}.
+static bool is_small(const json_t *value)
+{
+    const char *key;
+    json_t *member;
+    if (!json_is_object(value) || json_object_size(value) > SMALL_MEMBERS ||
+        report_string(value, "address") != NULL)
+        return false;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (!is_scalar(member))
+            return false;
+    }
+    return true;
+}
+
+static void append_small(const json_t *value, struct text *out)
+{
+    const char *key;
+    json_t *member;
+    const char *separator = "{";
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        text_append_string(out, separator);
+        pen_escape(key, out);
+        text_append_string(out, " = ");
+        append_scalar(member, out);
+        separator = ", ";
+    }
+    text_append_string(out, *separator == '{' ? "{}" : "}");
+}
+
+// append_pointer writes a pointer and, if it is small, what it points to.
+static void append_pointer(const json_t *value, struct text *out)
+{
+    const json_t *to = pointee(value);
+    const char *error = report_string(value, "error");
+    pen_escape(report_string(value, "address"), out);
+    if (to != NULL && is_scalar(to)) {
+        text_append_string(out, " ");
+        append_scalar(to, out);
+    } else if (is_small(to)) {
+        text_append_string(out, " ");
+        append_small(to, out);
+    }
+    if (error != NULL) {
+        text_append_string(out, " (");
+        pen_escape(error, out);
+        text_append_string(out, ")");
+    }
+    if (json_is_true(json_object_get(value, "seen")))
+        text_append_string(out, " (above)");
+}
+
+// append_elements writes an array whose elements are not structures.
+static void append_elements(const json_t *array, struct text *out)
+{
+    size_t count = json_array_size(array);
+    text_append_string(out, "[");
+    for (size_t i = 0; i < count; i++) {
+        const json_t *element = json_array_get(array, i);
+        const json_t *more = json_object_get(element, "more");
+        text_append_string(out, i != 0 ? ", " : "");
+        if (i == ELEMENTS_MAX || json_is_integer(more)) {
+            text_append_string(out, "...");
+            break;
+        }
+        append_scalar(element, out);
+    }
+    text_append_string(out, "]");
+}
+
+// append_begin writes the first members of a structure that does not fit on a line:
+// {id = 42, name = "alice", prices = {...}, ...}.
+static void append_begin(const json_t *value, struct text *out)
+{
+    const char *key;
+    json_t *member;
+    size_t count = 0;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (count == SMALL_MEMBERS)
+            break;
+        text_append_string(out, count++ == 0 ? "{" : ", ");
+        pen_escape(key, out);
+        text_append_string(out, " = ");
+        if (is_scalar(member))
+            append_scalar(member, out);
+        else if (report_string(member, "address") != NULL)
+            append_pointer(member, out);
+        else
+            text_append_string(out, json_is_array(member) ? "[...]" : "{...}");
+    }
+    text_append_string(out, count < json_object_size(value) ? ", ...}" : "}");
+}
+
+// render_values_append_inline appends a value in one line: scalars as they are,
+// pointers as their address, of larger structures the first members.
+static void render_values_append_inline(const json_t *value, struct text *out)
+{
+    const char *error = report_string(value, "error");
+    if (is_scalar(value)) {
+        append_scalar(value, out);
+    } else if (report_string(value, "address") != NULL) {
+        append_pointer(value, out);
+    } else if (json_is_array(value) && is_scalar(json_array_get(value, 0))) {
+        append_elements(value, out);
+    } else if (error != NULL) {
+        text_append_string(out, "(");
+        pen_escape(error, out);
+        text_append_string(out, ")");
+    } else if (is_small(value)) {
+        append_small(value, out);
+    } else if (json_is_object(value)) {
+        append_begin(value, out);
+    } else {
+        text_append_string(out, "[...]");
+    }
+}
+
+// append_argument writes the current value of an argument, and its value when the
+// function was called if that differs or is all that is known.
+static void append_argument(const json_t *argument, struct text *out)
+{
+    const json_t *value = json_object_get(argument, "value");
+    const json_t *entry = json_object_get(argument, "entry_value");
+    const char *confidence = report_string(argument, "confidence");
+    const char *name = report_string(argument, "name");
+    if (name != NULL)
+        pen_escape(name, out);
+    else
+        text_appendf(out, "#%" JSON_INTEGER_FORMAT,
+                     json_integer_value(json_object_get(argument, "index")));
+    text_append_string(out, " = ");
+    if (value != NULL)
+        render_values_append_inline(value, out);
+    else if (entry == NULL)
+        text_append_string(out, "?");
+    if (entry != NULL && (value == NULL || !json_equal(value, entry))) {
+        text_append_string(out, value != NULL ? " (" : "");
+        render_values_append_inline(entry, out);
+        text_append_string(out, value != NULL ? " when called)" : " when called");
+    }
+    if (confidence != NULL && strcmp(confidence, "likely") == 0)
+        text_append_string(out, " (likely)");
+    if (confidence != NULL && strcmp(confidence, "guess") == 0)
+        text_append_string(out, " (a guess)");
+}
+
+void render_values_append_arguments(const json_t *frame, struct text *out)
+{
+    const json_t *arguments = json_object_get(frame, "arguments");
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        if (i == ARGUMENTS_MAX) {
+            text_append_string(out, ", ...");
+            return;
+        }
+        text_append_string(out, i != 0 ? ", " : "");
+        append_argument(json_array_get(arguments, i), out);
+    }
+}
+
+const json_t *render_values_next_local(const json_t *frame, size_t *at,
+                                       struct text *out)
+{
+    const json_t *locals = json_object_get(frame, "locals");
+    while (*at < json_array_size(locals) && *at < LOCALS_MAX) {
+        const json_t *local = json_array_get(locals, (*at)++);
+        if (json_object_get(local, "value") == NULL)
+            continue;
+        append_argument(local, out);
+        return local;
+    }
+    return NULL;
+}
+
+// inner is what is to be listed below a value, or NULL.
+static const json_t *inner(const json_t *value)
+{
+    const json_t *to = pointee(value);
+    const json_t *shown = to != NULL ? to : value;
+    if (to == NULL && report_string(value, "address") != NULL)
+        return NULL;
+    if (json_is_array(shown))
+        return is_scalar(json_array_get(shown, 0)) ? NULL : shown;
+    bool listed = json_is_object(shown) && report_string(shown, "error") == NULL;
+    return listed && !is_small(shown) ? shown : NULL;
+}
+
+static void enter_rendered_value(struct listing *listing, const json_t *container)
+{
+    if (container == NULL || listing->depth == DEPTH_MAX)
+        return;
+    listing->levels[listing->depth++] =
+        (struct level){ .container = container,
+                        .member = json_object_iter((json_t *)(uintptr_t)container) };
+}
+
+// next_member returns the next member of the level and appends its name; NULL: there is
+// none.
+static const json_t *next_member(struct level *level, struct text *name)
+{
+    const json_t *value;
+    if (json_is_array(level->container)) {
+        value = json_array_get(level->container, level->index);
+        text_appendf(name, "[%zu]", level->index++);
+        return value;
+    }
+    if (level->member == NULL)
+        return NULL;
+    pen_escape(json_object_iter_key(level->member), name);
+    value = json_object_iter_value(level->member);
+    level->member =
+        json_object_iter_next((json_t *)(uintptr_t)level->container, level->member);
+    return value;
+}
+
+static void render_value_line(struct listing *listing, const char *name,
+                              const json_t *value)
+{
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    int indent = INDENT * (listing->depth + 1);
+    bool nested = inner(value) != NULL && report_string(value, "address") == NULL;
+    if (!nested) {
+        text_append_string(&line, " = ");
+        render_values_append_inline(value, &line);
+    }
+    pen_plain(listing->pen, "%*s%s%s\n", indent, "", name,
+              line.bytes != NULL ? line.bytes : "");
+    listing->lines_left--;
+}
+
+// render_members writes the members of a value, and their members, depth first.
+static void render_members(struct listing *listing, const json_t *value)
+{
+    enter_rendered_value(listing, value);
+    while (listing->depth > 0 && listing->lines_left > 0) {
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        const json_t *member = next_member(&listing->levels[listing->depth - 1], &name);
+        if (member == NULL) {
+            listing->depth--;
+            continue;
+        }
+        render_value_line(listing, name.bytes != NULL ? name.bytes : "", member);
+        enter_rendered_value(listing, inner(member));
+    }
+    if (listing->lines_left == 0)
+        pen_plain(listing->pen, "    ...\n");
+    listing->depth = 0;
+}
+
+// write_reason says why there is no value: `other-size (it has 80 bytes there)`.
+static void write_reason(const struct pen *pen, const json_t *watch)
+{
+    const json_t *candidates = json_object_get(watch, "candidates");
+    pen_plain(pen, ": no value, ");
+    pen_text(pen, report_string(watch, "reason"));
+    for (size_t i = 0; i < json_array_size(candidates); i++) {
+        const json_t *one = json_array_get(candidates, i);
+        const char *unit = report_string(one, "unit");
+        pen_plain(pen, "%s%" JSON_INTEGER_FORMAT " bytes", i == 0 ? " (" : ", ",
+                  json_integer_value(json_object_get(one, "size")));
+        pen_plain(pen, unit != NULL ? " in " : "");
+        pen_text(pen, unit);
+    }
+    pen_plain(pen, json_array_size(candidates) != 0 ? ")\n" : "\n");
+}
+
+static void render_watch(struct listing *listing, const json_t *watch)
+{
+    const json_t *value = json_object_get(watch, "value");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    pen_plain(listing->pen, "  ");
+    pen_set(listing->pen, PEN_NAME);
+    pen_text(listing->pen, report_string(watch, "name"));
+    pen_set(listing->pen, PEN_PLAIN);
+    pen_plain(listing->pen, " (");
+    pen_text(listing->pen, report_string(watch, "type"));
+    pen_plain(listing->pen, ") at ");
+    pen_text(listing->pen, report_string(watch, "address"));
+    if (value == NULL && report_string(watch, "reason") != NULL) {
+        write_reason(listing->pen, watch);
+        return;
+    }
+    if (inner(value) == NULL || pointee(value) != NULL) {
+        text_append_string(&line, " = ");
+        render_values_append_inline(value, &line);
+    }
+    pen_plain(listing->pen, "%s\n", line.bytes != NULL ? line.bytes : "");
+    render_members(listing, inner(value));
+}
+
+void render_values_watches(const struct pen *pen, const json_t *report,
+                           size_t lines_max)
+{
+    const json_t *watches = json_object_get(report, "watches");
+    if (json_array_size(watches) == 0)
+        return;
+    pen_set(pen, PEN_BOLD);
+    pen_plain(pen, "\nWatched objects:\n");
+    pen_set(pen, PEN_PLAIN);
+    for (size_t i = 0; i < json_array_size(watches); i++) {
+        struct listing listing = { .pen = pen, .lines_left = lines_max };
+        render_watch(&listing, json_array_get(watches, i));
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values of a report's objects as text: one member per line, what a pointer points
+// to indented below it. Values come from the process that crashed, and reports from
+// anywhere: depth and lines are limited.
+#pragma once
+#include <jansson.h>
+#include <stddef.h>
+
+#include "cli/render/pen.h"
+
+// render_values_watches writes the watched objects, each in at most lines_max lines, or
+// nothing if the report has none.
+void render_values_watches(const struct pen *pen, const json_t *report,
+                           size_t lines_max);
+
+// render_values_append_arguments appends a frame's arguments in one line: `count = 3,
+// text = 0x55d0 "word", size = ?`. It appends nothing if the frame has none.
+void render_values_append_arguments(const json_t *frame, struct text *out);
+
+// render_values_next_local appends the next of a frame's local variables from *at on
+// that has a value, in the same form, and passes over it. NULL: there are no more, or
+// enough were written.
+const json_t *render_values_next_local(const json_t *frame, size_t *at,
+                                       struct text *out);

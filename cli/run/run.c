@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a program so that its crashes are reported: decides from its file how it is
+// watched (program_kind.h), and prepares its environment accordingly.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/live/refusal.h"
+#include "cli/run/preload_path.h"
+#include "cli/run/run_program.h"
+#include "cli/session/command.h"
+#include "cli/session/installed.h"
+#include "cli/session/program_kind.h"
+#include "cli/session/session.h"
+#include "handler/crash/crash_trust.h"
+
+enum {
+    OPTIONS_MAX = 40,
+    HELP_SIZE = 256,
+    VALUE_SIZE = 64,
+    CHECK_MS = 100, // for the spool to answer before a program is traced
+};
+
+// describe_value writes what a variable's option takes: "no|yes|tty", or VALUE, and
+// then adds to its help what the value may be.
+static void describe_value(const struct settings_variable *variable, char *value,
+                           char *help)
+{
+    bool words = variable->words[0] != 0;
+    (void)snprintf(value, VALUE_SIZE, "%s", words ? variable->words : "VALUE");
+    for (char *at = value; words && *at != 0; at++) {
+        if (*at == ' ')
+            *at = '|';
+    }
+    (void)snprintf(help, HELP_SIZE, "%.*s%s%s", (int)strcspn(variable->help, "."),
+                   variable->help, words ? "" : ": ", words ? "" : variable->accepted);
+}
+
+static const struct option *run_options(void)
+{
+    static struct option rows[OPTIONS_MAX];
+    static char values[OPTIONS_MAX][VALUE_SIZE];
+    static char help[OPTIONS_MAX][HELP_SIZE];
+    size_t count;
+    size_t used = 0;
+    const struct settings_variable *variables = settings_variables(&count);
+    rows[used++] = (struct option){
+        .name = "via",
+        .value = "auto|preload|trace",
+        .help = "Whether the program is watched from inside, from outside, or as suits "
+                "its file",
+    };
+    rows[used++] = (struct option){
+        .name = "stderr-tail",
+        .help =
+            "Keep the end of standard error, and report panics and failed checks that "
+            "exit",
+    };
+    for (size_t i = 0; i < count && used + 1 < OPTIONS_MAX; i++) {
+        if (variables[i].option == NULL)
+            continue;
+        describe_value(&variables[i], values[used], help[used]);
+        rows[used] = (struct option){ .name = variables[i].option,
+                                      .value = values[used],
+                                      .help = help[used] };
+        used++;
+    }
+    return rows;
+}
+
+// append_absolute makes a path independent of the working directory, which the program
+// may have changed when it crashes; other values are copied.
+static bool append_absolute(const struct settings_variable *variable, const char *value,
+                            struct text *out)
+{
+    char folder[PATH_MAX];
+    if (settings_is_path(variable, value) && value[0] != '/' &&
+        getcwd(folder, sizeof(folder)) != NULL)
+        text_appendf(out, "%s/", folder);
+    text_append_string(out, value);
+    return text_ok(out) && out->size != 0;
+}
+
+static int export_option(const struct settings_variable *variable, const char *value)
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    const char *set = append_absolute(variable, value, &text) ? text.bytes : value;
+    if (setenv(variable->name, set, 1) != 0)
+        return command_fail("cannot set %s: %s", variable->name, strerror(errno));
+    return COMMAND_DONE;
+}
+
+// export_options sets the variables of the given options, and makes paths in variables
+// that are already set absolute: the tracer runs in another folder than the program.
+static int export_options(const struct options *options)
+{
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = variables[i].option != NULL
+                                ? options_value(options, variables[i].option)
+                                : NULL;
+        if (value == NULL && variables[i].option != NULL)
+            value = getenv(variables[i].name);
+        if (value != NULL && export_option(&variables[i], value) != COMMAND_DONE)
+            return COMMAND_FAILED;
+    }
+    return COMMAND_DONE;
+}
+
+// runs_traced is whether another run traces this process, and so what it starts.
+static bool runs_traced(void)
+{
+    return getenv(SETTINGS_TRACED) != NULL && refusal_other_tracer(getpid()) != 0;
+}
+
+// is_run_enabled reads the settings; false: nothing is to be reported. The handler
+// reports values that cannot be parsed.
+static bool is_run_enabled(struct session *session)
+{
+    const struct settings *settings = &session->settings;
+    settings_read(&session->settings, session_getenv, NULL, NULL);
+    return !runs_traced() && // one tracer is enough
+           (settings->enable == SETTING_YES ||
+            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO)));
+}
+
+// append_throws_library adds the library that keeps the stacks of throws, which is
+// installed beside the other one.
+static void append_throws_library(const char *path, struct text *value)
+{
+    const char *name = strrchr(path, '/');
+    text_appendf(value, ":%.*s/" CRASHHOOK_THROWS_SONAME, (int)(name - path), path);
+}
+
+// reports_kills is whether a program that is killed is reported, which its user may
+// have decided.
+static bool reports_kills(const struct session *session)
+{
+    const char *chosen = getenv("CRASHHOOK_KILLS");
+    return chosen == NULL || chosen[0] == 0 || session->settings.kills != KILLS_NO;
+}
+
+// preload_library puts the library before what is already preloaded, and after the
+// runtime of a sanitizer, which must come first.
+static int preload_library(const char *runtime, bool throws)
+{
+    char library[PATH_MAX];
+    char path[PATH_MAX];
+    struct text CH_CLEANUP(text_deinit) value = { 0 };
+    const char *others = getenv("LD_PRELOAD");
+    if (!installed_library(library))
+        return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
+    if (preload_path_make(library, path) != CH_OK)
+        return command_fail(
+            "cannot preload '%s': LD_PRELOAD takes no path with a space or "
+            "a colon, and neither /tmp nor /var/tmp takes a link to it",
+            library);
+    if (runtime[0] != 0)
+        text_appendf(&value, "%s:", runtime);
+    text_append_string(&value, path);
+    if (throws)
+        append_throws_library(path, &value);
+    if (others != NULL && others[0] != 0)
+        text_appendf(&value, ":%s", others);
+    if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)
+        return command_fail("cannot set LD_PRELOAD: %s", strerror(errno));
+    return COMMAND_DONE;
+}
+
+// is_library says whether a word of LD_PRELOAD, length bytes long, is our handler.
+static bool is_library(const char *word, size_t length)
+{
+    static const char name[] = "/" CRASHHOOK_SONAME;
+    size_t size = sizeof(name) - 1;
+    return length >= size && memcmp(word + length - size, name, size) == 0;
+}
+
+// forget_preload removes our library from LD_PRELOAD: a program that is traced needs no
+// handler, and its crashes must be reported only once. A handler that it links reads
+// the variable name.
+static void forget_preload(const char *name, const char *word)
+{
+    struct text CH_CLEANUP(text_deinit) value = { 0 };
+    const char *words = getenv("LD_PRELOAD");
+    for (const char *at = words; at != NULL && *at != 0;) {
+        size_t length = strcspn(at, ": ");
+        if (length != 0 && !is_library(at, length))
+            text_appendf(&value, "%s%.*s", value.size != 0 ? ":" : "", (int)length, at);
+        at += length + (at[length] != 0);
+    }
+    if (words != NULL && value.size == 0)
+        (void)unsetenv("LD_PRELOAD");
+    else if (words != NULL && text_ok(&value))
+        (void)setenv("LD_PRELOAD", value.bytes, 1);
+    (void)setenv(name, word, 1);
+}
+
+// tracer_environment is our environment without the variables for the loader. NULL: out
+// of memory. It is never freed, because this process becomes the program.
+static char **tracer_environment(void)
+{
+    static char disabled[] = "CRASHHOOK_ENABLE=no"; // for the tracer itself
+    size_t count = 0;
+    size_t kept = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **out = calloc(count + 2, sizeof(*out));
+    for (size_t i = 0; out != NULL && i < count; i++) {
+        if (strncmp(environ[i], "LD_", 3) != 0 &&
+            strncmp(environ[i], disabled, strcspn(disabled, "=") + 1) != 0)
+            out[kept++] = environ[i];
+    }
+    if (out != NULL)
+        out[kept] = disabled;
+    return out;
+}
+
+// find_tracer writes the path of an agent that nobody else can change. False: there is
+// none, and a line says so.
+static bool find_tracer(char agent[static PATH_MAX])
+{
+    static const char others[] = "users other than root and this one can change";
+    const char *chosen = getenv("CRASHHOOK_AGENT");
+    if (chosen != NULL && crash_trusts(chosen)) {
+        (void)snprintf(agent, PATH_MAX, "%s", chosen);
+        return true;
+    }
+    if (chosen != NULL)
+        (void)command_fail("CRASHHOOK_AGENT is ignored: %s '%s' or a folder above it",
+                           others, chosen);
+    if (!installed_agent(agent))
+        (void)command_fail("cannot find crashhook-agent beside this program");
+    else if (!crash_trusts(agent))
+        (void)command_fail("cannot trace: %s the agent '%s' or a folder above it",
+                           others, agent);
+    else
+        return true;
+    return false;
+}
+
+static int run_by_trace(const struct options *options, struct session *session)
+{
+    char agent[PATH_MAX];
+    if (options_given(options, "stderr-tail"))
+        (void)command_fail("standard error of a traced program is not kept");
+    // Its tracer tells the program from the children that this one kills.
+    const char *kills = getenv("CRASHHOOK_KILLS");
+    if ((kills == NULL || kills[0] == 0) && setenv("CRASHHOOK_KILLS", "run", 1) != 0)
+        return command_fail("cannot set CRASHHOOK_KILLS: %s", strerror(errno));
+    char **kept = tracer_environment();
+    if (!find_tracer(agent))
+        return COMMAND_FAILED;
+    if (kept == NULL)
+        return command_fail("cannot start the tracer: %s", strerror(errno));
+    forget_preload(SETTINGS_TRACED, "yes");
+    // The program takes the place of this process, so this is the last moment.
+    run_check_spool(session, CHECK_MS);
+    return run_traced(agent, options->arguments, kept);
+}
+
+// warn_of_sanitizer says what is different for a program with a sanitizer while it is
+// traced: LeakSanitizer traces the program's threads itself, and fails. Others end it
+// by an exit.
+static void warn_of_sanitizer(const struct program *program, const char *command)
+{
+    static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init",
+                                         NULL };
+    bool address =
+        program->hidden != NULL && strcmp(program->hidden, "AddressSanitizer") == 0;
+    if (program_has_name(program, names) || address ||
+        strncmp(program->runtime, "liblsan", strlen("liblsan")) == 0)
+        (void)command_fail(
+            "'%s' has LeakSanitizer, which fails in a traced program and "
+            "ends it with an error; --via preload does not trace",
+            command);
+    else if (program->hidden != NULL)
+        (void)command_fail(
+            "'%s' has %s linked in: an exit because of what that finds is "
+            "not reported; link its runtime as a shared library",
+            command, program->hidden);
+    else if (program->kind == PROGRAM_SANITIZED)
+        (void)command_fail(
+            "'%s' has a sanitizer: an exit because of what that finds is "
+            "not reported while it is traced; --via preload reports it",
+            command);
+}
+
+static int run_by_auto(const struct options *options, struct session *session)
+{
+    struct program program;
+    program_look(options->arguments[0], &program);
+    enum run_way way = run_way_of(&program);
+    // A Go program's runtime says of any fault what a tracer would find.
+    if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
+        forget_preload("CRASHHOOK_ENABLE", "no");
+        return run_preloaded(options->arguments, session, reports_kills(session), true);
+    }
+    if (way == RUN_WAY_TRACE) {
+        warn_of_sanitizer(&program, options->arguments[0]);
+        return run_by_trace(options, session);
+    }
+    if (way == RUN_WAY_UNWATCHED) {
+        (void)command_fail(
+            "'%s' gains privileges, which tracing would take from it; it "
+            "runs without being watched",
+            options->arguments[0]);
+        return run_unwatched(options->arguments);
+    }
+    int result =
+        preload_library(program.runtime, session->settings.throws == SETTING_YES);
+    return result == COMMAND_DONE
+               ? run_preloaded(options->arguments, session, reports_kills(session),
+                               options_given(options, "stderr-tail"))
+               : result;
+}
+
+static int run_by_preload(const struct options *options, struct session *session)
+{
+    struct program program;
+    program_look(options->arguments[0], &program);
+    if (program.kind == PROGRAM_HIDDEN_TSAN) {
+        (void)command_fail("'%s' has ThreadSanitizer linked in, which crashes if a "
+                           "library is preloaded; it runs without being watched",
+                           options->arguments[0]);
+        return run_unwatched(options->arguments);
+    }
+    int result =
+        preload_library(program.runtime, session->settings.throws == SETTING_YES);
+    return result == COMMAND_DONE
+               ? run_preloaded(options->arguments, session, reports_kills(session),
+                               options_given(options, "stderr-tail"))
+               : result;
+}
+
+static int run_run(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
+    const char *via = options_value(options, "via");
+    if (export_options(options) != COMMAND_DONE)
+        return COMMAND_FAILED;
+    if (!is_run_enabled(&session))
+        return run_unwatched(options->arguments);
+    if (via == NULL || strcmp(via, "auto") == 0)
+        return run_by_auto(options, &session);
+    if (strcmp(via, "trace") == 0) {
+        struct program program;
+        program_look(options->arguments[0], &program);
+        warn_of_sanitizer(&program, options->arguments[0]);
+        return run_by_trace(options, &session);
+    }
+    if (strcmp(via, "preload") == 0)
+        return run_by_preload(options, &session);
+    return command_misused("--via is auto, preload or trace, not '%s'", via);
+}
+
+const struct command run_command = {
+    .name = "run",
+    .arguments = "-- COMMAND [ARGUMENT...]",
+    .summary = "Run a program and report its crashes",
+    .make_options = run_options,
+    .run = run_run,
+    .arguments_min = 1,
+    .arguments_max = SIZE_MAX,
+    .in_order = true,
+};

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Standing in for a program towards our parent: every signal is passed on, we stop when
+// the program stops, and die as it died.
+//
+// All signals are blocked here and received one at a time, so none interrupts anything;
+// the signal actions are not changed, so the program inherits which signals are
+// ignored.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/system/file.h"
+#include "cli/run/keeper.h"
+#include "cli/run/run_program.h"
+#include "cli/run/stderr_tail.h"
+#include "cli/run/unreported.h"
+#include "cli/session/aside.h"
+#include "cli/session/collect.h"
+#include "cli/session/command.h"
+#include "cli/session/crash_records.h"
+#include "cli/session/session.h"
+#include "cli/session/session_spool.h"
+#include "report/summary/signal_name.h"
+
+enum {
+    ANSWER_MS = 1000, // how long a spool that does not answer is waited for
+    CHECKED_MS = 64,  // the keeper's pause from which on the spool is looked at
+};
+
+// wrapped is the program that we stand in for.
+struct wrapped {
+    pid_t pid;
+    int failure_fd; // receives errno if the program could not be executed, else closes
+    int status;     // as waitpid returns it
+    struct rusage used;
+    struct keeper keeper;
+    struct stderr_tail tail;
+    bool checked;  // what is wrong with the spool was said
+    sigset_t mask; // that we were started with
+    struct sigaction child_action;
+};
+
+// mask_signals calls the kernel directly: libc would leave out the two real-time
+// signals that it uses itself.
+static void mask_signals(uint64_t set, void *before)
+{
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof(set));
+}
+
+static int wait_for_signal(siginfo_t *info, const struct timespec *timeout)
+{
+    const uint64_t all = UINT64_MAX;
+    return (int)syscall(SYS_rt_sigtimedwait, &all, info, timeout, sizeof(all));
+}
+
+// take_signal lets signal have its default effect on us.
+static void take_signal(int number)
+{
+    const struct sigaction by_default = { .sa_handler = SIG_DFL };
+    struct sigaction before;
+    (void)sigaction(number, &by_default, &before);
+    (void)kill(getpid(), number);
+    mask_signals(~(UINT64_C(1) << (number - 1)), NULL);
+    mask_signals(UINT64_MAX, NULL);
+    (void)sigaction(number, &before, NULL);
+}
+
+static void exec_program(const char **arguments, const struct wrapped *program,
+                         int failure_fd, pid_t parent)
+{
+    (void)sigaction(SIGCHLD, &program->child_action, NULL);
+    // A signal that cannot be passed on, SIGKILL, may end us.
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    liveness_claim(&program->keeper.live);
+    // Our parent may have died before the call above.
+    if (getppid() != parent)
+        _exit(RUN_NO_COMMAND);
+    stderr_tail_use(&program->tail);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &program->mask, NULL, 8);
+    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
+    int why = errno;
+    (void)!write(failure_fd, &why, sizeof(why));
+    _exit(RUN_NO_COMMAND);
+}
+
+static enum ch_status start_program(const char **arguments, struct wrapped *program,
+                                    bool keep_stderr)
+{
+    int failure[2];
+    pid_t parent = getpid();
+    // While SIGCHLD is ignored, the exit status of a child is lost.
+    (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
+                    &program->child_action);
+    mask_signals(UINT64_MAX, &program->mask);
+    if (keep_stderr && stderr_tail_begin(&program->tail) != CH_OK)
+        (void)command_fail("cannot keep standard error: %s", strerror(errno));
+    // Made here, as the process that keeps standard error must not have it open.
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return CH_ERR_IO;
+    program->failure_fd = failure[0];
+    program->pid = fork();
+    if (program->pid == 0)
+        exec_program(arguments, program, failure[1], parent);
+    (void)close(failure[1]);
+    stderr_tail_started(&program->tail);
+    return program->pid > 0 ? CH_OK : CH_ERR_IO;
+}
+
+// is_group_wide is true if the terminal sent the signal to the whole foreground group,
+// which includes the program.
+static bool is_group_wide(const struct wrapped *program, int number,
+                          const siginfo_t *info)
+{
+    static const int typed[] = { SIGINT,  SIGQUIT, SIGTSTP, SIGHUP,
+                                 SIGCONT, SIGTTIN, SIGTTOU, SIGWINCH };
+    bool terminal = false;
+    for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++)
+        terminal |= typed[i] == number;
+    return terminal && info->si_code == SI_KERNEL && getpgid(program->pid) == getpgrp();
+}
+
+// pass_on_to_program sends the program a signal that we received, with its value.
+static void pass_on_to_program(struct wrapped *program, int number, siginfo_t *info)
+{
+    keeper_note(&program->keeper, number, info);
+    if (is_group_wide(program, number, info) || info->si_pid == getpid())
+        return;
+    if (info->si_code >= 0 || info->si_code == SI_TKILL ||
+        syscall(SYS_rt_sigqueueinfo, program->pid, number, info) != 0)
+        (void)kill(program->pid, number);
+}
+
+// reap_children waits for children that changed state: as the first process of a
+// container we also inherit orphans, agents among them. True: the program has ended.
+static bool reap_children(struct wrapped *program)
+{
+    int status;
+    pid_t pid;
+    struct rusage used;
+    siginfo_t ended = { 0 };
+    if (waitid(P_PID, (id_t)program->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+        ended.si_pid != 0)
+        keeper_look_last(&program->keeper,
+                         ended.si_code == CLD_EXITED ? 0 : ended.si_status);
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
+        if (pid != program->pid)
+            continue;
+        if (WIFSTOPPED(status)) {
+            take_signal(WSTOPSIG(status));
+            continue;
+        }
+        program->status = status;
+        program->used = used;
+        return true;
+    }
+    return pid < 0 && errno == ECHILD;
+}
+
+void run_check_spool(const struct session *session, uint64_t most_ms)
+{
+    static struct liveness none = { .fd = -1, .copier = -1 };
+    struct session own = *session;
+    struct aside check;
+    if (aside_begin(&check, &none)) {
+        (void)!session_spool_open(&own, SPOOL_CREATE);
+        _exit(EXIT_SUCCESS);
+    }
+    (void)aside_await(&check, most_ms);
+    aside_leave(&check);
+}
+
+static void await_program(struct wrapped *program)
+{
+    for (;;) {
+        siginfo_t info = { 0 };
+        struct timespec left = keeper_left(&program->keeper);
+        int number = wait_for_signal(&info, &left);
+        keeper_look(&program->keeper);
+        // A program that runs for longer is worth it; of others the end is early
+        // enough.
+        if (!program->checked && program->keeper.pause_ms >= CHECKED_MS) {
+            program->checked = true;
+            run_check_spool(program->keeper.session, ANSWER_MS);
+        }
+        if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
+            pass_on_to_program(program, number, &info);
+        if (number == SIGCHLD && reap_children(program))
+            return;
+    }
+}
+
+// has_unfinished says whether a report that was begun at since_ms or later is being
+// worked on, in the spool or where programs leave what they cannot write there.
+static bool has_unfinished(const struct session *session, uint64_t since_ms)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    const struct spool *spool = &session->spool;
+    if (collect_take_since(session, since_ms) != 0)
+        return true;
+    if (spool_list(spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        int fd = -1;
+        if (report_id_time_ms(listing.entries[i].id) < since_ms)
+            continue;
+        enum ch_status status = spool_lock(spool, listing.entries[i].id, &fd);
+        if (status == CH_ERR_IO && errno == EWOULDBLOCK)
+            return true;
+        if (status == CH_OK)
+            (void)close(fd);
+    }
+    return false;
+}
+
+// is_hurried says whether the signal asks us to end, now that the program has.
+static bool is_hurried(int number)
+{
+    switch (number) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+        return false;
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        take_signal(number);
+        return false;
+    default:
+        return number > 0;
+    }
+}
+
+// await_reports waits for reports that were begun since we started, at most
+// CRASHHOOK_TIMEOUT. A report is published before its program is released, so all
+// reports of the program are in place by now. The release of a lock cannot be waited
+// for together with signals, so locks are polled.
+static void await_reports(const struct session *session, uint64_t since_ms)
+{
+    const struct timespec pause = { .tv_nsec = 5000000 };
+    uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
+    while (session->spool.folder_fd >= 0 && has_unfinished(session, since_ms) &&
+           clock_now_ms(CLOCK_MONOTONIC) < deadline) {
+        siginfo_t info;
+        if (is_hurried(wait_for_signal(&info, &pause)))
+            return;
+    }
+}
+
+// die_of dies of the signal. It calls the kernel directly: a handler that another run
+// has preloaded into us must not report the program's death as ours.
+static void die_of(int number)
+{
+    const uint64_t by_default[4] = { 0 }; // the kernel's struct sigaction
+    (void)syscall(SYS_rt_sigaction, number, by_default, NULL, sizeof(uint64_t));
+    (void)syscall(SYS_kill, getpid(), number);
+    mask_signals(~(UINT64_C(1) << (number - 1)), NULL);
+}
+
+// end_as dies of the signal that the program died of, without another core file, or
+// returns its exit status. The first process of a container cannot die like this: the
+// kernel discards the signal.
+static int end_as(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    die_of(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+int run_failed(const char *command, int error)
+{
+    (void)command_fail("cannot run '%s': %s", command, strerror(error));
+    return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
+}
+
+// tell_cut_off says that the program crashed, although it did not end by that.
+static void tell_cut_off(const char *program, int status)
+{
+    bool killed = WIFSIGNALED(status);
+    (void)command_fail("'%s' crashed, and before that was reported it ended %s %d",
+                       program, killed ? "by signal" : "with status",
+                       killed ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void wrapped_deinit(struct wrapped *program)
+{
+    file_close(&program->failure_fd);
+    keeper_deinit(&program->keeper);
+}
+
+// end_in_spool does what is left to do in the spool.
+static void end_in_spool(struct wrapped *program, struct session *session,
+                         const struct text *said, uint64_t since_ms)
+{
+    const char *name = program->keeper.arguments[0];
+    enum ch_status status =
+        program->checked
+            ? spool_open(session->spool_path, SPOOL_CREATE, &session->spool)
+            : session_spool_open(session, SPOOL_CREATE);
+    bool usable = status == CH_OK;
+    if (!usable)
+        session->spool.folder_fd = -1;
+    aside_answer();
+    await_reports(session, since_ms);
+    bool cut_off = usable && keeper_find_cut_off(&program->keeper);
+    if (usable)
+        crash_records_take(session);
+    if (cut_off)
+        tell_cut_off(name, program->status);
+    program->keeper.unreported =
+        unreported_tell(session, name, program->status, since_ms);
+    if (usable)
+        keeper_end(&program->keeper, program->status, &program->used, said);
+    unreported_tell_exit(session, name, program->status, since_ms);
+}
+
+// report_end_aside has that done by a process that may hang. Where the spool does not
+// answer, only a program that died of a signal is worth the whole time and a line.
+static void report_end_aside(struct wrapped *program, struct session *session,
+                             uint64_t since_ms)
+{
+    enum { FINISH_MS = 30000 }; // for what a report needs that is in place
+    bool died = WIFSIGNALED(program->status);
+    uint64_t timeout_ms = session->settings.timeout_ms;
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
+    struct aside aside;
+    stderr_tail_read(&program->tail, &said);
+    if (aside_begin(&aside, &program->keeper.live)) {
+        end_in_spool(program, session, &said, since_ms);
+        _exit(EXIT_SUCCESS);
+    }
+    bool done = aside_await(&aside, died ? timeout_ms : ANSWER_MS) &&
+                aside_await(&aside, timeout_ms + FINISH_MS) && aside.said_fd < 0;
+    const char *name = died ? signal_name(WTERMSIG(program->status)) : NULL;
+    if (!done && died)
+        (void)command_fail("'%s' died by %s; it is not reported yet, since spool '%s' "
+                           "does not answer; see 'crashhook list' when it does",
+                           program->keeper.arguments[0],
+                           name != NULL ? name : "a signal", session->spool_path);
+    aside_leave(&aside);
+    // The copier is one of them, and not every first process of a container reaps.
+    while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+        continue;
+}
+
+int run_preloaded(const char **arguments, struct session *session, bool kills,
+                  bool keep_stderr)
+{
+    struct wrapped CH_CLEANUP(wrapped_deinit)
+        program = { .failure_fd = -1,
+                    .keeper = { .live = { .fd = -1, .copier = -1 } },
+                    .tail = { .program_fd = -1, .relay_fd = -1 } };
+    uint64_t since_ms = clock_now_ms(CLOCK_REALTIME);
+    int why = 0;
+    (void)!settings_spool_path(&session->settings, session_getenv, NULL,
+                               session->spool_path, sizeof(session->spool_path));
+    if (kills)
+        liveness_create(&program.keeper.live);
+    if (start_program(arguments, &program, keep_stderr) != CH_OK)
+        return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
+    // From then on the process is the program.
+    bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
+    keeper_begin(&program.keeper, session, program.pid, arguments);
+    await_program(&program);
+    if (failed)
+        return run_failed(arguments[0], why);
+    report_end_aside(&program, session, since_ms);
+    return end_as(program.status);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `crashhook run` says when a program into which it preloaded the handler was
+// killed by a signal that counts as a crash, and there is no report. User: run.
+#pragma once
+#include "cli/session/session.h"
+
+// unreported_tell says so on stderr, with the reason if it follows from the kind of
+// program, and what to do, unless the session's spool, or a place that replaces it, has
+// a report that began since_ms after 1970 or later. status is as waitpid returns it.
+// True: there is no report.
+bool unreported_tell(const struct session *session, const char *program, int status,
+                     uint64_t since_ms);
+
+// unreported_tell_exit says why an exit with a failure has no report, if the program
+// has a sanitizer that may have caused it and of which the handler is not told.
+void unreported_tell_exit(const struct session *session, const char *program,
+                          int status, uint64_t since_ms);

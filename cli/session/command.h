@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A command is one file of this folder and one row of the table in main.c.
+//
+// Data goes to stdout, messages to stderr: one line that says what failed, about what,
+// and why. main.c parses the options, prints --help from the same rows, and checks at
+// the end that stdout accepted everything.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/session/options.h"
+
+// command_result is what a command returns, and the exit code of the process.
+// `crashhook run` exits with the code of the command that it ran, so it may return any
+// number.
+enum command_result {
+    COMMAND_DONE = 0,
+    COMMAND_FAILED = 1, // after one line on stderr that says why
+    COMMAND_USAGE = 2,
+};
+
+struct command {
+    const char *name;             // "show", or two words: "cbf decode"
+    const char *arguments;        // as --help shows them after the name; NULL: none
+    const char *summary;          // one sentence without its full stop
+    const struct option *options; // NULL: none
+    const struct option *(*make_options)(void); // if they are not constant
+    int (*run)(const struct options *options);
+    size_t arguments_min; // how many arguments it requires
+    size_t arguments_max; // SIZE_MAX: no limit
+    bool in_order;        // its first argument ends its options
+    bool hidden;          // not listed: other parts of crashhook call it
+};
+
+// command_table is the table of commands, in the order in which --help lists them.
+const struct command *const *command_table(size_t *out_count);
+
+// command_options is the command's options, or NULL if it has none.
+const struct option *command_options(const struct command *command);
+
+// command_fail prints "crashhook: " and the message, and returns COMMAND_FAILED.
+int command_fail(const char *format, ...) CH_PRINTF(1, 2);
+
+// command_misused is command_fail for wrong usage: it returns COMMAND_USAGE.
+int command_misused(const char *format, ...) CH_PRINTF(1, 2);
+
+// command_read_file appends all of the file at path, "-" for stdin, to out. It reports
+// a failure itself: `cannot read 'x': No such file or directory`.
+CH_CHECKED enum ch_status command_read_file(const char *path, struct text *out);
+
+// command_read_json parses the file at path, "-" for stdin, as JSON. It reports a
+// failure itself. The caller owns *out.
+CH_CHECKED enum ch_status command_read_json(const char *path, json_t **out);
+
+// command_print_text prints text, a report's JSON, if status is CH_OK; otherwise it
+// reports why there is none.
+int command_print_text(enum ch_status status, const struct text *text);
+
+// command_parse_address parses an address in hex, with or without 0x; false: it is
+// none.
+bool command_parse_address(const char *text, uint64_t *out);
+
+// command_parse_pid parses a process id in decimal; false: it is none.
+bool command_parse_pid(const char *text, pid_t *out);
+
+extern const struct command attach_command;
+extern const struct command cbf_decode_command;
+extern const struct command core_command;
+extern const struct command debug_command;
+extern const struct command describe_command;
+extern const struct command doctor_command;
+extern const struct command cbf_encode_command;
+extern const struct command images_decode_command;
+extern const struct command images_encode_command;
+extern const struct command record_command;
+extern const struct command sframe_dump_command;
+extern const struct command sframe_lookup_command;
+extern const struct command symbolize_command;
+extern const struct command export_command;
+extern const struct command group_command;
+extern const struct command fdr_dump_command;
+extern const struct command finish_command;
+extern const struct command groups_command;
+extern const struct command list_command;
+extern const struct command run_command;
+extern const struct command show_command;
+extern const struct command types_dump_command;
+extern const struct command symbols_index_command;
+extern const struct command symbols_upload_command;
+extern const struct command upload_command;

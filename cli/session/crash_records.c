@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session/crash_records.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/core/record_capture.h"
+#include "agent/raw/raw_report.h"
+#include "base/clock.h"
+#include "base/system/rights.h"
+#include "cli/session/command.h"
+#include "cli/session/exit_words.h"
+#include "cli/session/one_death.h"
+#include "report/spool/spool_records.h"
+#include "report/value/report.h"
+
+// taking is what it takes to convert records: the session, and its spool opened for
+// writing.
+struct taking {
+    const struct session *session;
+    const struct spool *spool;
+    const struct death *death; // what a keeper saw of a life; NULL: there was none
+    struct process_facts *process;
+    const struct liveness *live; // of that; NULL: there is none
+};
+
+// is_report_of_record is true if the report is of the same crash as the record.
+static bool is_report_of_record(const json_t *report,
+                                const struct record_header *header)
+{
+    const json_t *process = json_object_get(report, "process");
+    const json_t *crash = json_object_get(report, "crash");
+    return report_integer(process, "pid", 0) == header->pid &&
+           report_integer(crash, "thread", 0) == header->page.crashed_tid;
+}
+
+// read_taken_report is the report in the spool with this id; NULL: there is none that
+// can be read.
+static json_t *read_taken_report(const struct taking *taking, const char *id)
+{
+    struct report_error error;
+    json_t *report = NULL;
+    int fd = -1;
+    if (spool_read(taking->spool, id, &fd) != CH_OK)
+        return NULL;
+    enum ch_status status = report_read(fd, &report, &error);
+    (void)close(fd);
+    return status == CH_OK ? report : NULL;
+}
+
+static bool is_reported_as(const struct taking *taking, const char *id,
+                           const struct record_header *header)
+{
+    json_auto_t *report = read_taken_report(taking, id);
+    return report != NULL && is_report_of_record(report, header);
+}
+
+// record_is_reported is true if the agent published its report and died before it could
+// say so.
+static bool record_is_reported(const struct taking *taking,
+                               const struct record_header *header)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    uint64_t ms = header->page.crash_realtime_ns / 1000000;
+    if (spool_list(taking->spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        const char *id = listing.entries[i].id;
+        if (report_id_time_ms(id) == ms && is_reported_as(taking, id, header))
+            return true;
+    }
+    return false;
+}
+
+// make_record_report makes the report's text, with names where they can be found.
+// CH_END: it repeats a report that spool has; NULL: there is no spool.
+static enum ch_status make_record_report(const struct session *session,
+                                         const struct spool *spool,
+                                         struct record_capture *record, const char *id,
+                                         struct text *out)
+{
+    struct report_error error;
+    json_auto_t *report = NULL;
+    struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    enum ch_status status = raw_report_write(&record->capture, id, -1, &raw);
+    if (status == CH_OK)
+        status = report_parse(raw.bytes, raw.size, &report, &error);
+    if (status != CH_OK)
+        return status;
+    (void)session_complete(
+        session, report, &(const struct session_files){ .attach = &record->settings });
+    if (spool != NULL && one_death_is_told(spool, id, report))
+        return CH_END;
+    status = report_print_kept(report, out);
+    if (status == CH_ERR_LIMIT) { // then store it without names
+        text_deinit(out);
+        *out = raw;
+        raw = (struct text){ 0 };
+        status = CH_OK;
+    }
+    return status;
+}
+
+static enum ch_status store_record_report(const struct taking *taking,
+                                          struct record_capture *record)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    char id[REPORT_ID_SIZE];
+    int lock_fd = -1;
+    report_id_make(record->crash.realtime_ns / 1000000, id);
+    enum ch_status status =
+        make_record_report(taking->session, taking->spool, record, id, &json);
+    if (status == CH_END)
+        return CH_OK;
+    if (status == CH_OK)
+        status = spool_replace(taking->spool, id, json.bytes, json.size, &lock_fd);
+    if (status == CH_OK)
+        (void)close(lock_fd);
+    return status;
+}
+
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+// last_seen_ns is when a process was last seen alive: when it or its keeper wrote to
+// the life, or a page of that came to the disk.
+static uint64_t last_seen_ns(const struct context_page *context, int fd)
+{
+    struct stat file;
+    uint64_t seen = 0;
+    if (fstat(fd, &file) == 0)
+        seen =
+            (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec;
+    for (size_t i = 0; i < LIFE_SAMPLES; i++)
+        seen = latest(seen, context->life.sample[i].realtime_ns);
+    for (size_t i = 0; i < CONTEXT_BREADCRUMBS; i++)
+        seen = latest(seen, context->trail[i].realtime_ns);
+    uint64_t now = clock_now_ns(CLOCK_REALTIME);
+    return seen < now ? seen : now;
+}
+
+// lives_on is whether the process has outlived its keeper.
+static bool lives_on(const struct record_header *header)
+{
+    struct process_facts facts;
+    facts_read_process(&facts, header->pid, header->pid);
+    bool same = !facts.dead && facts.start_ticks == header->page.crash_realtime_ns;
+    facts_deinit_process(&facts);
+    return same;
+}
+
+// has_keeper is whether the process has a keeper that still is there: it knows more.
+// Numbers come again, in a container that is started again always; a keeper that has
+// not noted its start began before the process.
+static bool has_keeper(const struct record_capture *record)
+{
+    const struct context_life *life = &record->context.life;
+    struct process_facts facts;
+    if (life->keeper <= 0)
+        return false;
+    facts_read_process(&facts, life->keeper, life->keeper);
+    bool lives =
+        !facts.dead &&
+        (life->keeper_start != 0
+             ? facts.start_ticks == life->keeper_start
+             : facts.start_ticks <= record->record.header.page.crash_realtime_ns);
+    facts_deinit_process(&facts);
+    return lives;
+}
+
+// bury_unkept makes the capture of a life whose keeper, if it had one, has written all
+// that it saw into it.
+static void bury_unkept(struct record_capture *record, int fd)
+{
+    const struct record_header *header = &record->record.header;
+    const uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    const struct context_life *life = &record->context.life;
+    bool seen = life->end_signal != 0;
+    struct death death = {
+        .pid = header->pid,
+        .keeper = seen ? (enum life_keeper)life->keeper_is : LIFE_NO_KEEPER,
+        .signal = life->end_signal,
+        .realtime_ns =
+            seen ? life->end_realtime_ns : last_seen_ns(&record->context, fd),
+        .started_ns = header->page.crash_realtime_ns / ticks_per_second * 1000000000,
+        .life = record->context.life,
+    };
+    record_capture_bury(record, &death, NULL);
+}
+
+// take_life makes the report of a process that was killed, unless it ended in another
+// way.
+static enum ch_status take_life(const struct taking *taking,
+                                struct record_capture *record, int fd)
+{
+    bool exits = taking->death != NULL && taking->death->exits;
+    // Without the file its keeper would report a death that is reported already.
+    if (taking->death == NULL && has_keeper(record))
+        return CH_ERR_NOT_FOUND;
+    if (record_capture_has_ended(record) && !exits)
+        return CH_OK;
+    if (taking->death != NULL)
+        record_capture_bury(record, taking->death, taking->process);
+    else if (lives_on(&record->record.header))
+        return CH_ERR_NOT_FOUND;
+    else
+        bury_unkept(record, fd);
+    return store_record_report(taking, record);
+}
+
+// is_record_done is whether the file of a record is done with; a failure is said.
+static bool is_record_done(const char *name, enum ch_status status)
+{
+    if (status == CH_OK || status == CH_ERR_NOT_FOUND)
+        return status == CH_OK;
+    (void)command_fail("cannot make a report of record '%s': %s", name,
+                       status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
+    return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
+}
+
+// use_rights_of_record reads what the record names with the rights of its file's user,
+// who wrote it. A life is mapped by its program from the start on, whatever rights that
+// gives up later: so it has nobody's, unless its supervisor saw the program have ours.
+static void use_rights_of_record(const char *name, int fd)
+{
+    static const char life[] = "life-";
+    struct rights rights = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
+    struct stat file;
+    if (strncmp(name, life, sizeof(life) - 1) != 0 && fstat(fd, &file) == 0) {
+        rights.user = file.st_uid;
+        rights.group = file.st_gid;
+    }
+    if (rights.user == RIGHTS_NOBODY && liveness_is_ours(fd))
+        rights.user = geteuid();
+    rights.fewer = geteuid() == 0 && rights.user != 0;
+    rights_apply(&rights);
+}
+
+// take_made_record takes a record of a handler's; it is a spool_record_fn.
+static bool take_made_record(void *context, const char *name, int fd)
+{
+    const struct taking *taking = context;
+    struct record_capture record;
+    use_rights_of_record(name, fd);
+    enum ch_status status =
+        record_capture_open(&record, fd, &taking->session->settings);
+    if (status == CH_OK) {
+        if (record_capture_is_life(&record))
+            status = take_life(taking, &record, fd);
+        else if (!record_is_reported(taking, &record.record.header))
+            status = store_record_report(taking, &record);
+        record_capture_close(&record);
+    }
+    rights_apply(&(const struct rights){ 0 });
+    return is_record_done(name, status);
+}
+
+// is_reported_end is whether the report is of the end of process pid.
+static bool is_reported_end(const struct taking *taking, const char *id, pid_t pid)
+{
+    json_auto_t *report = read_taken_report(taking, id);
+    return report != NULL && json_is_object(json_object_get(report, "crash")) &&
+           report_integer(json_object_get(report, "process"), "pid", 0) == pid;
+}
+
+// store_bare stores the report of a process that has left no life.
+static enum ch_status store_bare(const struct taking *taking,
+                                 const struct settings *settings, const char *home)
+{
+    struct record_capture record;
+    record_capture_bare(&record, taking->death->pid, settings);
+    record.capture.home = home;
+    record_capture_bury(&record, taking->death, taking->process);
+    enum ch_status status = store_record_report(taking, &record);
+    record_capture_close(&record);
+    return status;
+}
+
+// is_told_of_words is whether a report of the process's end is there already: of a
+// fault that its runtime has handled, by its tracer or by the handler.
+static bool is_told_of_words(const struct taking *taking, const struct death *death)
+{
+    enum { NEAR_MS = 10000 };
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    uint64_t at_ms = death->realtime_ns / 1000000;
+    if (spool_list(taking->spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        uint64_t ms = report_id_time_ms(listing.entries[i].id);
+        if (ms + NEAR_MS >= at_ms && ms <= at_ms + NEAR_MS &&
+            is_reported_end(taking, listing.entries[i].id, death->pid))
+            return true;
+    }
+    return false;
+}
+
+// store_words makes the report of last words: with the process's life, if it is gone
+// too and has left one.
+static enum ch_status store_words(const struct taking *taking,
+                                  const struct exit_words *words, struct death *death,
+                                  uint64_t start_ticks)
+{
+    char life[SPOOL_LIFE_NAME_SIZE];
+    struct settings settings = taking->session->settings;
+    struct process_facts facts = { .pid = death->pid, .start_ticks = start_ticks };
+    struct taking with_death = { taking->session, taking->spool, death, NULL, NULL };
+    spool_life_name(start_ticks, death->pid, life);
+    if (words->status >= 0 && taking->live != NULL &&
+        liveness_is_filled(taking->live) &&
+        take_made_record(&with_death, life, taking->live->fd))
+        return CH_OK;
+    if (words->status >= 0 &&
+        spool_take_record(taking->spool, life, take_made_record, &with_death))
+        return CH_OK;
+    if (words->status >= 0 &&
+        faccessat(taking->spool->folder_fd, life, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        death_deinit(death);
+        return CH_ERR_NOT_FOUND; // a process still has it, and may be about to end
+    }
+    settings.release = words->release;
+    settings.environment = words->environment;
+    settings.tags = words->tags;
+    facts.uid = getuid();
+    if (words->executable != NULL)
+        text_append_string(&facts.executable, words->executable);
+    with_death.process = &facts;
+    enum ch_status status = store_bare(&with_death, &settings, words->home);
+    facts_deinit_process(&facts);
+    return status;
+}
+
+// take_last_words makes the report of last words once their process, or thread, is
+// gone.
+static enum ch_status take_last_words(const struct taking *taking, const char *name,
+                                      int fd)
+{
+    struct exit_words CH_CLEANUP(exit_words_deinit) words = { 0 };
+    struct process_facts facts;
+    struct stat file;
+    uint64_t start;
+    int32_t pid;
+    if (!spool_words_process(name, &start, &pid) || fstat(fd, &file) != 0)
+        return CH_ERR_MALFORMED;
+    facts_read_process(&facts, pid, pid);
+    bool lives = !facts.dead && facts.start_ticks == start;
+    facts_deinit_process(&facts);
+    if (lives)
+        return CH_ERR_NOT_FOUND;
+    enum ch_status status = exit_words_read(fd, &words);
+    if (status != CH_OK || words.said[0] == 0)
+        return status;
+    struct death death = {
+        .pid = words.pid != 0 ? (pid_t)words.pid : pid,
+        .realtime_ns =
+            (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec,
+        .exits = true,
+        .exit_status = (int)words.status,
+        .kind = words.kind,
+    };
+    if (is_told_of_words(taking, &death))
+        return CH_OK;
+    text_append_string(&death.message, words.message != NULL ? words.message : "");
+    text_append_string(&death.said, words.said);
+    return store_words(taking, &words, &death, start); // its capture takes the texts
+}
+
+static bool take_record(void *context, const char *name, int fd)
+{
+    return spool_is_words(name)
+               ? is_record_done(name, take_last_words(context, name, fd))
+               : take_made_record(context, name, fd);
+}
+
+enum ch_status crash_record_make(const struct session *session, int fd, const char *id,
+                                 struct text *out)
+{
+    struct record_capture record;
+    enum ch_status status = record_capture_open(&record, fd, &session->settings);
+    if (status != CH_OK)
+        return status;
+    status = make_record_report(session, NULL, &record, id, out);
+    record_capture_close(&record);
+    return status;
+}
+
+void crash_records_take(const struct session *session)
+{
+    struct spool spool = { .folder_fd = -1 };
+    struct taking taking = { .session = session, .spool = &spool };
+    // A spool of another user is only read.
+    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
+        return;
+    if (!spool.drop) // there only root could list them
+        (void)!spool_take_records(&spool, take_record, &taking);
+    spool_close(&spool);
+}
+
+void crash_records_bury(const struct session *session, const struct death *death,
+                        struct process_facts *process, const struct liveness *live)
+{
+    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
+    struct taking taking = { session, &spool, death, process, live };
+    char name[SPOOL_LIFE_NAME_SIZE];
+    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK ||
+        (death->exits && is_told_of_words(&taking, death))) // by a sanitizer, say
+        return;
+    if (liveness_is_filled(live)) {
+        spool_life_name(process->start_ticks, death->pid, name);
+        (void)take_record(&taking, name, live->fd);
+        return;
+    }
+    if (store_bare(&taking, &session->settings, NULL) != CH_OK)
+        (void)command_fail("cannot report how process %d was killed: %s", death->pid,
+                           strerror(errno));
+}
+
+bool crash_records_take_words(const struct session *session, pid_t pid,
+                              uint64_t start_ticks, const struct liveness *live)
+{
+    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
+    struct taking taking = { .session = session, .spool = &spool, .live = live };
+    char name[SPOOL_LIFE_NAME_SIZE];
+    spool_words_name(start_ticks, pid, name);
+    return spool_open(session->spool_path, SPOOL_WRITE, &spool) == CH_OK &&
+           !spool.drop && spool_take_record(&spool, name, take_record, &taking);
+}

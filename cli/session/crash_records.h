@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns the records that handlers left in the spool, where no agent had written a
+// report, into reports with names, and the lives of programs that were killed into
+// reports of that. Users: list, show, upload, run, and finish.
+#pragma once
+#include "agent/daemon/liveness.h"
+#include "agent/facts/death.h"
+#include "agent/live/facts.h"
+#include "cli/session/session.h"
+
+// crash_records_take does so in the session's spool if that is ours. A record that is
+// malformed is reported on stderr and deleted.
+void crash_records_take(const struct session *session);
+
+// crash_records_bury makes the report of a process that its keeper saw being killed,
+// from its liveness record or, where the program has filled none, from what the keeper
+// knows. It takes the contents of process.
+void crash_records_bury(const struct session *session, const struct death *death,
+                        struct process_facts *process, const struct liveness *live);
+
+// crash_records_take_words makes the report of the last words that the process has left
+// (exit_words.h), with its liveness record. False: it has left none.
+bool crash_records_take_words(const struct session *session, pid_t pid,
+                              uint64_t start_ticks, const struct liveness *live);
+
+// crash_record_make makes the report with that id from the record in the file fd. It
+// fails as record_capture_open does.
+CH_CHECKED enum ch_status crash_record_make(const struct session *session, int fd,
+                                            const char *id, struct text *out);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/render/render.h"
+#include "cli/session/attachments.h"
+#include "cli/session/command.h"
+#include "cli/session/report_owner.h"
+#include "report/grouping/own.h"
+#include "report/value/report.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
+#include "symbolizer/report_values.h"
+#include "symbolizer/search/guarded_child.h"
+#include "symbolizer/symbolizer.h"
+
+const char *session_getenv(void *context, const char *variable)
+{
+    (void)context;
+    return getenv(variable);
+}
+
+// option_for is the name of the option that stands for a variable, or NULL.
+static const char *option_for(const char *variable)
+{
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(variables[i].name, variable) == 0)
+            return variables[i].option;
+    }
+    return NULL;
+}
+
+static const char *get_option(void *context, const char *variable)
+{
+    const char *option = option_for(variable);
+    return option != NULL ? options_value(context, option) : NULL;
+}
+
+// get_setting prefers the option that stands for the variable to the variable itself.
+static const char *get_setting(void *context, const char *variable)
+{
+    const char *value = get_option(context, variable);
+    return value != NULL ? value : getenv(variable);
+}
+
+// refused is an option whose value is not valid.
+struct refused {
+    const struct options *options;
+    const char *option;
+    const char *value;
+    const char *accepted;
+};
+
+static const char *get_checked(void *context, const char *variable)
+{
+    const struct refused *refused = context;
+    return get_option((void *)(uintptr_t)refused->options, variable);
+}
+
+static void note_refused_option(void *context, const char *variable, const char *value,
+                                const char *accepted)
+{
+    struct refused *refused = context;
+    refused->option = option_for(variable);
+    refused->value = value;
+    refused->accepted = accepted;
+}
+
+bool session_options_understood(const struct options *options, const char *command)
+{
+    struct refused refused = { .options = options };
+    struct settings settings;
+    settings_read(&settings, get_checked, note_refused_option, &refused);
+    if (refused.option == NULL)
+        return true;
+    (void)command_misused("%s: --%s '%s' is not understood: it takes %s", command,
+                          refused.option, refused.value, refused.accepted);
+    return false;
+}
+
+static void complain_of_setting(void *context, const char *variable, const char *value,
+                                const char *accepted)
+{
+    (void)context;
+    (void)command_fail("%s='%s' is not understood: it takes %s; the default is used",
+                       variable, value, accepted);
+}
+
+static void session_begin(struct session *session, const struct options *options,
+                          settings_complain_fn *tell)
+{
+    *session = (struct session){ .spool = { .folder_fd = -1 } };
+    settings_read(&session->settings, get_setting, tell, (void *)(uintptr_t)options);
+}
+
+void session_extend_own(const struct options *options)
+{
+    const char *rules = get_setting((void *)(uintptr_t)options, "CRASHHOOK_OWN");
+    const char *wrong = rules != NULL ? own_extend(rules) : NULL;
+    if (wrong != NULL)
+        (void)command_fail("CRASHHOOK_OWN: '%s' is not a rule, or its file cannot be "
+                           "read, or there are too many; it and those after it are "
+                           "not used",
+                           wrong);
+}
+
+void session_init(struct session *session, const struct options *options)
+{
+    session_begin(session, options, complain_of_setting);
+}
+
+void session_init_quietly(struct session *session, const struct options *options)
+{
+    session_begin(session, options, NULL);
+}
+
+void session_deinit(struct session *session)
+{
+    guarded_child_reap();
+    spool_close(&session->spool);
+}
+
+// note_timing sets a member of agent.timings_us if the report has timings.
+static void note_timing(json_t *report, const char *key, int64_t us)
+{
+    json_t *timings = json_object_get(json_object_get(report, "agent"), "timings_us");
+    if (json_is_object(timings))
+        (void)json_object_set_new(timings, key, json_integer(us));
+}
+
+// symbolizer_options_of is how this session symbolizes reports. folder is room for a
+// path. With a sysroot only its files are used, so caches, which may be of other files,
+// are not.
+static struct symbolizer_options symbolizer_options_of(const struct session *session,
+                                                       char folder[PATH_MAX])
+{
+    const struct settings *settings = &session->settings;
+    return (struct symbolizer_options){
+        .level = settings->symbolize,
+        .home = getenv("HOME"),
+        .sanitize = settings->sanitize != SETTING_NO,
+        .arguments = settings->arguments != SETTING_NO,
+        .single = true,
+        .timeout_ms = (uint32_t)settings->timeout_ms,
+        .sysroot = session->sysroot,
+        .exe = session->exe,
+        .held_images = session->held_images,
+        .held_image_count = session->held_image_count,
+        .memo = session->memo,
+        .debug_dirs = &session->debug_dir,
+        .debug_dir_count = session->debug_dir != NULL,
+        .cache_folder =
+            session->sysroot == NULL ? symbol_cache_folder_default(folder) : NULL,
+    };
+}
+
+// symbolize_here reads the files with our own rights.
+static void symbolize_here(const struct session *session, json_t *report)
+{
+    char folder[PATH_MAX];
+    const struct symbolizer_options options = symbolizer_options_of(session, folder);
+    int64_t start = (int64_t)clock_now_us(CLOCK_MONOTONIC);
+    // Failures are among the report's problems, and the rest of the report is useful
+    // without names.
+    (void)!symbolizer_report_guarded(report, &options);
+    note_timing(report, "symbolize", (int64_t)clock_now_us(CLOCK_MONOTONIC) - start);
+    (void)!report_update_fingerprint(report);
+}
+
+// A completion is the argument of complete_here.
+struct completion {
+    const struct session *session;
+    const struct session_files *files;
+};
+
+static void complete_here(void *context, json_t *report)
+{
+    const struct completion *completion = context;
+    const struct session *session = completion->session;
+    const struct session_files *files = completion->files;
+    if (files->attach != NULL)
+        attachments_fill(report, files->attach);
+    if (session->settings.symbolize != SYMBOLIZE_OFF)
+        symbolize_here(session, report);
+    if (files->held_size != 0)
+        session_add_values(session, report, files->held, files->held_size);
+}
+
+bool session_complete(const struct session *session, json_t *report,
+                      const struct session_files *files)
+{
+    struct completion completion = { .session = session, .files = files };
+    if (!session->confined && !report_owner_differs(report)) {
+        complete_here(&completion, report);
+        return true;
+    }
+    report_owner_complete(report, complete_here, &completion,
+                          2 * session->settings.timeout_ms);
+    return false;
+}
+
+void session_symbolize(const struct session *session, json_t *report)
+{
+    (void)session_complete(session, report, &(const struct session_files){ 0 });
+}
+
+void session_add_values(const struct session *session, json_t *report, const void *held,
+                        size_t size)
+{
+    char folder[PATH_MAX];
+    const struct symbolizer_options options = symbolizer_options_of(session, folder);
+    int64_t start = (int64_t)clock_now_us(CLOCK_MONOTONIC);
+    if (session->settings.symbolize == SYMBOLIZE_OFF || size == 0)
+        return;
+    report_values_add(report, &options, held, size);
+    note_timing(report, "values", (int64_t)clock_now_us(CLOCK_MONOTONIC) - start);
+}
+
+void session_cache_symbols(const struct session *session, json_t *report)
+{
+    char folder[PATH_MAX];
+    const struct symbolizer_options options = symbolizer_options_of(session, folder);
+    symbolizer_cache_report(report, &options);
+}
+
+static int print_session_report(const struct session *session, const json_t *report,
+                                bool as_json)
+{
+    if (!as_json) {
+        struct render_style style = render_style_for(stdout, session->settings.preset);
+        render_report(report, &style, stdout);
+        return COMMAND_DONE;
+    }
+    struct text CH_CLEANUP(text_deinit) out = { 0 };
+    return command_print_text(report_print_expanded(report, &out), &out);
+}
+
+int session_print_raw(const struct session *session, const struct text *raw,
+                      const struct text *held, bool as_json)
+{
+    struct report_error error;
+    json_t *report;
+    if (report_parse(raw->bytes, raw->size, &report, &error) != CH_OK)
+        return command_fail("cannot read our own report: %s", error.text);
+    const struct session_files files = { .held = held->bytes, .held_size = held->size };
+    bool ours = session_complete(session, report, &files);
+    int result = print_session_report(session, report, as_json);
+    fflush(stdout); // print the answer first: caching may take long
+    if (ours)
+        session_cache_symbols(session, report);
+    json_decref(report);
+    return result;
+}

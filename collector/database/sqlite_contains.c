@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/database/sqlite_contains.h"
+
+#include <locale.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <wctype.h>
+
+#include "base/utf8.h"
+
+enum { ASCII_END = 0x80, FEW_BYTES = 4096 };
+
+static bool is_ascii_upper(unsigned char byte)
+{
+    return byte >= 'A' && byte <= 'Z';
+}
+
+// lower_text writes size bytes of text to out, which holds twice as many: the lower
+// case of a character may take a byte more than it.
+static size_t lower_text(const unsigned char *text, size_t size, locale_t locale,
+                         char *out)
+{
+    size_t written = 0;
+    for (size_t at = 0; at < size;) {
+        uint32_t character = text[at];
+        size_t length = 1;
+        if (character >= ASCII_END)
+            length = utf8_decode(text + at, size - at, &character);
+        if (length > 1 && locale != NULL)
+            character = towlower_l(character, locale);
+        if (length > 1)
+            written += utf8_encode(character, out + written);
+        else
+            out[written++] =
+                (char)(text[at] + (is_ascii_upper(text[at]) ? 'a' - 'A' : 0));
+        at += length != 0 ? length : 1;
+    }
+    return written;
+}
+
+// sqlite_contains says whether the texts after the first one, with a line end between
+// each, contain the first, in either case.
+static void sqlite_contains(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    locale_t locale = sqlite3_user_data(context);
+    char few[FEW_BYTES];
+    size_t most = UTF8_MAX_BYTES;
+    for (int i = 0; i < count; i++) {
+        if (sqlite3_value_text(values[i]) == NULL)
+            return; // as of NULL, it is not known
+        most += 2 * (size_t)sqlite3_value_bytes(values[i]) + 1;
+    }
+    char *room = most <= sizeof(few) ? few : sqlite3_malloc64(most);
+    if (room == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    size_t end = 0;
+    size_t searched = 0;
+    for (int i = 0; i < count; i++) {
+        if (i > 1)
+            room[end++] = '\n';
+        end += lower_text(sqlite3_value_text(values[i]),
+                          (size_t)sqlite3_value_bytes(values[i]), locale, room + end);
+        searched = i == 0 ? end : searched;
+    }
+    sqlite3_result_int(context,
+                       memmem(room + searched, end - searched, room, searched) != NULL);
+    if (room != few)
+        sqlite3_free(room);
+}
+
+static void free_contains_locale(void *locale)
+{
+    if (locale != NULL)
+        freelocale(locale);
+}
+
+int sqlite_contains_add(sqlite3 *db)
+{
+    // Without it, letters of ASCII alone have two cases.
+    locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+    return sqlite3_create_function_v2(
+        db, "contains", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, locale, sqlite_contains,
+        NULL, NULL, free_contains_locale);
+}

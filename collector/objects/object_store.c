@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/objects/object_store.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hex.h"
+#include "collector/database/moment.h"
+#include "collector/objects/object_side.h"
+
+enum { REST_MS = 2000, PART_BYTES = 64 << 10 };
+
+struct object_store {
+    struct object_side *side;
+    _Atomic int64_t failed_ms; // when a read failed last
+};
+
+static enum ch_status open_side(const char *place, struct store *store, char *why,
+                                struct object_side **out)
+{
+    if (strcmp(place, "store") == 0)
+        return object_rows_open(store, out);
+    return strncmp(place, "s3:", 3) == 0 ? object_s3_open(place, why, out)
+                                         : object_folder_open(place, why, out);
+}
+
+enum ch_status object_store_open(const char *place, struct store *store,
+                                 char why[OBJECT_WHY_SIZE], struct object_store **out)
+{
+    struct object_store *objects = calloc(1, sizeof(*objects));
+    (void)snprintf(why, OBJECT_WHY_SIZE, "out of memory");
+    if (objects == NULL)
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = open_side(place, store, why, &objects->side);
+    if (status != CH_OK) {
+        free(objects);
+        return status;
+    }
+    *out = objects;
+    return CH_OK;
+}
+
+void object_store_close(struct object_store *objects)
+{
+    if (objects == NULL)
+        return;
+    objects->side->driver->close(objects->side);
+    free(objects);
+}
+
+void object_store_give_up(struct object_store *objects)
+{
+    if (objects != NULL)
+        objects->side->given_up = true;
+}
+
+int object_store_rest_ms(struct object_store *objects)
+{
+    int64_t now_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    int64_t until_ms = objects->side->rest_until_ms;
+    return until_ms > now_ms ? (int)(until_ms - now_ms) : 0;
+}
+
+enum ch_status object_store_put(struct object_store *objects, const char *name,
+                                const struct object_source *source,
+                                char why[OBJECT_WHY_SIZE])
+{
+    return objects->side->driver->put(objects->side, name, source, why);
+}
+
+// is_resting says whether a read failed a moment ago.
+static bool is_resting(struct object_store *objects, char why[OBJECT_WHY_SIZE])
+{
+    int64_t failed_ms = objects->failed_ms;
+    if (failed_ms == 0 || (int64_t)clock_now_ms(CLOCK_MONOTONIC) - failed_ms >= REST_MS)
+        return false;
+    (void)snprintf(why, OBJECT_WHY_SIZE, "the object store failed a moment ago");
+    return true;
+}
+
+static enum ch_status note_read(struct object_store *objects, enum ch_status status)
+{
+    if (status == CH_ERR_IO)
+        objects->failed_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    return status;
+}
+
+enum ch_status object_store_get(struct object_store *objects, const char *name,
+                                FILE *to, char why[OBJECT_WHY_SIZE])
+{
+    if (is_resting(objects, why))
+        return CH_ERR_IO;
+    return note_read(objects, objects->side->driver->get(objects->side, name, to, why));
+}
+
+enum ch_status object_store_read(struct object_store *objects, const char *name,
+                                 uint64_t offset, size_t size, struct text *out,
+                                 char why[OBJECT_WHY_SIZE])
+{
+    if (size == 0)
+        return CH_OK;
+    if (is_resting(objects, why))
+        return CH_ERR_IO;
+    return note_read(objects, objects->side->driver->read(objects->side, name, offset,
+                                                          size, out, why));
+}
+
+enum ch_status object_store_remove(struct object_store *objects, const char *name,
+                                   char why[OBJECT_WHY_SIZE])
+{
+    return objects->side->driver->remove(objects->side, name, why);
+}
+
+enum ch_status object_store_list(struct object_store *objects, const char *folder,
+                                 object_seen_fn *visit, void *context,
+                                 char why[OBJECT_WHY_SIZE])
+{
+    return objects->side->driver->list(objects->side, folder, visit, context, why);
+}
+
+enum ch_status object_store_sum(FILE *file, size_t size, char out[SHA256_HEX_SIZE])
+{
+    char part[PART_BYTES];
+    uint8_t sum[SHA256_SIZE];
+    struct sha256 sha;
+    sha256_init(&sha);
+    rewind(file);
+    while (size != 0) {
+        size_t got = fread(part, 1, size < sizeof(part) ? size : sizeof(part), file);
+        if (got == 0)
+            return CH_ERR_IO;
+        sha256_add(&sha, part, got);
+        size -= got;
+    }
+    rewind(file);
+    sha256_finish(&sha, sum);
+    hex_encode(sum, sizeof(sum), out);
+    return CH_OK;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "collector/requests/api.h"
+
+void api_answer_json(struct http_request *request, unsigned status, json_t *json)
+{
+    char *dumped = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    if (dumped == NULL) {
+        http_fail(request, 503, "out of memory");
+        return;
+    }
+    request->answer.status = status;
+    request->answer.content_type = "application/json";
+    text_append_string(&request->answer.body, dumped);
+    text_append_string(&request->answer.body, "\n");
+    free(dumped);
+}
+
+void api_fail_store(struct http_request *request, enum ch_status status,
+                    const char *what)
+{
+    if (status == CH_ERR_NOT_FOUND)
+        http_fail(request, 404, "there is no such %s", what);
+    else if (status == CH_ERR_MALFORMED)
+        http_fail(request, 400, "cursor is not one of ours");
+    else if (status == CH_ERR_LIMIT)
+        http_fail(request, 503, "this took too long to find, ask for less");
+    else
+        http_fail(request, 503, "the store could not be read");
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/requests/search.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/slips.h"
+#include "collector/database/moment.h"
+
+enum { KEY_SIZE = 32, SLIPS_MAX = 2, SIGNAL_DIGITS = 5 };
+
+// keys are the words before a colon.
+static const struct {
+    const char *name;
+    enum store_key key;
+} keys[] = {
+    { "program", STORE_KEY_PROGRAM },
+    { "release", STORE_KEY_RELEASE },
+    { "first_release", STORE_KEY_FIRST_RELEASE },
+    { "environment", STORE_KEY_ENVIRONMENT },
+    { "host", STORE_KEY_HOST },
+    { "frame", STORE_KEY_FRAME },
+    { "file", STORE_KEY_FILE },
+    { "build", STORE_KEY_BUILD },
+    { "kind", STORE_KEY_KIND },
+    { "signal", STORE_KEY_SIGNAL },
+    { "message", STORE_KEY_MESSAGE },
+    { "tag", STORE_KEY_TAG },
+    { "assignee", STORE_KEY_ASSIGNEE },
+    { "project", STORE_KEY_PROJECT },
+    { "is", STORE_KEY_OPEN },
+    { "status", STORE_KEY_STATUS },
+    { "since", STORE_KEY_SINCE },
+    { "until", STORE_KEY_UNTIL },
+    { "kernel", STORE_KEY_KERNEL },
+    { "processor", STORE_KEY_PROCESSOR },
+    { "uptime", STORE_KEY_UPTIME },
+    { "thread", STORE_KEY_THREAD },
+    { "address", STORE_KEY_ADDRESS },
+    { "register", STORE_KEY_REGISTER },
+    { "argument", STORE_KEY_ARGUMENT },
+    { "depth", STORE_KEY_DEPTH },
+};
+enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+
+// states are the values of `is:`. A group is new in the release it was first seen in,
+// which the reader of the filter names.
+static const struct {
+    const char *name;
+    const char *value;
+    enum store_key key;
+    bool negated;
+} states[] = {
+    { "any", "", STORE_KEY_ANY, false },
+    { "open", "", STORE_KEY_OPEN, false },
+    { "new", "", STORE_KEY_FIRST_RELEASE, false },
+    { "regressed", "regressed", STORE_KEY_STATUS, false },
+    { "rising", "", STORE_KEY_RISING, false },
+    { "resolved", "resolved", STORE_KEY_STATUS, false },
+    { "ignored", "ignored", STORE_KEY_STATUS, false },
+    { "assigned", "", STORE_KEY_ASSIGNED, false },
+    { "unassigned", "", STORE_KEY_ASSIGNED, true },
+};
+enum { STATE_COUNT = sizeof(states) / sizeof(states[0]) };
+
+static CH_PRINTF(2, 3) enum ch_status
+    search_fail(struct search *search, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(search->why, sizeof(search->why), format, arguments);
+    va_end(arguments);
+    return CH_ERR_MALFORMED;
+}
+
+static size_t search_key_index(const char *name)
+{
+    size_t i = 0;
+    while (i < KEY_COUNT && strcmp(keys[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+bool search_is_key(const char *key)
+{
+    return search_key_index(key) < KEY_COUNT;
+}
+
+const char *search_nearest_key(const char *key)
+{
+    const char *found = NULL;
+    size_t fewest = SLIPS_MAX + 1;
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        size_t slips = slips_between(key, keys[i].name);
+        if (slips < fewest) {
+            fewest = slips;
+            found = keys[i].name;
+        }
+    }
+    return found;
+}
+
+// keep_bytes copies size bytes and a NUL into the search; NULL: they do not fit.
+static const char *keep_bytes(struct search *search, const char *bytes, size_t size)
+{
+    if (size >= sizeof(search->bytes) - search->used)
+        return NULL;
+    char *kept = search->bytes + search->used;
+    memcpy(kept, bytes, size);
+    kept[size] = 0;
+    search->used += size + 1;
+    return kept;
+}
+
+static enum ch_status read_state(struct search *search, const char *value,
+                                 struct store_term *out)
+{
+    for (size_t i = 0; i < STATE_COUNT; i++) {
+        if (strcmp(value, states[i].name) != 0)
+            continue;
+        out->key = states[i].key;
+        out->value = states[i].value;
+        out->negated ^= states[i].negated;
+        return CH_OK;
+    }
+    return search_fail(search,
+                       "is:%.40s is not one of any, open, new, regressed, rising,"
+                       " resolved, ignored, assigned and unassigned",
+                       value);
+}
+
+static enum ch_status read_status(struct search *search, const char *value)
+{
+    static const char *const statuses[] = { "open", "resolved", "ignored",
+                                            "regressed" };
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        if (strcmp(value, statuses[i]) == 0)
+            return CH_OK;
+    }
+    return search_fail(search, "status is not open, resolved, ignored or regressed");
+}
+
+// read_signal accepts 11, SIGSEGV, or SEGV in either case.
+static enum ch_status read_signal(struct search *search, const char *value,
+                                  struct store_term *out)
+{
+    size_t digits = strspn(value, "0123456789");
+    if (value[digits] == 0 && digits <= SIGNAL_DIGITS && strtol(value, NULL, 10) != 0) {
+        out->number = strtol(value, NULL, 10);
+        return CH_OK;
+    }
+    char name[KEY_SIZE];
+    bool whole = strncasecmp(value, "SIG", 3) == 0;
+    snprintf(name, sizeof(name), "SIG%s", whole ? value + 3 : value);
+    for (char *c = name; *c != 0; c++)
+        *c = (char)toupper((unsigned char)*c);
+    out->key = STORE_KEY_SIGNAL_NAME;
+    out->value = keep_bytes(search, name, strlen(name));
+    return out->value != NULL ? CH_OK : search_fail(search, "the search is too long");
+}
+
+// read_tag takes `key:value` apart.
+static enum ch_status read_tag(struct search *search, const char *value,
+                               struct store_term *out)
+{
+    size_t length = strcspn(value, ":");
+    if (value[length] == 0 || length == 0)
+        return search_fail(search, "tag is not key:value");
+    out->tag = keep_bytes(search, value, length);
+    out->value = value + length + 1;
+    return out->tag != NULL ? CH_OK : search_fail(search, "the search is too long");
+}
+
+static enum ch_status read_moment(struct search *search, const char *key,
+                                  const char *value, struct store_term *out)
+{
+    if (moment_read(value, search->now_ms, &out->number) == CH_OK)
+        return CH_OK;
+    return search_fail(search,
+                       "%s is not a time such as 2026-11-21, 2026-11-21T09:00:00Z or"
+                       " 24h",
+                       key);
+}
+
+static enum ch_status read_value(struct search *search, const char *key,
+                                 struct store_term *out)
+{
+    switch (out->key) {
+    case STORE_KEY_OPEN:
+        return read_state(search, out->value, out);
+    case STORE_KEY_STATUS:
+        return read_status(search, out->value);
+    case STORE_KEY_SIGNAL:
+        return read_signal(search, out->value, out);
+    case STORE_KEY_TAG:
+        return read_tag(search, out->value, out);
+    case STORE_KEY_SINCE:
+    case STORE_KEY_UNTIL:
+        return read_moment(search, key, out->value, out);
+    default:
+        return CH_OK;
+    }
+}
+
+static enum ch_status fail_key(struct search *search, const char *key)
+{
+    const char *nearest = search_nearest_key(key);
+    if (nearest != NULL)
+        return search_fail(search, "there is no key `%.40s`, did you mean `%s`?", key,
+                           nearest);
+    return search_fail(
+        search, "there is no key `%.40s`; put quotes around a word with a colon", key);
+}
+
+// add_term adds a term; value is the search's own, key may be NULL.
+static enum ch_status add_term(struct search *search, const char *key,
+                               const char *value, bool negated)
+{
+    size_t n = search->count;
+    struct store_term term = { .key = store_word_key(value),
+                               .value = value,
+                               .negated = negated };
+    size_t index = key != NULL ? search_key_index(key) : 0;
+    if (key != NULL && index == KEY_COUNT)
+        return fail_key(search, key);
+    if (n == STORE_TERMS)
+        return search_fail(search, "a search has at most %d terms", STORE_TERMS);
+    if (value[0] == 0 && key != NULL)
+        return search_fail(search, "`%s:` has no value", key);
+    if (value[0] == 0)
+        return CH_OK;
+    search->said[n].key = key != NULL ? keys[index].name : NULL;
+    search->said[n].value = value;
+    if (key != NULL)
+        term.key = keys[index].key;
+    enum ch_status status =
+        key != NULL ? read_value(search, keys[index].name, &term) : CH_OK;
+    if (status != CH_OK)
+        return status;
+    search->terms[search->count++] = term;
+    return CH_OK;
+}
+
+enum ch_status search_add(struct search *search, const char *key, const char *value)
+{
+    const char *kept = keep_bytes(search, value, strlen(value));
+    if (kept == NULL)
+        return search_fail(search, "the search is too long");
+    return add_term(search, key, kept, false);
+}
+
+// search_peek is the byte at distance from the cursor, or 0 at the end.
+static uint8_t search_peek(const struct cursor *input, size_t distance)
+{
+    struct cursor ahead = *input;
+    if (distance >= cursor_left(&ahead))
+        return 0;
+    cursor_skip(&ahead, distance);
+    return cursor_u8(&ahead);
+}
+
+static bool is_gap(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// read_key takes `key:` and gives its name; false: what follows is a word. Two colons
+// belong to a function's name.
+static bool read_key(struct cursor *input, char out[KEY_SIZE])
+{
+    size_t length = 0;
+    uint8_t c = search_peek(input, 0);
+    while (islower(c) || c == '_')
+        c = search_peek(input, ++length);
+    if (c != ':' || length == 0 || length >= KEY_SIZE ||
+        search_peek(input, length + 1) == ':')
+        return false;
+    const uint8_t *name = cursor_take(input, length);
+    memcpy(out, name, length);
+    out[length] = 0;
+    cursor_skip(input, 1);
+    return true;
+}
+
+// take_value takes a quoted string, or everything up to the next space. A quote that
+// is not closed ends with the text, because people see results while they type.
+static const char *take_value(struct search *search, struct cursor *input)
+{
+    char *begin = search->bytes + search->used;
+    size_t room = sizeof(search->bytes) - search->used;
+    size_t size = 0;
+    bool quoted = search_peek(input, 0) == '"';
+    if (quoted)
+        cursor_skip(input, 1);
+    while (cursor_left(input) != 0) {
+        uint8_t c = search_peek(input, 0);
+        if (quoted ? c == '"' : is_gap(c))
+            break;
+        cursor_skip(input, 1);
+        if (quoted && c == '\\' && cursor_left(input) != 0)
+            c = cursor_u8(input);
+        if (size + 1 >= room)
+            return NULL;
+        begin[size++] = (char)c;
+    }
+    if (quoted && cursor_left(input) != 0)
+        cursor_skip(input, 1);
+    if (size >= room)
+        return NULL;
+    begin[size] = 0;
+    search->used += size + 1;
+    return begin;
+}
+
+enum ch_status search_read(struct search *search, const char *text)
+{
+    struct cursor input = cursor_over(text, strlen(text));
+    for (;;) {
+        char key[KEY_SIZE];
+        while (is_gap(search_peek(&input, 0)))
+            cursor_skip(&input, 1);
+        if (cursor_left(&input) == 0)
+            return CH_OK;
+        uint8_t after = search_peek(&input, 1);
+        bool negated = search_peek(&input, 0) == '-' && after != 0 && !is_gap(after);
+        if (negated)
+            cursor_skip(&input, 1);
+        bool has_key = read_key(&input, key);
+        const char *value = take_value(search, &input);
+        if (value == NULL)
+            return search_fail(search, "the search is too long");
+        enum ch_status status = add_term(search, has_key ? key : NULL, value, negated);
+        if (status != CH_OK)
+            return status;
+    }
+}
+
+// needs_quotes says whether a value would be read as something else without them.
+static bool needs_quotes(const char *key, const char *value)
+{
+    struct cursor input = cursor_over(value, strlen(value));
+    char name[KEY_SIZE];
+    return value[0] == 0 || strpbrk(value, " \t\r\n\"\\") != NULL ||
+           (key == NULL && (value[0] == '-' || read_key(&input, name)));
+}
+
+void search_write_term(struct text *out, const char *key, const char *value)
+{
+    if (key != NULL)
+        text_appendf(out, "%s:", key);
+    if (!needs_quotes(key, value)) {
+        text_append_string(out, value);
+        return;
+    }
+    text_append_string(out, "\"");
+    for (; *value != 0; value++) {
+        if (*value == '"' || *value == '\\')
+            text_append_string(out, "\\");
+        text_append(out, value, 1);
+    }
+    text_append_string(out, "\"");
+}
+
+bool search_was_negated(const struct search *search, size_t i)
+{
+    bool own = search->terms[i].key == STORE_KEY_ASSIGNED &&
+               strcmp(search->said[i].value, "unassigned") == 0;
+    return search->terms[i].negated != own;
+}
+
+void search_write(const struct search *search, size_t but, struct text *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < search->count; i++) {
+        if (i == but)
+            continue;
+        text_append_string(out, first ? "" : " ");
+        text_append_string(out, search_was_negated(search, i) ? "-" : "");
+        search_write_term(out, search->said[i].key, search->said[i].value);
+        first = false;
+    }
+}

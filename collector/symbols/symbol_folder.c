@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/symbols/symbol_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "base/system/file.h"
+#include "formats/debug/elf.h"
+#include "formats/interchange/source_bundle.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
+
+const char *symbol_folder_of(const char *folder, const char *project,
+                             char out[SYMBOL_FOLDER_PATH_SIZE])
+{
+    (void)snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%.*s%s%s", SYMBOL_FOLDER_PATH_MAX,
+                   folder, project[0] != 0 ? "/projects/" : "", project);
+    return out;
+}
+
+bool symbol_folder_id_ok(const char *id)
+{
+    size_t length = strspn(id, "0123456789abcdef");
+    return id[length] == 0 && length % 2 == 0 && length >= 4 &&
+           length < SYMBOL_FOLDER_ID_SIZE;
+}
+
+// file_path writes the path of the file of that kind for build ID id, or returns false
+// where it does not fit.
+static bool file_path(const char *folder, enum symbol_kind kind, const char *id,
+                      char *out)
+{
+    int length =
+        snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s.%s", folder, id,
+                 id + 2, kind == SYMBOL_SOURCES ? "sources" : "debug");
+    return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE;
+}
+
+int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    if (!symbol_folder_id_ok(id) || !file_path(folder, kind, id, path))
+        return -1;
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    return symbol_folder_id_ok(id) && file_path(folder, kind, id, path) &&
+           access(path, R_OK) == 0;
+}
+
+const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE])
+{
+    int length = snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/cache", folder);
+    return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE ? out : NULL;
+}
+
+static bool read_id(const char *hex, struct build_id *out)
+{
+    return symbol_folder_id_ok(hex) &&
+           hex_decode(hex, strlen(hex), out->bytes, sizeof(out->bytes), &out->size) ==
+               CH_OK;
+}
+
+static void forget_cache(const char *folder, const char *id)
+{
+    char cache[SYMBOL_FOLDER_PATH_SIZE];
+    struct build_id build;
+    if (read_id(id, &build) && symbol_folder_cache(folder, cache) != NULL)
+        symbol_cache_folder_forget(cache, &build);
+}
+
+bool symbol_folder_is_whole(int fd, uint64_t size)
+{
+    struct elf_view file;
+    struct elf_section text;
+    void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    bool whole = elf_view_init(&file, bytes, (size_t)size) == CH_OK &&
+                 elf_view_find_section(&file, ".text", &text, NULL) == CH_OK &&
+                 text.type != ELF_SHT_NOBITS;
+    munmap(bytes, (size_t)size);
+    return whole;
+}
+
+void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    if (symbol_folder_id_ok(id) && file_path(folder, kind, id, path))
+        (void)unlink(path);
+}
+
+void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char *id)
+{
+    symbol_folder_drop(folder, kind, id);
+    if (kind == SYMBOL_DEBUG_FILE)
+        forget_cache(folder, id);
+}
+
+enum ch_status symbol_folder_move(const char *from, const char *to,
+                                  enum symbol_kind kind, const char *id)
+{
+    char from_path[SYMBOL_FOLDER_PATH_SIZE];
+    char to_path[SYMBOL_FOLDER_PATH_SIZE];
+    if (!symbol_folder_has(from, kind, id))
+        return CH_OK;
+    if (!file_path(from, kind, id, from_path) || !file_path(to, kind, id, to_path))
+        return CH_ERR_LIMIT;
+    // Another collector may move it at the same time.
+    if (!file_make_parents(to_path, 0755) ||
+        (rename(from_path, to_path) != 0 && errno != ENOENT))
+        return CH_ERR_IO;
+    symbol_folder_remove(from, kind, id);
+    return CH_OK;
+}
+
+enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
+                                   const char *build_id, struct symbol_upload *out)
+{
+    if (!symbol_folder_id_ok(build_id))
+        return CH_ERR_MALFORMED;
+    if (!file_path(folder, kind, build_id, out->final))
+        return CH_ERR_LIMIT;
+    (void)snprintf(out->folder, sizeof(out->folder), "%s", folder);
+    out->kind = kind;
+    snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
+    int length = snprintf(out->temporary, sizeof(out->temporary),
+                          "%s/.build-id/.upload-XXXXXX", folder);
+    if (length >= (int)sizeof(out->temporary))
+        return CH_ERR_LIMIT;
+    if (!file_make_parents(out->final, 0755))
+        return CH_ERR_IO;
+    out->fd = mkostemp(out->temporary, O_CLOEXEC);
+    out->existed = access(out->final, F_OK) == 0;
+    return out->fd >= 0 ? CH_OK : CH_ERR_IO;
+}
+
+enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *bytes,
+                                   size_t size)
+{
+    return file_write_all(upload->fd, bytes, size) ? CH_OK : CH_ERR_IO;
+}
+
+// check_build compares the build ID in the file with the one it was uploaded as.
+static enum ch_status check_build(const struct symbol_upload *upload, const void *bytes,
+                                  size_t size)
+{
+    struct elf_view file;
+    const uint8_t *id = NULL;
+    size_t id_size = 0;
+    if (elf_view_init(&file, bytes, size) != CH_OK)
+        return CH_ERR_MALFORMED;
+    if (elf_view_build_id(&file, &id, &id_size) != CH_OK ||
+        id_size * 2 >= SYMBOL_FOLDER_ID_SIZE)
+        return CH_ERR_NOT_FOUND;
+    char hex[SYMBOL_FOLDER_ID_SIZE];
+    hex_encode(id, id_size, hex);
+    return strcmp(hex, upload->build_id) == 0 ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+static enum ch_status check_file(const struct symbol_upload *upload)
+{
+    struct stat stat;
+    if (fstat(upload->fd, &stat) != 0)
+        return CH_ERR_IO;
+    if (stat.st_size <= 0)
+        return CH_ERR_MALFORMED;
+    size_t size = (size_t)stat.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, upload->fd, 0);
+    if (bytes == MAP_FAILED)
+        return CH_ERR_IO;
+    enum ch_status status = upload->kind == SYMBOL_SOURCES
+                                ? source_bundle_check(bytes, size)
+                                : check_build(upload, bytes, size);
+    munmap(bytes, size);
+    return status;
+}
+
+// sync_folder makes the rename of a file in path's folder durable.
+static enum ch_status sync_folder(const char *path)
+{
+    char folder[SYMBOL_FOLDER_PATH_SIZE];
+    snprintf(folder, sizeof(folder), "%s", path);
+    *strrchr(folder, '/') = 0;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return CH_ERR_IO;
+    int result = fsync(fd);
+    close(fd);
+    return result == 0 ? CH_OK : CH_ERR_IO;
+}
+
+enum ch_status symbol_upload_finish(struct symbol_upload *upload)
+{
+    enum ch_status status = check_file(upload);
+    if (status != CH_OK)
+        return status;
+    // Sync before the rename: after a power failure the name must not have an empty
+    // file.
+    if (fchmod(upload->fd, 0644) != 0 || fsync(upload->fd) != 0 ||
+        rename(upload->temporary, upload->final) != 0)
+        return CH_ERR_IO;
+    upload->temporary[0] = 0;
+    if (upload->kind == SYMBOL_DEBUG_FILE)
+        forget_cache(upload->folder, upload->build_id);
+    return sync_folder(upload->final);
+}
+
+void symbol_upload_abandon(struct symbol_upload *upload)
+{
+    if (upload->fd >= 0)
+        close(upload->fd);
+    upload->fd = -1;
+    if (upload->temporary[0] != 0)
+        unlink(upload->temporary);
+    upload->temporary[0] = 0;
+}

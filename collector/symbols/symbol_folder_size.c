@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/symbols/symbol_folder_size.h"
+
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/system/file.h"
+#include "collector/store/entry.h"
+
+// cached_file is a file of the folder.
+struct cached_file {
+    char project[ENTRY_PROJECT_SIZE];
+    char id[SYMBOL_FOLDER_ID_SIZE];
+    enum symbol_kind kind;
+    int64_t size;
+    int64_t used_s;
+};
+
+struct cached_files {
+    size_t root; // length of the folder's path
+    struct cached_file *files;
+    size_t count;
+    size_t room;
+    int64_t size;
+};
+
+// read_cached_name reads which file a path is: ab/cdef….debug; false: none of ours.
+static bool read_cached_name(const char *path, struct cached_file *out)
+{
+    static const struct {
+        const char *ending;
+        enum symbol_kind kind;
+    } kinds[] = { { ".debug", SYMBOL_DEBUG_FILE }, { ".sources", SYMBOL_SOURCES } };
+    const char *name = file_name(path);
+    const char *dot = strchr(name, '.');
+    if (name - path < 3 || dot == NULL || dot - name >= SYMBOL_FOLDER_ID_SIZE - 2)
+        return false;
+    (void)snprintf(out->id, sizeof(out->id), "%.2s%.*s", name - 3, (int)(dot - name),
+                   name);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        out->kind = kinds[i].kind;
+        if (strcmp(dot, kinds[i].ending) == 0)
+            return symbol_folder_id_ok(out->id);
+    }
+    return false;
+}
+
+// drop_killed_upload removes the file of an upload that was killed.
+static void drop_killed_upload(const FTSENT *entry)
+{
+    enum { DAY_S = 24 * 3600 };
+    if (strncmp(entry->fts_name, ".upload-", strlen(".upload-")) == 0 &&
+        entry->fts_statp->st_mtim.tv_sec < time(NULL) - DAY_S)
+        (void)unlink(entry->fts_path);
+}
+
+static void add_cached(struct cached_files *files, const FTSENT *entry)
+{
+    static const char projects[] = "projects/";
+    const char *inside = entry->fts_path + files->root;
+    struct cached_file file = { .project = "" };
+    if (!read_cached_name(entry->fts_path, &file)) {
+        drop_killed_upload(entry);
+        return;
+    }
+    inside += strspn(inside, "/");
+    if (strncmp(inside, projects, strlen(projects)) == 0) {
+        inside += strlen(projects);
+        (void)snprintf(file.project, sizeof(file.project), "%.*s",
+                       (int)strcspn(inside, "/"), inside);
+    }
+    if (files->count == files->room) {
+        size_t room = files->room == 0 ? 64 : 2 * files->room;
+        struct cached_file *grown = realloc(files->files, room * sizeof(*grown));
+        if (grown == NULL)
+            return;
+        files->files = grown;
+        files->room = room;
+    }
+    file.size = (int64_t)entry->fts_statp->st_blocks * 512;
+    file.used_s = entry->fts_statp->st_mtim.tv_sec;
+    files->size += file.size;
+    files->files[files->count++] = file;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct cached_file *x = a;
+    const struct cached_file *y = b;
+    return (x->used_s > y->used_s) - (x->used_s < y->used_s);
+}
+
+void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_leave,
+                        void *context)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    struct cached_files files = { .root = strlen(folder) };
+    (void)snprintf(path, sizeof(path), "%s", folder);
+    char *roots[] = { path, NULL };
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (walk == NULL)
+        return;
+    for (FTSENT *entry = fts_read(walk); entry != NULL; entry = fts_read(walk)) {
+        if (entry->fts_info == FTS_F)
+            add_cached(&files, entry);
+    }
+    (void)fts_close(walk);
+    if (files.files == NULL)
+        return;
+    if (files.size > size)
+        qsort(files.files, files.count, sizeof(*files.files), by_use);
+    for (size_t i = 0; i < files.count && files.size > size; i++) {
+        if (!may_leave(context, files.files[i].project, files.files[i].kind,
+                       files.files[i].id))
+            continue;
+        symbol_folder_of(folder, files.files[i].project, path);
+        symbol_folder_drop(path, files.files[i].kind, files.files[i].id);
+        files.size -= files.files[i].size;
+    }
+    free(files.files);
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/debug/ctf.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+enum {
+    MAGIC = 0xdff2,
+    MAGIC_SWAPPED = 0xf2df,
+    VERSION_3 = 4, // what version 3 has in its version field
+    COMPRESSED = 1,
+    DYNAMIC = 8,       // it refers to the dynamic symbols
+    NEW_FUNCTIONS = 2, // without it, functions are in an obsolete form
+    FLAGS = 0xf,
+    INFLATE_RATIO_MAX = 1032, // of zlib's format
+    TYPE_SIZE = 12,           // of the smallest type
+    LARGE = 0x20000000,       // structures of this size and more have wide members
+    RESERVED_BIT = 1 << 24,   // of a type's info word
+};
+
+// OUTSIDE_BIT in a name says that it is in the ELF file's string table.
+#define OUTSIDE_BIT 0x80000000u
+
+// SIZE_ELSEWHERE as a type's size says that a 64-bit size follows.
+#define SIZE_ELSEWHERE 0xffffffffu
+
+// take_sections divides body by the header's offsets: one cursor for each section. The
+// labels before the sections are not needed.
+static enum ch_status take_sections(struct ctf_dict *dict, struct cursor body,
+                                    const uint32_t offsets[CTF_SECTION_COUNT + 1])
+{
+    for (int i = 0; i < CTF_SECTION_COUNT; i++) {
+        if (offsets[i] > offsets[i + 1] || (i < CTF_STRINGS && offsets[i] % 4 != 0))
+            return CH_ERR_MALFORMED;
+        cursor_seek(&body, offsets[i]);
+        dict->sections[i] = cursor_child(&body, offsets[i + 1] - offsets[i]);
+    }
+    if (!cursor_ok(&body))
+        return CH_ERR_TRUNCATED;
+    const struct cursor *strings = &dict->sections[CTF_STRINGS];
+    size_t size = cursor_left(strings);
+    // The first string is the empty one; a NUL at the end terminates all of them.
+    if (size == 0 || strings->begin[0] != 0 || strings->begin[size - 1] != 0)
+        return CH_ERR_MALFORMED;
+    return CH_OK;
+}
+
+// inflate_body replaces body by its inflated bytes, exactly size of them.
+static enum ch_status inflate_body(struct ctf_dict *dict, struct cursor *body,
+                                   size_t size)
+{
+    size_t left = cursor_left(body);
+    // A size that zlib cannot reach is refused before memory is allocated for it.
+    if (size / INFLATE_RATIO_MAX > left)
+        return CH_ERR_MALFORMED;
+    dict->inflated = malloc(size != 0 ? size : 1);
+    if (dict->inflated == NULL)
+        return CH_ERR_NO_MEMORY;
+    uLongf got = size;
+    int result = uncompress(dict->inflated, &got, cursor_take(body, left), left);
+    if (result == Z_MEM_ERROR)
+        return CH_ERR_NO_MEMORY;
+    if (result != Z_OK || got != size)
+        return CH_ERR_MALFORMED;
+    bool big_endian = body->big_endian;
+    *body = cursor_over(dict->inflated, size);
+    body->big_endian = big_endian;
+    return CH_OK;
+}
+
+// limited_string gives the string at the start of strings, NULL if it is too long.
+static const char *limited_string(struct cursor strings)
+{
+    size_t left = cursor_left(&strings);
+    strings = cursor_child(&strings, left < CTF_NAME_MAX ? left : CTF_NAME_MAX);
+    return cursor_string(&strings);
+}
+
+// ctf_string_at gives the string that a name refers to, NULL if there is none.
+static const char *ctf_string_at(const struct ctf_dict *dict, uint32_t name)
+{
+    bool outside = name & OUTSIDE_BIT;
+    struct cursor strings =
+        outside ? dict->outside.strings : dict->sections[CTF_STRINGS];
+    if (outside && cursor_left(&strings) == 0)
+        return "(?)";
+    cursor_seek(&strings, name & ~OUTSIDE_BIT);
+    return limited_string(strings);
+}
+
+// parts_size is the number of bytes that follow a type of kind.
+static uint64_t parts_size(enum ctf_kind kind, uint64_t size, uint32_t count)
+{
+    switch (kind) {
+    case CTF_INTEGER:
+    case CTF_FLOAT:
+        return 4;
+    case CTF_SLICE:
+    case CTF_ENUM:
+        return kind == CTF_SLICE ? 8 : 8ull * count;
+    case CTF_ARRAY:
+        return 12;
+    case CTF_FUNCTION:
+        return 4ull * (count + count % 2); // padded to 8 bytes
+    case CTF_STRUCT:
+    case CTF_UNION:
+        return (size < LARGE ? 12ull : 16ull) * count;
+    default:
+        return 0;
+    }
+}
+
+static bool has_parts(enum ctf_kind kind)
+{
+    return kind == CTF_FUNCTION || kind == CTF_STRUCT || kind == CTF_UNION ||
+           kind == CTF_ENUM;
+}
+
+// read_head reads a type without its parts, and moves c past all of it.
+static enum ch_status read_head(struct cursor *c, struct ctf_type *type,
+                                uint32_t *out_name)
+{
+    *out_name = cursor_u32(c);
+    uint32_t info = cursor_u32(c);
+    uint32_t size = cursor_u32(c);
+    *type = (struct ctf_type){ .kind = (enum ctf_kind)(info >> 26),
+                               .is_root = info >> 25 & 1,
+                               .size = size,
+                               .reference = size,
+                               .part_count = info & 0xffffff };
+    if (size == SIZE_ELSEWHERE) {
+        type->size = (uint64_t)cursor_u32(c) << 32;
+        type->size |= cursor_u32(c);
+    }
+    if (!cursor_ok(c))
+        return CH_ERR_TRUNCATED;
+    if (type->kind > CTF_SLICE)
+        return CH_ERR_UNSUPPORTED;
+    if (info & RESERVED_BIT || (!has_parts(type->kind) && type->part_count != 0))
+        return CH_ERR_MALFORMED;
+    uint64_t parts = parts_size(type->kind, type->size, type->part_count);
+    if (parts > cursor_left(c))
+        return CH_ERR_TRUNCATED;
+    type->parts = cursor_child(c, (size_t)parts);
+    return CH_OK;
+}
+
+// find_types stores where each type begins.
+static enum ch_status find_types(struct ctf_dict *dict)
+{
+    struct cursor types = dict->sections[CTF_TYPES];
+    size_t most = cursor_left(&types) / TYPE_SIZE;
+    dict->type_offsets = calloc(most + 1, sizeof(dict->type_offsets[0]));
+    if (dict->type_offsets == NULL)
+        return CH_ERR_NO_MEMORY;
+    while (cursor_left(&types) > 0) {
+        struct ctf_type type;
+        uint32_t name;
+        size_t offset = cursor_offset(&types);
+        enum ch_status status = read_head(&types, &type, &name);
+        if (status != CH_OK)
+            return status;
+        dict->type_offsets[dict->type_count++] = (uint32_t)offset;
+    }
+    return CH_OK;
+}
+
+enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
+                             const struct ctf_outside *all,
+                             const struct ctf_outside *dynamic)
+{
+    *dict = (struct ctf_dict){ .outside = { .elf = NULL } };
+    bytes.big_endian = false;
+    uint16_t magic = cursor_u16(&bytes);
+    uint8_t version = cursor_u8(&bytes);
+    uint8_t flags = cursor_u8(&bytes);
+    if (!cursor_ok(&bytes))
+        return CH_ERR_TRUNCATED;
+    if (magic != MAGIC && magic != MAGIC_SWAPPED)
+        return CH_ERR_MALFORMED;
+    if (version != VERSION_3 || flags & ~FLAGS)
+        return CH_ERR_UNSUPPORTED;
+
+    dict->outside = flags & DYNAMIC ? *dynamic : *all;
+    bytes.big_endian = magic == MAGIC_SWAPPED;
+    cursor_skip(&bytes, 4); // the label of the parent that it was linked against
+    uint32_t parent = cursor_u32(&bytes);
+    uint32_t unit = cursor_u32(&bytes);
+    cursor_skip(&bytes, 4); // labels
+    uint32_t offsets[CTF_SECTION_COUNT + 1];
+    for (int i = 0; i <= CTF_SECTION_COUNT; i++)
+        offsets[i] = cursor_u32(&bytes);
+    if (!cursor_ok(&bytes))
+        return CH_ERR_TRUNCATED;
+    uint32_t size; // the header's last number is the strings' size, not their end
+    if (__builtin_add_overflow(offsets[CTF_STRINGS], offsets[CTF_SECTION_COUNT], &size))
+        return CH_ERR_MALFORMED;
+    if (size > CTF_BODY_MAX)
+        return CH_ERR_LIMIT;
+    offsets[CTF_SECTION_COUNT] = size;
+
+    enum ch_status status = CH_OK;
+    if (flags & COMPRESSED)
+        status = inflate_body(dict, &bytes, size);
+    else
+        bytes = cursor_child(&bytes, cursor_left(&bytes));
+    if (status == CH_OK)
+        status = take_sections(dict, bytes, offsets);
+    if (status != CH_OK)
+        return status;
+    if (!(flags & NEW_FUNCTIONS))
+        dict->sections[CTF_FUNCTIONS] = dict->sections[CTF_FUNCTION_NAMES] =
+            cursor_over(NULL, 0);
+    dict->is_child = parent != 0;
+    dict->parent = ctf_string_at(dict, parent);
+    dict->unit = ctf_string_at(dict, unit);
+    if (dict->parent == NULL || dict->unit == NULL)
+        return CH_ERR_MALFORMED;
+    return find_types(dict);
+}
+
+void ctf_dict_close(struct ctf_dict *dict)
+{
+    free(dict->inflated);
+    free(dict->type_offsets);
+    *dict = (struct ctf_dict){ 0 };
+}
+
+// ctf_read_encoding reads the encoding of an integer, a float or a slice.
+static void ctf_read_encoding(struct ctf_type *type)
+{
+    if (type->kind == CTF_SLICE) {
+        type->reference = cursor_u32(&type->parts);
+        type->offset_bits = cursor_u16(&type->parts);
+        type->bits = cursor_u16(&type->parts);
+        return;
+    }
+    uint32_t data = cursor_u32(&type->parts);
+    type->encoding = (uint8_t)(data >> 24);
+    type->offset_bits = (uint8_t)(data >> 16);
+    type->bits = (uint16_t)data;
+}
+
+enum ch_status ctf_dict_type(const struct ctf_dict *dict, uint32_t index,
+                             struct ctf_type *out)
+{
+    if (index == 0 || index > dict->type_count)
+        return CH_ERR_NOT_FOUND;
+    struct cursor c = dict->sections[CTF_TYPES];
+    struct ctf_type type;
+    uint32_t name;
+    cursor_seek(&c, dict->type_offsets[index - 1]);
+    enum ch_status status = read_head(&c, &type, &name);
+    if (status != CH_OK)
+        return status;
+    type.name = ctf_string_at(dict, name);
+    if (type.name == NULL)
+        return CH_ERR_MALFORMED;
+    if (type.kind == CTF_ARRAY) {
+        type.reference = cursor_u32(&type.parts);
+        type.index_type = cursor_u32(&type.parts);
+        type.count = cursor_u32(&type.parts);
+    } else if (type.kind == CTF_INTEGER || type.kind == CTF_FLOAT ||
+               type.kind == CTF_SLICE) {
+        ctf_read_encoding(&type);
+    }
+    *out = type;
+    return cursor_ok(&type.parts) ? CH_OK : CH_ERR_TRUNCATED;
+}
+
+// read_member reads a member. In large structures its offset is in two halves.
+static uint32_t read_member(struct ctf_type *type, struct ctf_part *part)
+{
+    uint32_t name = cursor_u32(&type->parts);
+    part->offset_bits = cursor_u32(&type->parts);
+    part->type = cursor_u32(&type->parts);
+    if (type->size >= LARGE)
+        part->offset_bits = part->offset_bits << 32 | cursor_u32(&type->parts);
+    return name;
+}
+
+enum ch_status ctf_next_part(const struct ctf_dict *dict, struct ctf_type *type,
+                             struct ctf_part *out)
+{
+    if (type->part_count == 0)
+        return CH_END;
+    struct ctf_part part = { .name = "" };
+    uint32_t name = 0;
+    type->part_count--;
+    if (type->kind == CTF_FUNCTION) {
+        part.type = cursor_u32(&type->parts);
+    } else if (type->kind == CTF_ENUM) {
+        name = cursor_u32(&type->parts);
+        part.value = (int32_t)cursor_u32(&type->parts);
+    } else {
+        name = read_member(type, &part);
+    }
+    if (!cursor_ok(&type->parts))
+        return CH_ERR_TRUNCATED;
+    part.name = ctf_string_at(dict, name);
+    if (part.name == NULL)
+        return CH_ERR_MALFORMED;
+    *out = part;
+    return CH_OK;
+}
+
+// begin_table prepares symbols for its current table.
+static void begin_table(struct ctf_symbols *symbols)
+{
+    const struct ctf_dict *dict = symbols->dict;
+    symbols->types = dict->sections[symbols->table];
+    symbols->names = cursor_over(NULL, 0);
+    symbols->symbols = dict->outside.symbols;
+    if (symbols->table == CTF_OBJECTS)
+        symbols->names = dict->sections[CTF_OBJECT_NAMES];
+    if (symbols->table == CTF_FUNCTIONS)
+        symbols->names = dict->sections[CTF_FUNCTION_NAMES];
+}
+
+void ctf_symbols_init(struct ctf_symbols *symbols, const struct ctf_dict *dict)
+{
+    *symbols = (struct ctf_symbols){ .dict = dict, .table = CTF_OBJECTS };
+    begin_table(symbols);
+}
+
+// skipped says whether tables in the order of the ELF symbols have no entry for symbol.
+static bool skipped(const struct elf_symbol *symbol, const char *name)
+{
+    enum { UNDEFINED = 0, ABSOLUTE = 0xfff1, OBJECT = 1 };
+    return name[0] == 0 || symbol->section == UNDEFINED ||
+           strcmp(name, "_START_") == 0 || strcmp(name, "_END_") == 0 ||
+           ((symbol->info & 0xf) == OBJECT && symbol->section == ABSOLUTE &&
+            symbol->value == 0);
+}
+
+// next_elf_name gives the name of the next ELF symbol that the table has an entry for.
+static const char *next_elf_name(struct ctf_symbols *symbols)
+{
+    enum { OBJECT = 1, FUNCTION = 2 };
+    const struct ctf_outside *outside = &symbols->dict->outside;
+    unsigned wanted = symbols->table == CTF_OBJECTS ? OBJECT : FUNCTION;
+    while (outside->elf != NULL && cursor_left(&symbols->symbols) > 0) {
+        struct elf_symbol symbol;
+        if (elf_next_symbol(outside->elf, &symbols->symbols, &symbol) != CH_OK)
+            return NULL;
+        struct cursor strings = outside->strings;
+        cursor_seek(&strings, symbol.name);
+        const char *name = limited_string(strings);
+        if (name != NULL && (symbol.info & 0xfu) == wanted && !skipped(&symbol, name))
+            return name;
+    }
+    return NULL;
+}
+
+// next_ctf_entry reads one entry of the current table: a name, NULL where it is not
+// known, and a type, 0 where there is none.
+static enum ch_status next_ctf_entry(struct ctf_symbols *symbols, bool indexed,
+                                     struct ctf_symbol *out)
+{
+    const struct ctf_dict *dict = symbols->dict;
+    uint32_t name = 0;
+    if (symbols->table == CTF_VARIABLES)
+        name = cursor_u32(&symbols->types);
+    else if (indexed)
+        name = cursor_u32(&symbols->names);
+    out->type = cursor_u32(&symbols->types);
+    if (!cursor_ok(&symbols->types) || !cursor_ok(&symbols->names))
+        return CH_ERR_TRUNCATED;
+    if (symbols->table != CTF_VARIABLES && !indexed) {
+        out->name = next_elf_name(symbols);
+        return CH_OK;
+    }
+    bool lost = name & OUTSIDE_BIT && cursor_left(&dict->outside.strings) == 0;
+    out->name = lost ? NULL : ctf_string_at(dict, name);
+    return lost || out->name != NULL ? CH_OK : CH_ERR_MALFORMED;
+}
+
+enum ch_status ctf_next_symbol(struct ctf_symbols *symbols, struct ctf_symbol *out)
+{
+    static const enum ctf_symbol_kind kinds[] = {
+        [CTF_OBJECTS] = CTF_SYMBOL_OBJECT,
+        [CTF_FUNCTIONS] = CTF_SYMBOL_FUNCTION,
+        [CTF_VARIABLES] = CTF_SYMBOL_VARIABLE,
+    };
+    for (;;) {
+        if (cursor_left(&symbols->types) == 0 && symbols->table == CTF_VARIABLES)
+            return cursor_ok(&symbols->types) ? CH_END : CH_ERR_TRUNCATED;
+        if (cursor_left(&symbols->types) == 0) {
+            symbols->table =
+                symbols->table == CTF_OBJECTS ? CTF_FUNCTIONS : CTF_VARIABLES;
+            begin_table(symbols);
+            continue;
+        }
+        bool indexed = symbols->names.begin != symbols->names.end;
+        struct ctf_symbol symbol = { .kind = kinds[symbols->table] };
+        enum ch_status status = next_ctf_entry(symbols, indexed, &symbol);
+        if (status != CH_OK)
+            return status;
+        if (symbol.type == 0 || symbol.name == NULL || symbol.name[0] == 0)
+            continue;
+        *out = symbol;
+        return CH_OK;
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program's own end, in crash context (see crash.c): it exits, or sends itself a
+// deadly signal that is not ours. If it does so from the handler of a fault, that is
+// the crash. If it does so while another thread's crash is being reported, it waits:
+// the process is to end by that crash. A program that has never had a fault makes no
+// system call here: a filter that it has set may kill for any.
+#include "handler/crash/crash.h"
+
+#include "handler/machine/machine.h"
+#include "handler/machine/syscalls.h"
+#include "shared/context_page.h"
+
+#include "handler/machine/poison.h"
+
+// is_harmless is whether the signal's default action ignores it, or stops the process.
+static bool is_harmless(int signal)
+{
+    const uint32_t harmless = 1u << SIGCHLD | 1u << SIGCONT | 1u << SIGSTOP |
+                              1u << SIGTSTP | 1u << SIGTTIN | 1u << SIGTTOU |
+                              1u << SIGURG | 1u << SIGWINCH;
+    return signal < 32 && (harmless >> signal & 1) != 0;
+}
+
+// is_deadly is whether the kernel would end the process by the signal.
+static bool is_deadly(int signal)
+{
+    struct sys_action now = { .handler = (uintptr_t)SIG_IGN };
+    if (is_harmless(signal))
+        return false;
+    // The kernel refuses signal 0, which sends nothing, here.
+    (void)sys_sigaction(signal, NULL, &now);
+    return now.handler == (uintptr_t)SIG_DFL;
+}
+
+void crash_hold_program(void)
+{
+    const struct sys_action ignore = { .handler = (uintptr_t)SIG_IGN };
+    if (crash_state.ended != NULL)
+        *crash_state.ended = LIFE_CRASHED;
+    // Without these calls a crash is reported all the same.
+    for (int signal = 1; signal <= SYS_SIGNALS && !crash_state.filtered; signal++) {
+        struct sys_action before = { .handler = (uintptr_t)SIG_DFL };
+        if (is_harmless(signal) || signal_in(crash_plan->signals, signal))
+            continue;
+        // Most have the default action: asking first would be a call more.
+        if (sys_sigaction(signal, &ignore, &before) == 0 &&
+            before.handler != (uintptr_t)SIG_DFL)
+            sys_sigaction(signal, &before, NULL);
+    }
+}
+
+void crash_record_cut_off(void)
+{
+    if (!crash_plan->page->dies || !crash_state.record_due)
+        return;
+    // What is left of the process waits for the tracer of its threads.
+    if (crash_plan->page->agent_pid > 0)
+        sys_kill(crash_plan->page->agent_pid, SIGKILL);
+    if (crash_write_record(RECORD_CUT_OFF) && crash_state.ended != NULL)
+        *crash_state.ended = LIFE_CUT_OFF;
+}
+
+// ends_process is whether an exit (then is NULL), or a signal that this process sends,
+// ends it.
+static bool ends_process(const siginfo_t *then)
+{
+    return then == NULL || ((then->si_pid == 0 || then->si_pid == sys_getpid()) &&
+                            is_deadly(then->si_signo));
+}
+
+static void report_end(int status, const siginfo_t *then, uintptr_t depth)
+{
+    struct crash_fault first;
+    if (crash_claim_is_near() && ends_process(then))
+        crash_claim_await();
+    if (!crash_first_fault(depth, &first) || *first.told)
+        return;
+    // A child that the handler forked is another process.
+    if (crash_process != NULL && *crash_process != sys_getpid())
+        return;
+    if (ends_process(then))
+        crash_tell_end(&first, status, then);
+}
+
+void crash_report_exit(int status, uintptr_t depth)
+{
+    report_end(status, NULL, depth);
+}
+
+void crash_report_signal(int signal, int code, int32_t process)
+{
+    const siginfo_t then = { .si_signo = signal, .si_code = code, .si_pid = process };
+    report_end(-1, &then, (uintptr_t)__builtin_frame_address(0));
+}

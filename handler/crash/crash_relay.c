@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Signals that are passed on to the program's handler unjudged, in crash context (see
+// crash.c). The kernel has our handler for them, so that theirs runs on its own stack
+// (crash_stack.c) and that the sender of SIGTERM is known. No system call is made
+// before the handler runs: a SIGSYS may be the program's answer to any call.
+#include "handler/crash/crash.h"
+
+#include "handler/machine/machine.h"
+#include "handler/machine/machine_context.h"
+#include "handler/machine/syscalls.h"
+#include "shared/context_page.h"
+
+#include "handler/machine/poison.h"
+
+_Static_assert(offsetof(struct context_life, ended) == 0, "the state points to it");
+
+// note_end notes in the program's life who sent SIGTERM and when. A child has the
+// handler of its parent, but no life.
+static void note_end(const siginfo_t *info)
+{
+    struct context_life *life = (struct context_life *)(void *)crash_state.ended;
+    if (life == NULL)
+        return;
+    life->told_by = info->si_pid != 0 ? info->si_pid : LIFE_ASKED_OUTSIDE;
+    life->told_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    life->told_signal = SIGTERM;
+}
+
+// is_dispatched is whether the program has the system call answered by its handler.
+static bool is_dispatched(int signal, const siginfo_t *info)
+{
+    enum { BY_USER = 2 }; // the kernel's SYS_USER_DISPATCH
+    return signal == SIGSYS && info->si_code == BY_USER;
+}
+
+// is_own_call is whether SIGSYS is about a system call of ours.
+static bool is_own_call(const siginfo_t *info)
+{
+    return info->si_call_addr == machine_call_end ||
+           info->si_call_addr == machine_clone_end;
+}
+
+// end_without_calls ends the process by a fault for which the kernel has no room: the
+// dispatcher would get every system call of ours, also the return from this handler.
+__attribute__((noreturn)) static void end_without_calls(const ucontext_t *context)
+{
+    // More than the red zone, below which the kernel would begin at the stack's top.
+    const uintptr_t too_little = 512;
+    machine_fault_at((uintptr_t)context->uc_stack.ss_sp + too_little);
+}
+
+bool crash_relay(int signal, siginfo_t *info, void *context, struct crash_asked *asked)
+{
+    bool dispatched = is_dispatched(signal, info);
+    if (signal_in(crash_plan->signals, signal) && !dispatched)
+        return false;
+    crash_action_read(signal, &asked->action);
+    if (dispatched && (!crash_action_calls(&asked->action) || is_own_call(info)))
+        end_without_calls(context);
+    asked->signal = signal;
+    asked->info = info;
+    asked->context = context;
+    // The note is for the handler's mask: the handler may well end the process.
+    asked->note = dispatched ? crash_fault_open(asked) : NULL;
+    if (asked->note != NULL)
+        asked->note->is_fault = false;
+    asked->relayed = true;
+    if (signal == SIGTERM)
+        note_end(info);
+    if (!crash_stack_leave(asked))
+        machine_fault(SIGSEGV); // as the kernel does where it finds no room
+    return true;
+}
+
+bool crash_relay_end(struct crash_asked *asked)
+{
+    if (asked->relayed && is_dispatched(asked->signal, asked->info))
+        (void)crash_fault_close(asked);
+    return asked->relayed;
+}
+
+bool crash_relay_call(int signal, siginfo_t *info, void *context)
+{
+    struct crash_action action;
+    if (signal_in(crash_plan->signals, signal))
+        return false;
+    crash_action_read(signal, &action);
+    ((void (*)(int, siginfo_t *, void *))(uintptr_t)action.handler)(signal, info,
+                                                                    context);
+    return true;
+}

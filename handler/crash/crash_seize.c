@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stopping the other threads as early as possible, in crash context (see crash.c): by
+// the process that becomes the agent, before it executes that. The kernel keeps the
+// tracer of a thread when it executes another program. Until they have stopped, one of
+// them might end the process, or replace it by another program.
+//
+// A thread that executes another program waits until those that we trace are reaped,
+// and we would wait for it in PTRACE_SEIZE: a timer, which exec deletes, ends that.
+//
+// The agent seizes the threads that are missed here, such as those created meanwhile,
+// and finds out why the kernel refuses one.
+#include "handler/crash/crash.h"
+
+#include <linux/ptrace.h>
+
+#include "handler/machine/file_syscalls.h"
+#include "handler/machine/machine.h"
+#include "handler/machine/syscalls.h"
+#include "handler/machine/timer_syscalls.h"
+
+#include "handler/machine/poison.h"
+
+// entry is the kernel's struct dirent64.
+struct entry {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static char *write_path_text(char *to, const char *text)
+{
+    while (*text != 0)
+        *to++ = *text++;
+    return to;
+}
+
+// open_tasks opens the folder in /proc with the threads of the process.
+static int open_tasks(uint32_t pid)
+{
+    char path[32];
+    char digits[10];
+    size_t count = 0;
+    do {
+        digits[count++] = (char)('0' + pid % 10);
+    } while ((pid /= 10) != 0);
+    char *end = write_path_text(path, "/proc/");
+    while (count != 0)
+        *end++ = digits[--count];
+    *write_path_text(end, "/task") = 0;
+    return sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+// read_tid is the number that the name is; 0: it is none.
+static int32_t read_tid(const char *name)
+{
+    int32_t tid = 0;
+    for (; *name >= '0' && *name <= '9'; name++)
+        tid = 10 * tid + (*name - '0');
+    return tid;
+}
+
+static void seize_thread(int32_t tid)
+{
+    if (tid == 0 || tid == crash_plan->page->crashed_tid ||
+        sys_ptrace(PTRACE_SEIZE, tid) != 0)
+        return;
+    crash_plan->page->seized = 1;
+    sys_ptrace(PTRACE_INTERRUPT, tid);
+}
+
+// is_script is whether the file is a script: its interpreter might start the agent as
+// another process, which cannot trace what we do.
+static bool is_script(const char *path)
+{
+    char start[2] = { 0, 0 };
+    int fd = sys_open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true; // or no agent
+    sys_read(fd, start, sizeof(start));
+    sys_close(fd);
+    return start[0] == '#';
+}
+
+// seize_next_ids seizes threads whose ids follow that of the process, as those of most
+// do: to list a thread takes the kernel ten times as long. It returns their number.
+static size_t seize_next_ids(int32_t pid, size_t count)
+{
+    enum { MISSES_MAX = 64 };
+    size_t found = 0;
+    size_t missed = 0;
+    for (int32_t tid = pid; found < count && missed < MISSES_MAX; tid++) {
+        if (!sys_has_thread(pid, tid)) {
+            missed++;
+            continue;
+        }
+        found++;
+        seize_thread(tid);
+    }
+    return found;
+}
+
+static void seize_folder(int fd)
+{
+    long size;
+    while ((size = sys_folder_entries(fd, crash_plan->scratch, CRASH_SCRATCH)) > 0) {
+        for (const char *at = crash_plan->scratch; at < crash_plan->scratch + size;) {
+            const struct entry *entry = (const void *)at;
+            seize_thread(read_tid(entry->name));
+            at += entry->bytes;
+        }
+    }
+}
+
+void crash_seize_others(const char *agent)
+{
+    enum { LIMIT_NS = 500000000, FOLDER_LINKS = 2 };
+    const struct sys_timer_event event = { .signal = SIGKILL };
+    const int32_t pid = (int32_t)(crash_state.claim >> 32);
+    struct stat folder = { .st_nlink = 0 };
+    int timer = -1;
+    int fd = is_script(agent) ? -1 : open_tasks((uint32_t)pid);
+    // The kernel counts the threads as folders in this one.
+    if (fd >= 0 && sys_status(fd, &folder) == 0 &&
+        sys_timer_create(&event, &timer) == 0) {
+        sys_timer_set(timer, LIMIT_NS);
+        size_t count = (size_t)folder.st_nlink - FOLDER_LINKS;
+        if (seize_next_ids(pid, count) < count)
+            seize_folder(fd);
+        sys_timer_delete(timer);
+    }
+    if (fd >= 0)
+        sys_close(fd);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/interpose/actions.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "handler/crash/crash.h"
+#include "handler/machine/syscalls.h"
+#include "handler/prepare/go_text.h"
+#include "handler/prepare/next_call.h"
+#include "handler/prepare/plan.h"
+
+static bool is_ours(int signal)
+{
+    return plan_is_in_force() && signal_in(crash_plan->signals, signal);
+}
+
+// is_left_ignored is whether the action stays SIG_IGN in the kernel: for a signal that
+// others send, because programs that are executed inherit that.
+static bool is_left_ignored(int signal, const struct crash_action *action)
+{
+    bool stays = !signal_in(SIGNALS_FAULT, signal) && signal != SIGABRT;
+    return stays && action->handler == (uintptr_t)SIG_IGN;
+}
+
+static void action_from_kernel(struct crash_action *out, const struct sys_action *from)
+{
+    *out = (struct crash_action){ .handler = from->handler,
+                                  .flags = from->flags,
+                                  .mask = from->mask };
+}
+
+static void action_from_libc(struct crash_action *out, const struct sigaction *from)
+{
+    out->handler = (uintptr_t)from->sa_handler;
+    out->flags = (uint32_t)from->sa_flags;
+#if defined(__x86_64__)
+    out->flags |= SYS_SA_RESTORER; // which queries return
+#endif
+    memcpy(&out->mask, &from->sa_mask, sizeof(out->mask));
+    // The kernel drops these two from masks, because they cannot be blocked.
+    out->mask &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+}
+
+static void action_to_libc(const struct crash_action *from, struct sigaction *out)
+{
+    out->sa_handler = (void (*)(int))(uintptr_t)from->handler;
+    out->sa_flags = (int)from->flags;
+    memcpy(&out->sa_mask, &from->mask, sizeof(from->mask));
+}
+
+// kernel_action is the kernel's sigaction, called from libc's code: a program that
+// dispatches its own system calls (PR_SET_SYSCALL_USER_DISPATCH) may allow no other.
+static bool kernel_action(int signal, const struct sys_action *action,
+                          struct sys_action *out_old)
+{
+    return syscall(SYS_rt_sigaction, signal, action, out_old, SYS_SIGSET_BYTES) == 0;
+}
+
+// tell_kernel installs our action in place of theirs.
+static void tell_kernel(int signal, const struct crash_action *theirs)
+{
+    struct sys_action ours;
+    crash_action_for_kernel(signal, theirs, &ours);
+    if (is_left_ignored(signal, theirs))
+        ours = (struct sys_action){ .handler = (uintptr_t)SIG_IGN };
+    (void)kernel_action(signal, &ours, NULL);
+}
+
+// find_restorer has libc set our handler for signal, and takes from the kernel what
+// libc has it return to.
+static void find_restorer(int signal)
+{
+    struct sigaction ours = { .sa_sigaction = crash_handle,
+                              .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    struct sys_action set = { 0 };
+    if (next_libc_sigaction(signal, &ours, NULL) == 0 &&
+        kernel_action(signal, NULL, &set))
+        crash_restorer = set.restorer;
+}
+
+// map_process maps the word that has this process's pid; the kernel zeroes it in a
+// fork.
+static void map_process(void)
+{
+    enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
+    size_t bytes = getauxval(AT_PAGESZ);
+    if (crash_process != NULL)
+        return;
+    void *page =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    if (sys_madvise((uintptr_t)page, bytes, WIPE_ON_FORK) != 0) {
+        sys_munmap(page, bytes);
+        return;
+    }
+    crash_process = page;
+    *crash_process = getpid();
+}
+
+static void note_exit(void)
+{
+    crash_report_exit(-1, (uintptr_t)__builtin_frame_address(0));
+}
+
+static void note_library_exit(void *unused)
+{
+    (void)unused;
+    note_exit();
+}
+
+// __cxa_atexit is what atexit calls. That is a part of each library, and Debian's lacks
+// the marks of machine_marks.h.
+extern int __cxa_atexit(void (*)(void *), void *, void *library); // the ABI's name
+
+// on_exit is glibc's; unlike atexit it gives the status too.
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static void note_status(int status, void *unused)
+{
+    (void)unused;
+    crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
+}
+
+static void await_at_exit(int status, void *unused)
+{
+    (void)status;
+    (void)unused;
+    crash_claim_await();
+}
+
+void actions_await_at_exit(void)
+{
+    if (on_exit != NULL)
+        (void)on_exit(await_at_exit, NULL);
+}
+
+// __cxa_at_quick_exit is glibc's at_quick_exit. The reference is weak, because musl's
+// loader loads the shared library too.
+extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
+
+// note_runtime notes whether the handler is a Go runtime's, and whether that replaces
+// another, to which it passes faults on that are not in its code.
+static void note_runtime(int signal, uint64_t handler)
+{
+    struct crash_action before;
+    uint64_t own = UINT64_C(1) << signal;
+    go_text_note((uintptr_t)handler);
+    crash_action_read(signal, &before);
+    if (crash_is_in_runtime(before.handler))
+        return;
+    if (crash_action_calls(&before))
+        __atomic_fetch_or(&crash_state.runtime_asks, own, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&crash_state.runtime_asks, ~own, __ATOMIC_RELAXED);
+}
+
+// prepare_for does what is needed before the program's handler is in force, most of it
+// once.
+static void prepare_for(int signal, const struct crash_action *theirs)
+{
+    static bool prepared;
+    note_runtime(signal, theirs->handler);
+    if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
+        return;
+    next_call_find();
+    find_restorer(signal);
+    map_process();
+    if (on_exit != NULL)
+        (void)on_exit(note_status, NULL);
+    else
+        (void)__cxa_atexit(note_library_exit, NULL, NULL);
+    if (__cxa_at_quick_exit != NULL)
+        (void)__cxa_at_quick_exit(note_library_exit, NULL);
+}
+
+// gnu_get_libc_version is glibc's.
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+// abort_unblocks is whether libc's abort unblocks SIGABRT before it raises it: glibc's
+// does up to version 2.40. strtol has another name in glibc since 2.38, which musl,
+// where this library can be preloaded too, lacks.
+static bool abort_unblocks(void)
+{
+    return gnu_get_libc_version != NULL &&
+           strverscmp(gnu_get_libc_version(), "2.41") < 0;
+}
+
+// is_shared is whether this is a child that runs in its parent's memory until it
+// executes a program, as vfork's does. The kernel keeps the child's actions apart, and
+// so must we.
+static bool is_shared(void)
+{
+    if (crash_process == NULL)
+        return false;
+    if (*crash_process == 0)
+        *crash_process = getpid();
+    return *crash_process != getpid();
+}
+
+// is_relayed is whether the kernel is to have our handler for a signal that is no
+// crash: theirs is moved to its own stack, or its sender noted (crash_relay.c).
+static bool is_relayed(int signal, const struct sigaction *action)
+{
+    bool moved = (action->sa_flags & SA_ONSTACK) != 0 ||
+                 (signal == SIGTERM && crash_state.ended != NULL);
+    return moved && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN &&
+           action->sa_sigaction != crash_handle && plan_is_in_force() && signal > 0 &&
+           signal <= SYS_SIGNALS;
+}
+
+// relay_action keeps the action for our handler and makes the one for the kernel. A
+// child that shares its parent's memory sets its own alone.
+static void relay_action(int signal, struct sigaction *action,
+                         struct crash_action *out_before)
+{
+    struct crash_action theirs;
+    action_from_libc(&theirs, action);
+    map_process();
+    bool same = memcmp(&theirs, out_before, sizeof(theirs)) == 0;
+    if (!same && is_shared())
+        return;
+    if (!same)
+        crash_action_exchange(signal, &theirs, out_before);
+    action->sa_sigaction = crash_handle;
+    action->sa_flags |= SA_SIGINFO;
+}
+
+static int exchange_relayed(int signal, const struct sigaction *action,
+                            struct sigaction *old)
+{
+    struct crash_action before;
+    struct sigaction ours;
+    bool relayed = action != NULL && is_relayed(signal, action);
+    if (relayed) {
+        crash_action_read(signal, &before);
+        ours = *action;
+        relay_action(signal, &ours, &before);
+        action = &ours;
+    }
+    int result = next_sigaction(signal, action, old);
+    if (result == 0 && old != NULL && old->sa_sigaction == crash_handle) {
+        if (!relayed)
+            crash_action_read(signal, &before);
+        old->sa_sigaction = (void (*)(int, siginfo_t *, void *))before.handler;
+        old->sa_flags ^= SA_SIGINFO ^ (int)(before.flags & SA_SIGINFO);
+    }
+    return result;
+}
+
+void actions_take(int signal)
+{
+    struct sys_action ours;
+    struct sys_action before = { 0 };
+    struct crash_action theirs = { 0 };
+    struct crash_action old;
+
+    if (signal_in(SIGNALS_FAULT, signal) || (signal == SIGABRT && !abort_unblocks()))
+        crash_holds |= UINT64_C(1) << (signal - 1);
+    crash_action_for_kernel(signal, &theirs, &ours);
+    if (!kernel_action(signal, &ours, &before))
+        return;
+    if (before.handler == (uintptr_t)crash_handle) {
+        crash_action_read(signal, &theirs); // we have relayed it
+    } else {
+        action_from_kernel(&theirs, &before);
+        theirs.flags |= CRASH_ACTION_UNSEEN;
+    }
+    if (crash_action_calls(&theirs))
+        prepare_for(signal, &theirs);
+    crash_action_exchange(signal, &theirs, &old);
+    if (before.handler != (uintptr_t)SIG_DFL)
+        tell_kernel(signal, &theirs);
+}
+
+void actions_give_back(int signal)
+{
+    struct crash_action theirs;
+    struct sigaction action = { 0 };
+    crash_action_read(signal, &theirs);
+    action_to_libc(&theirs, &action);
+    (void)exchange_relayed(signal, &action, NULL);
+}
+
+static int exchange_ours(int signal, const struct sigaction *action,
+                         struct sigaction *old)
+{
+    struct crash_action theirs;
+    struct crash_action before;
+
+    if (action == NULL) {
+        crash_action_read(signal, &before);
+    } else {
+        // The new action is read before the old one is written: they may be one object.
+        action_from_libc(&theirs, action);
+        if (crash_action_calls(&theirs))
+            prepare_for(signal, &theirs);
+        crash_action_exchange(signal, &theirs, &before);
+        tell_kernel(signal, &theirs);
+    }
+    if (old != NULL)
+        action_to_libc(&before, old);
+    return 0;
+}
+
+int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    if (!is_ours(signal))
+        return exchange_relayed(signal, action, old);
+    if (action == NULL || !is_shared())
+        return exchange_ours(signal, action, old);
+    struct sigaction wanted = *action;
+    if (exchange_ours(signal, NULL, old) != 0)
+        return -1;
+    return next_sigaction(signal, &wanted, NULL);
+}
+
+// action_is_taken is whether code has set the signal's action by a direct system call.
+__attribute__((noinline)) static bool action_is_taken(int signal)
+{
+    struct sys_action now = { 0 };
+    return is_ours(signal) && kernel_action(signal, NULL, &now) &&
+           now.handler != (uintptr_t)crash_handle && now.handler != (uintptr_t)SIG_IGN;
+}
+
+void actions_take_back(void)
+{
+    static uint32_t turn;
+    uint32_t other = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % SIGNALS_END;
+    // Another thread's crash may have set the default action, to die by it.
+    if ((!action_is_taken(SIGSEGV) && !action_is_taken((int)other)) || is_shared() ||
+        crash_state.dying != 0)
+        return;
+    for (int signal = 1; signal < SIGNALS_END; signal++) {
+        if (action_is_taken(signal))
+            actions_take(signal);
+    }
+}

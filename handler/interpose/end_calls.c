@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls that execute another program, and quick_exit: interposed before libc's by
+// the shared library, they wait while another thread's crash is being reported. Without
+// a crash they make no system call of ours, so that they may be called wherever libc's
+// may: in the child of a vfork, under a filter.
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/crash/crash.h"
+#include "handler/interpose/end_calls.h"
+#include "handler/prepare/next_call.h"
+
+typedef int exec_path_fn(const char *, char *const *);
+typedef int exec_environment_fn(const char *, char *const *, char *const *);
+typedef int exec_descriptor_fn(int, char *const *, char *const *);
+typedef int exec_at_fn(int, const char *, char *const *, char *const *, int);
+typedef void quick_exit_fn(int);
+
+enum end_call { EXECVE, EXECV, EXECVP, EXECVPE, FEXECVE, EXECVEAT, QUICK_EXIT };
+
+static const char end_names[][11] = { "execve",  "execv",    "execvp",    "execvpe",
+                                      "fexecve", "execveat", "quick_exit" };
+enum { END_CALLS = sizeof(end_names) / sizeof(end_names[0]) };
+static void *found_end[END_CALLS];
+
+void end_calls_find(void)
+{
+    for (size_t i = 0; i < END_CALLS; i++)
+        found_end[i] = next_symbol(end_names[i]);
+}
+
+// await_crash waits for the crash, and gives libc's own function. NULL, with errno set:
+// there is none.
+static void *await_crash(enum end_call call)
+{
+    crash_claim_await();
+    if (found_end[call] == NULL)
+        found_end[call] = next_symbol(end_names[call]);
+    if (found_end[call] == NULL)
+        errno = ENOSYS;
+    return found_end[call];
+}
+
+// execute_path and execute_in are called by the exported functions, which do not call
+// each other: the program may define one of them.
+static int execute_path(enum end_call call, const char *path, char *const argv[])
+{
+    exec_path_fn *next = (exec_path_fn *)await_crash(call);
+    return next != NULL ? next(path, argv) : -1;
+}
+
+static int execute_in(enum end_call call, const char *path, char *const argv[],
+                      char *const envp[])
+{
+    exec_environment_fn *next = (exec_environment_fn *)await_crash(call);
+    return next != NULL ? next(path, argv, envp) : -1;
+}
+
+CRASHHOOK_API int execve(const char *path, char *const argv[], char *const envp[])
+{
+    return execute_in(EXECVE, path, argv, envp);
+}
+
+CRASHHOOK_API int execv(const char *path, char *const argv[])
+{
+    return execute_path(EXECV, path, argv);
+}
+
+CRASHHOOK_API int execvp(const char *file, char *const argv[])
+{
+    return execute_path(EXECVP, file, argv);
+}
+
+CRASHHOOK_API int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    return execute_in(EXECVPE, file, argv, envp);
+}
+
+CRASHHOOK_API int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    exec_descriptor_fn *next = (exec_descriptor_fn *)await_crash(FEXECVE);
+    return next != NULL ? next(fd, argv, envp) : -1;
+}
+
+// execveat is not declared by every libc.
+int execveat(int folder, const char *path, char *const argv[], char *const envp[],
+             int flags);
+
+CRASHHOOK_API int execveat(int folder, const char *path, char *const argv[],
+                           char *const envp[], int flags)
+{
+    exec_at_fn *next = (exec_at_fn *)await_crash(EXECVEAT);
+    return next != NULL ? next(folder, path, argv, envp, flags) : -1;
+}
+
+// execute_list gathers the arguments from first to the NULL that ends them. EXECVE: the
+// environment is after that.
+static int execute_list(enum end_call call, const char *path, const char *first,
+                        va_list *rest)
+{
+    size_t count = 1;
+    va_list copy;
+    va_copy(copy, *rest);
+    for (const char *next = first; next != NULL; next = va_arg(copy, const char *))
+        count++;
+    va_end(copy);
+    char *argv[count];
+    argv[0] = (char *)(uintptr_t)first;
+    for (size_t i = 1; i < count; i++)
+        argv[i] = va_arg(*rest, char *);
+    if (call == EXECVE)
+        return execute_in(call, path, argv, va_arg(*rest, char *const *));
+    return execute_path(call, path, argv);
+}
+
+CRASHHOOK_API int execl(const char *path, const char *first, ...)
+{
+    va_list rest;
+    va_start(rest, first);
+    int result = execute_list(EXECV, path, first, &rest);
+    va_end(rest);
+    return result;
+}
+
+CRASHHOOK_API int execlp(const char *file, const char *first, ...)
+{
+    va_list rest;
+    va_start(rest, first);
+    int result = execute_list(EXECVP, file, first, &rest);
+    va_end(rest);
+    return result;
+}
+
+CRASHHOOK_API int execle(const char *path, const char *first, ...)
+{
+    va_list rest;
+    va_start(rest, first);
+    int result = execute_list(EXECVE, path, first, &rest);
+    va_end(rest);
+    return result;
+}
+
+CRASHHOOK_API void quick_exit(int status)
+{
+    quick_exit_fn *next = (quick_exit_fn *)await_crash(QUICK_EXIT);
+    if (next == NULL)
+        _exit(status);
+    next(status);
+    __builtin_unreachable();
+}

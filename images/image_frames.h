@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unwind sections that are not found in memory. The image's file tells where .eh_frame
+// is in an image without a table of it, and has .debug_frame, which is never loaded.
+//
+// Nearly every image has its table (.eh_frame_hdr), and covers its code by it; then no
+// file is opened. Code of C that was compiled without asynchronous unwind tables, and
+// Go's, is in .debug_frame alone, beside the tables of other code. It is read when the
+// walk comes to such code. A file is used only where its build ID is the image's; it is
+// copied, so that truncating it cannot fault us.
+#pragma once
+#include "formats/debug/elf.h"
+#include "images/images.h"
+
+enum { IMAGE_FRAMES_FILE_MAX = 64 << 20 }; // larger files are not read
+
+// image_frames_open views the file of an image on this machine, which it reads on first
+// use; the bytes stay until images_deinit. CH_ERR_NOT_FOUND: there is none, it is too
+// large, or it is of another build.
+CH_CHECKED enum ch_status image_frames_open(struct target_image *image,
+                                            struct elf_view *out);
+
+// image_frames_find adds what the files of images on this machine have to
+// images->unwind. The bytes stay until images_deinit.
+void image_frames_find(struct target_images *images);
+
+// image_frames_take adds where .eh_frame is according to file, which must be the
+// image's own.
+void image_frames_take(const struct elf_view *file, const struct target_image *image,
+                       struct unwind_image *unwind);
+
+// image_frames_serve has space ask for .debug_frame in the files of images, which must
+// be the images that space was made over, and outlive it.
+void image_frames_serve(struct target_images *images, struct unwind_space *space);

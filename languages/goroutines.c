@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "languages/goroutines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "images/image_symbol.h"
+
+// States of a goroutine (runtime2.go), and the bit that a garbage collector adds.
+enum { RUNNABLE = 1, RUNNING = 2, SYSCALL = 3, WAITING = 4, SCAN = 0x1000 };
+
+enum {
+    VERSION_BYTES = 16,
+    REASONS = 64,
+    PASSED_OVER_MAX = 100000, // goroutines that have ended
+};
+
+// read_version reads a string of Go's: "go1.19.8" and the like.
+static bool read_version(const struct memory_reader *reader, uint64_t version,
+                         char out[static VERSION_BYTES])
+{
+    uint64_t at;
+    uint64_t size;
+    if (memory_read_word(reader, version, &at) != CH_OK ||
+        memory_read_word(reader, version + 8, &size) != CH_OK)
+        return false;
+    size_t kept = size < VERSION_BYTES - 1 ? (size_t)size : VERSION_BYTES - 1;
+    out[kept] = 0;
+    return memory_read(reader, at, out, kept) == CH_OK;
+}
+
+enum ch_status goroutines_open(struct goroutines *goroutines,
+                               const struct memory_reader *reader,
+                               const struct elf_view *view, uint64_t bias)
+{
+    uint64_t list = image_symbol_in_file(view, "runtime.allgs");
+    uint64_t version = image_symbol_in_file(view, "runtime.buildVersion");
+    uint64_t reasons = image_symbol_in_file(view, "runtime.waitReasonStrings");
+    struct goroutines found = { .reader = reader };
+    if (list == 0 || version == 0)
+        return CH_ERR_NOT_FOUND;
+    char text[VERSION_BYTES];
+    if (!read_version(reader, bias + version, text))
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status = go_layout_find(view, text, &found.layout);
+    if (status == CH_OK)
+        status = memory_read_word(reader, bias + list, &found.list);
+    if (status == CH_OK)
+        status = memory_read_word(reader, bias + list + 8, &found.count);
+    if (status != CH_OK)
+        return status;
+    found.reasons = reasons != 0 ? bias + reasons : 0;
+    *goroutines = found;
+    return CH_OK;
+}
+
+static const char *state_name(uint32_t status)
+{
+    switch (status) {
+    case RUNNABLE:
+        return "runnable";
+    case RUNNING:
+        return "running";
+    case SYSCALL:
+        return "syscall";
+    case WAITING:
+        return "waiting";
+    default:
+        return NULL; // it has ended, or has not begun
+    }
+}
+
+// read_reason reads the runtime's words for why it waits.
+static void read_reason(const struct goroutines *goroutines, uint64_t g,
+                        char out[static GOROUTINE_REASON_SIZE])
+{
+    const struct memory_reader *reader = goroutines->reader;
+    uint8_t number;
+    uint64_t at;
+    uint64_t size;
+    out[0] = 0;
+    if (goroutines->reasons == 0 ||
+        memory_read(reader, g + goroutines->layout.reason, &number, 1) != CH_OK ||
+        number >= REASONS ||
+        memory_read_word(reader, goroutines->reasons + 16 * (uint64_t)number, &at) !=
+            CH_OK ||
+        memory_read_word(reader, goroutines->reasons + 16 * (uint64_t)number + 8,
+                         &size) != CH_OK ||
+        size >= GOROUTINE_REASON_SIZE ||
+        memory_read(reader, at, out, (size_t)size) != CH_OK)
+        return;
+    out[size] = 0;
+    for (char *c = out; *c != 0; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+}
+
+bool goroutines_read_origin(const struct goroutines *goroutines, uint64_t g,
+                            struct goroutine *out)
+{
+    const struct memory_reader *reader = goroutines->reader;
+    const struct go_layout *layout = &goroutines->layout;
+    struct goroutine found = { 0 };
+    if (memory_read_word(reader, g + layout->number, &found.id) != CH_OK ||
+        found.id == 0 ||
+        (layout->creator != 0 &&
+         memory_read_word(reader, g + layout->creator, &found.creator) != CH_OK) ||
+        (layout->parent != 0 &&
+         memory_read_word(reader, g + layout->parent, &found.parent) != CH_OK))
+        return false;
+    // The runtime's own first steps created the first one.
+    if (found.id == 1)
+        found.creator = 0;
+    *out = found;
+    return true;
+}
+
+// read_goroutine reads one. False: it has ended, or its members contradict each other.
+static bool read_goroutine(const struct goroutines *goroutines, uint64_t g,
+                           struct goroutine *out)
+{
+    const struct memory_reader *reader = goroutines->reader;
+    const struct go_layout *layout = &goroutines->layout;
+    struct goroutine found;
+    uint64_t low;
+    uint64_t high;
+    uint64_t words;
+    if (!goroutines_read_origin(goroutines, g, &found) ||
+        memory_read_word(reader, g + layout->status, &words) != CH_OK ||
+        memory_read_word(reader, g + layout->stack_low, &low) != CH_OK ||
+        memory_read_word(reader, g + layout->stack_high, &high) != CH_OK ||
+        memory_read_word(reader, g + layout->sp, &found.sp) != CH_OK ||
+        memory_read_word(reader, g + layout->pc, &found.pc) != CH_OK ||
+        memory_read_word(reader, g + layout->fp, &found.fp) != CH_OK)
+        return false;
+    uint32_t status = (uint32_t)words & ~(uint32_t)SCAN;
+    found.state = state_name(status);
+    found.runs = status == RUNNING;
+    found.called = status == WAITING || status == SYSCALL;
+    if (found.state == NULL || (!found.runs && (found.sp < low || found.sp >= high)))
+        return false;
+    if (status == WAITING)
+        read_reason(goroutines, g, found.reason);
+    *out = found;
+    return true;
+}
+
+bool goroutines_next(struct goroutines *goroutines, struct goroutine *out)
+{
+    for (unsigned i = 0; i < PASSED_OVER_MAX && goroutines->next < goroutines->count;
+         i++) {
+        uint64_t g;
+        if (memory_read_word(goroutines->reader,
+                             goroutines->list + 8 * goroutines->next++, &g) != CH_OK)
+            return false;
+        if (g != 0 && read_goroutine(goroutines, g, out))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GDB's JIT interface: a program keeps a list of ELF files in its memory, one for each
+// piece of code that it compiled while it ran, at the symbol __jit_debug_descriptor.
+//
+// The list and the files are the process's, and hostile: their number and their bytes
+// are bounded. They are read once, when a walk first comes to such code or such code is
+// named, whichever is first.
+#pragma once
+#include "images/images.h"
+#include "languages/jit_file.h"
+
+enum {
+    JIT_FILES_MAX = 4096,
+    JIT_FILE_BYTES = 1 << 20,
+    JIT_ALL_BYTES = 16 << 20,
+};
+
+struct jit_descriptor {
+    struct jit_descriptor_file {
+        uint8_t *bytes;
+        size_t size;
+    } * files;
+    size_t count;
+    size_t capacity;
+    struct unwind_section *sections; // of all files; NULL: not asked for
+    bool read;
+};
+
+// jit_descriptor_read reads the lists of all images, unless that was done.
+void jit_descriptor_read(struct jit_descriptor *jit, const struct memory_reader *reader,
+                         const struct target_images *images);
+void jit_descriptor_deinit(struct jit_descriptor *jit);
+
+// jit_descriptor_name names code of jitted by the files.
+void jit_descriptor_name(const struct jit_descriptor *jit, struct jitted *jitted);
+
+// jit_descriptor_sections gives the files' call frame information, and how many
+// sections it is. They stay until jit_descriptor_deinit.
+size_t jit_descriptor_sections(struct jit_descriptor *jit,
+                               const struct unwind_section **out);

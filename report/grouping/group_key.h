@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A group key is the fingerprint of version 2: one bug, one key, whatever compiler,
+// optimization, file name or pointer value. By these rules:
+//
+// 1. The key is the innermost function of the program's own (own.h) on the crashed
+//    thread, by its scoped name (scoped_name.h), inlined or not, and how the program
+//    ended: memory, arithmetic, trap, abort, or another signal.
+// 2. If that function only reports a failure (its name says so, and abort, throw or
+//    the like was called by it), the next own function that does not counts too.
+// 3. In a stack overflow the functions that call each other in turn are one place: the
+//    first of them in the order of the alphabet.
+// 4. A name without a scope that is one word (`main`, `parse`) takes the name of its
+//    source file as its scope, or of its image where the file is not known. So does
+//    every name of an interpreted frame; these count as all others do.
+// 5. A frame without a name is its image's build ID and offset; after a reported
+//    failure the next two frames count too, because the first may be a helper.
+// 6. Without a frame of the program's own, the three innermost others count that do not
+//    report, and failing those the signal alone.
+// 7. Different assertions, panics and types of exceptions stay apart in one function:
+//    by the expression, by the panic's message without numbers and quoted parts, by the
+//    type.
+// 8. Of a process that was killed the key is its program and the cause (crash.death):
+//    the frame that it had reached is by chance.
+//
+// Never part of it: addresses, pointer values, the kind of the crash, callers, the
+// version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "report/grouping/fingerprint.h"
+
+enum { GROUP_KEY_VERSION = 2, GROUP_KEY_STACK = 16, GROUP_KEY_FRAMES = 3 };
+
+struct group_key {
+    char fingerprint[FINGERPRINT_SIZE];
+    const char *why;      // a sentence about how the frames were chosen
+    struct text material; // what was hashed, a line each
+    struct text stack;    // up to GROUP_KEY_STACK own functions, a line each, innermost
+                          // first, repetitions once
+    const json_t *frames[GROUP_KEY_FRAMES]; // that were chosen; the report owns them
+    size_t frame_count;
+    struct text place; // where it happened, as people say it
+};
+
+// group_key_make computes the key; false: nothing crashed, or memory is short. The
+// report must outlive it.
+bool group_key_make(const json_t *report, struct group_key *out);
+
+// group_key_deinit frees what a key holds.
+void group_key_deinit(struct group_key *key);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A title is what people call a crash in a list: what happened, where, in which program
+// and release. `null pointer in pricing_add_line · shop 1.4.2`.
+//
+// What it says of the place is what the group's key was made of, so two groups of one
+// program have different titles unless nothing tells them apart. Users: symbolizer's
+// callers, collector, cli.
+#pragma once
+#include <jansson.h>
+
+#include "report/grouping/group_key.h"
+
+enum { TITLE_MAX_BYTES = 240 };
+
+// title_write appends the title of a report whose key is key.
+void title_write(const json_t *report, const struct group_key *key, struct text *out);
+
+// title_write_live appends the title of a report in which nothing crashed.
+void title_write_live(const json_t *report, struct text *out);

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/secrets/sanitize.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "report/secrets/secret_name.h"
+#include "report/secrets/secret_option.h"
+#include "report/secrets/secret_span.h"
+#include "report/secrets/secret_text.h"
+#include "report/secrets/secret_value.h"
+
+#define MASK "***"
+
+// home_length is the length of home without slashes at its end; 0: it is not usable.
+static size_t home_length(const char *home)
+{
+    if (home == NULL || home[0] != '/')
+        return 0;
+    size_t length = strlen(home);
+    while (length > 0 && home[length - 1] == '/')
+        length--;
+    return length;
+}
+
+// match_home is the length of home if text begins with it as a whole path component,
+// else 0.
+static size_t match_home(const char *text, const char *home)
+{
+    size_t length = home_length(home);
+    if (length == 0 || strncmp(text, home, length) != 0)
+        return 0;
+    return secret_text_is_name(text[length]) ? 0 : length;
+}
+
+void sanitize_path(const char *path, const char *home, struct text *out)
+{
+    size_t length = match_home(path, home);
+    if (length != 0 && path[length] != 0 && path[length] != '/')
+        length = 0;
+    if (length != 0)
+        text_append_string(out, "~");
+    text_append_string(out, path + length);
+}
+
+// match_any_home also matches /home/NAME of any user.
+static size_t match_any_home(const char *text, const char *home)
+{
+    static const char homes[] = "/home/";
+    size_t length = match_home(text, home);
+    if (length != 0 || strncmp(text, homes, sizeof(homes) - 1) != 0)
+        return length;
+    length = sizeof(homes) - 1;
+    while (secret_text_is_name(text[length]))
+        length++;
+    return length > sizeof(homes) - 1 ? length : 0;
+}
+
+// name is the name before a separator, and the form in which it is written.
+struct name {
+    const char *start; // NULL: there is none
+    size_t length;
+    bool in_prose;  // a word is right before it
+    bool in_quotes; // a quote is right before it
+    bool in_tag;    // `<` is right before it
+    bool is_apart;  // blanks follow it
+};
+
+struct sanitizing {
+    const char *text;   // all of it
+    const char *at;     // the position
+    const char *copied; // everything before it is in out
+    const char *tried;  // no random word begins before it
+    const char *home;
+    struct text *out;
+    struct name name;
+    struct name tag;          // the XML element that begins here
+    char mark;                // the last mark except blanks; 0: a word followed it
+    const char *mark_end;     // where it ended
+    unsigned lines;           // line ends since the last word
+    enum secret_name pending; // of {"name": "password", "value": ...}
+    bool after_machine;       // the line names a machine, as the lines of a .netrc do
+};
+
+static void copy_up_to(struct sanitizing *s, const char *end)
+{
+    if (end > s->copied)
+        text_append(s->out, s->copied, (size_t)(end - s->copied));
+    s->copied = end;
+}
+
+// replace_part replaces the text from start to end by words, and continues after it.
+static void replace_part(struct sanitizing *s, const char *start, const char *end,
+                         const char *words)
+{
+    copy_up_to(s, start);
+    text_append_string(s->out, words);
+    s->copied = s->at = end;
+    s->name.start = NULL;
+    s->mark = 0;
+    s->lines = 0;
+}
+
+static bool name_is(const struct name *name, const char *word)
+{
+    return name->start != NULL && strlen(word) == name->length &&
+           strncasecmp(name->start, word, name->length) == 0;
+}
+
+// value_span is the value that begins at at.
+static struct secret_span value_span(const struct sanitizing *s, const char *at,
+                                     enum secret_name sure,
+                                     const struct secret_mark *separator)
+{
+    struct secret_mark mark = secret_mark_at(at);
+    bool spelt = separator->length > 1;
+    bool prose = separator->character == ':' && secret_text_is_blank(at[-1]);
+    if (strchr("\"'`", mark.character) != NULL && mark.character != 0)
+        return secret_span_quoted(at, &mark);
+    if (mark.character == '[' && sure >= SECRET_NAME_ALWAYS)
+        return secret_span_up_to(at + mark.length, "]", spelt);
+    if (mark.character == '{' && at[1] != '"' && sure >= SECRET_NAME_ALWAYS)
+        return secret_span_up_to(at + mark.length, "}", spelt);
+    if (separator->character == '>')
+        return secret_span_up_to(at, "<", spelt);
+    if (sure == SECRET_NAME_LINE)
+        return secret_span_up_to(at, s->name.in_quotes ? "\n\r\"'" : "\n\r", spelt);
+    if (sure == SECRET_NAME_ALWAYS && prose)
+        return secret_span_up_to(at, "\n\r,;\"<", spelt);
+    return secret_span_word(at, spelt);
+}
+
+// names_value is true for a name whose value names another value.
+static bool names_value(const struct name *name)
+{
+    return name_is(name, "name") || name_is(name, "key") || name_is(name, "field") ||
+           name_is(name, "variable");
+}
+
+static enum secret_name name_sure(struct sanitizing *s)
+{
+    enum secret_name sure = secret_name_of(s->name.start, s->name.length);
+    if (s->pending != SECRET_NAME_NONE && name_is(&s->name, "value")) {
+        sure = s->pending;
+        s->pending = SECRET_NAME_NONE;
+    }
+    return sure;
+}
+
+static enum secret_form name_form(const struct name *name, const char *value,
+                                  const struct secret_mark *separator)
+{
+    if (separator->character == '=' && !name->is_apart &&
+        !secret_text_is_blank(value[-1]))
+        return SECRET_FORM_PAIR;
+    // The output of a test program has no names: `PASS: the first case`.
+    bool passed = name->length == 4 && strncmp(name->start, "PASS", 4) == 0;
+    return name->in_prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
+}
+
+// mask_value masks the value at at, which follows a name and a separator.
+static bool mask_value(struct sanitizing *s, const char *at,
+                       const struct secret_mark *separator)
+{
+    enum secret_name sure = name_sure(s);
+    enum secret_form form = name_form(&s->name, at, separator);
+    struct secret_mark first = secret_mark_at(at);
+    bool naming = names_value(&s->name);
+    if (first.character == '\n' || *at == 0 || (sure == SECRET_NAME_NONE && !naming))
+        return false;
+    struct secret_span value = value_span(s, at, sure, separator);
+    size_t length = (size_t)(value.end - value.start);
+    if (naming)
+        s->pending = secret_name_of(value.start, length);
+    if (naming && s->pending >= SECRET_NAME_DATA)
+        return false; // {"name": "DB_PASSWORD", "value": ...
+    if (length != 0 && value.end[-1] == '(')
+        return false; // a call, whose argument follows
+    if (!secret_value_counts(sure, form, value.start, length))
+        return false;
+    replace_part(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_login masks user:password after "://", at at.
+static bool mask_login(struct sanitizing *s, const char *at)
+{
+    size_t authority = strcspn(at, "/?# \t\n\"'");
+    while (authority > 0 && at[authority - 1] != '@')
+        authority--;
+    if (authority == 0)
+        return false;
+    replace_part(s, at, at + authority - 1, MASK);
+    return true;
+}
+
+// mask_bare_login masks the password of user:password@host, which has no scheme. An
+// image's tag@sha256:, a symbol's name@@VERSION and an e-mail address have no password.
+static bool mask_bare_login(struct sanitizing *s, const char *at)
+{
+    static const char *const schemes[] = { "mailto", "sip", "sips", "xmpp",
+                                           "acct",   "npm", "im",   "tel" };
+    size_t length = strcspn(at, "@: \t\r\n\"'`&;,=<>(){}[]");
+    if (length == 0 || at[length] != '@' || s->name.is_apart || s->name.in_prose ||
+        !secret_text_is_letter(s->name.start[0]))
+        return false;
+    char host = at[length + 1];
+    if (!secret_text_is_letter(host) && !secret_text_is_digit(host) && host != '[' &&
+        host != '(' && (host != '/' || at[length + 2] != '/'))
+        return false;
+    if (strncmp(at + length + 1, "sha256:", 7) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (name_is(&s->name, schemes[i]))
+            return false;
+    }
+    replace_part(s, at, at + length, MASK);
+    return true;
+}
+
+// mask_after_separator handles `=`, `:` and the like, at s->at, after a name.
+static bool mask_after_separator(struct sanitizing *s, const struct secret_mark *mark)
+{
+    const char *at = s->at + mark->length;
+    if (mark->character == ':' && strncmp(at, "//", 2) == 0)
+        return mask_login(s, at + 2);
+    if (s->name.start == NULL || *at == mark->character)
+        return false;
+    if (mark->character == ':' && mask_bare_login(s, at))
+        return true;
+    if (*at == '=' || (*at == '>' && mark->character == '='))
+        at++; // := and =>
+    return mask_value(s, secret_span_after_blanks(at), mark);
+}
+
+// mask_after_quote handles SQL: IDENTIFIED BY 'x', PASSWORD('x').
+static bool mask_after_quote(struct sanitizing *s, const struct secret_mark *quote)
+{
+    static const char by[] = "identified ";
+    size_t before = s->name.start != NULL ? (size_t)(s->name.start - s->text) : 0;
+    bool password = s->name.start != NULL && s->name.length >= 4 &&
+                    strncasecmp(s->name.start, "pass", 4) == 0;
+    bool identified =
+        name_is(&s->name, "by") && before >= sizeof(by) - 1 &&
+        strncasecmp(s->name.start - (sizeof(by) - 1), by, sizeof(by) - 1) == 0;
+    if (!s->name.is_apart || (!password && !identified))
+        return false;
+    if (!identified &&
+        secret_name_of(s->name.start, s->name.length) < SECRET_NAME_ALWAYS)
+        return false;
+    struct secret_span value = secret_span_quoted(s->at, quote);
+    if (value.end == value.start)
+        return false;
+    replace_part(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_body masks a field of a multipart form, whose name an empty line separates from
+// it.
+static bool mask_body(struct sanitizing *s)
+{
+    if (s->pending == SECRET_NAME_NONE || s->lines != 2)
+        return false;
+    struct secret_span line = secret_span_up_to(s->at, "\n\r", false);
+    s->pending = SECRET_NAME_NONE;
+    replace_part(s, line.start, line.end, MASK);
+    return true;
+}
+
+// mask_element masks the content of <password>...</password>.
+static bool mask_element(struct sanitizing *s, const struct secret_mark *mark)
+{
+    s->name = s->tag;
+    s->tag.start = NULL;
+    if (s->name.start == NULL || s->at[-1] == '/')
+        return false;
+    struct secret_span value =
+        secret_span_up_to(s->at + mark->length, "<", mark->length > 1);
+    struct secret_mark end = secret_mark_at(value.end);
+    return end.character == '<' && value.end[end.length] == '/' &&
+           mask_value(s, value.start, mark);
+}
+
+static bool mask_at_mark(struct sanitizing *s, const struct secret_mark *mark)
+{
+    switch (mark->character) {
+    case '=':
+    case ':':
+        return mask_after_separator(s, mark);
+    case '>':
+        return mask_element(s, mark);
+    case '"':
+    case '\'':
+    case '`':
+        return mask_after_quote(s, mark);
+    default:
+        return false;
+    }
+}
+
+// keeps_name is true if the separator of the name may still follow, as in `"password" :
+// `, ['password'] = and PASSWORD('.
+static bool keeps_name(const struct name *name, const char *at,
+                       const struct secret_mark *mark)
+{
+    switch (mark->character) {
+    case ' ':
+    case '\t':
+        return true;
+    case '"':
+    case '\'':
+    case ']':
+        return name->in_quotes;
+    case '(':
+        return at[mark->length] == '"' || at[mark->length] == '\'';
+    default:
+        return false;
+    }
+}
+
+static void scan_mark(struct sanitizing *s, const struct secret_mark *mark)
+{
+    if (mask_at_mark(s, mark))
+        return;
+    if (!keeps_name(&s->name, s->at, mark))
+        s->name.start = NULL;
+    s->name.is_apart |= secret_text_is_blank(mark->character) || mark->character == '(';
+    s->at += mark->length;
+    if (secret_text_is_blank(mark->character))
+        return;
+    s->mark = mark->character;
+    s->mark_end = s->at;
+    s->lines += mark->character == '\n';
+    if (mark->character == '\n')
+        s->after_machine = false;
+    if (mark->character == '}')
+        s->pending = SECRET_NAME_NONE;
+}
+
+// introduced_sure is how certain a word makes it that the next word is a secret.
+static enum secret_name introduced_sure(const struct sanitizing *s,
+                                        const struct name *word)
+{
+    static const struct {
+        const char *word;
+        enum secret_name sure;
+    } introductions[] = {
+        { "requirepass", SECRET_NAME_ALWAYS }, { "masterauth", SECRET_NAME_ALWAYS },
+        { "Basic", SECRET_NAME_RARE },         { "Negotiate", SECRET_NAME_RARE },
+        { "NTLM", SECRET_NAME_RARE },          { "ApiKey", SECRET_NAME_RARE },
+    };
+    if (name_is(word, "bearer"))
+        return *word->start == 'B' ? SECRET_NAME_ALWAYS : SECRET_NAME_RARE;
+    if (s->after_machine && name_is(word, "password"))
+        return SECRET_NAME_ALWAYS;
+    for (size_t i = 0; i < sizeof(introductions) / sizeof(introductions[0]); i++) {
+        if (name_is(word, introductions[i].word))
+            return introductions[i].sure;
+    }
+    return SECRET_NAME_NONE;
+}
+
+// mask_introduced masks the word after `Bearer`.
+static bool mask_introduced(struct sanitizing *s, const struct name *word)
+{
+    enum secret_name sure = introduced_sure(s, word);
+    const char *end = word->start + word->length;
+    const char *next = secret_span_after_blanks(end);
+    if (sure == SECRET_NAME_NONE || next == end)
+        return false;
+    struct secret_span value = secret_span_word(next, next - end > 1);
+    if (secret_span_is_said(&value) ||
+        !secret_value_counts(sure, SECRET_FORM_DATA, value.start,
+                             (size_t)(value.end - value.start)))
+        return false;
+    replace_part(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_option masks the value of an option that a text quotes: `mysql -pPASS`. If it is
+// not secret, it is examined again like any other words.
+static bool mask_option(struct sanitizing *s, size_t length)
+{
+    if (*s->at != '-' || (s->at != s->text && !secret_text_is_blank(s->at[-1])))
+        return false;
+    struct secret_span word = secret_span_word(s->at, false);
+    struct secret_option option =
+        secret_option_of(NULL, s->at, (size_t)(word.end - word.start));
+    struct secret_span value = { s->at + option.attached, word.end };
+    if (option.kind == SECRET_OPTION_NONE || s->at[length] == '=')
+        return false;
+    if (option.attached == 0) {
+        const char *next = secret_span_after_blanks(word.end);
+        struct secret_mark quote = secret_mark_at(next);
+        value = quote.character == '"' || quote.character == '\''
+                    ? secret_span_quoted(next, &quote)
+                    : secret_span_word(next, false);
+        if (next == word.end || *next == '-' || secret_span_is_said(&value))
+            return false;
+    }
+    size_t size = (size_t)(value.end - value.start);
+    if (option.kind == SECRET_OPTION_LOGIN) {
+        const char *colon = memchr(value.start, ':', size);
+        if (colon == NULL || colon[1] == '/' ||
+            strspn(value.start, "0123456789:") >= size)
+            return false;
+        value.start = colon + 1;
+        size = (size_t)(value.end - value.start);
+    }
+    if (!secret_value_counts(option.sure, SECRET_FORM_PAIR, value.start, size))
+        return false;
+    replace_part(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_word masks a word that looks like a secret by itself.
+static bool mask_word(struct sanitizing *s)
+{
+    size_t key = secret_value_key(s->at);
+    if (key != 0) {
+        replace_part(s, s->at, s->at + key, MASK);
+        return true;
+    }
+    if (s->at < s->tried)
+        return false;
+    struct secret_chance chance = secret_value_chance(s->at);
+    s->tried = s->at + chance.run;
+    if (chance.length == 0)
+        return false;
+    replace_part(s, s->at + chance.skip, s->at + chance.skip + chance.length, MASK);
+    return true;
+}
+
+static void scan_word(struct sanitizing *s)
+{
+    struct name word = { .start = s->at };
+    bool says = false;
+    for (; secret_text_is_name(s->at[word.length]); word.length++)
+        says |= secret_text_is_letter(s->at[word.length]);
+    if (mask_body(s) || mask_word(s) || mask_option(s, word.length) ||
+        mask_introduced(s, &word))
+        return;
+    s->at += word.length;
+    s->name.start = NULL;
+    s->lines = 0;
+    if (!says)
+        return; // a number, or a dash before an item of a list
+    word.in_prose = s->mark == 0;
+    word.in_quotes =
+        s->mark_end == word.start && s->mark != 0 && strchr("\"'`", s->mark) != NULL;
+    word.in_tag = s->mark_end == word.start && s->mark == '<';
+    s->after_machine |= name_is(&word, "machine");
+    s->name = word;
+    if (word.in_tag)
+        s->tag = word;
+    s->mark = 0;
+}
+
+// mask_home_folder handles the start of a path: no word is right before it, except an
+// option of one letter (-I/path).
+static bool mask_home_folder(struct sanitizing *s)
+{
+    size_t at = (size_t)(s->at - s->text);
+    bool starts =
+        at == 0 || (!secret_text_is_name(s->at[-1]) && s->at[-1] != '+') ||
+        (at >= 2 && s->at[-2] == '-' && (at == 2 || !secret_text_is_name(s->at[-3])));
+    size_t length = *s->at == '/' && starts ? match_any_home(s->at, s->home) : 0;
+    if (length == 0)
+        return false;
+    replace_part(s, s->at, s->at + length, "~");
+    return true;
+}
+
+void sanitize_string(const char *string, const char *home, struct text *out)
+{
+    struct sanitizing s = { .text = string,
+                            .at = string,
+                            .copied = string,
+                            .tried = string,
+                            .home = home,
+                            .out = out,
+                            .mark = '\n' };
+    while (*s.at != 0) {
+        struct secret_mark mark = secret_mark_at(s.at);
+        if (mark.length != 0) {
+            scan_mark(&s, &mark);
+        } else if (secret_text_is_name(*s.at)) {
+            scan_word(&s);
+        } else if (!mask_home_folder(&s)) {
+            s.at++;
+            s.name.start = NULL;
+            s.mark = '/';
+        }
+    }
+    copy_up_to(&s, s.at);
+}
+
+void sanitize_named(const char *name, size_t length, const char *value,
+                    const char *home, struct text *out)
+{
+    enum secret_name sure = secret_name_of(name, length);
+    if (secret_value_counts(sure, SECRET_FORM_PAIR, value, strlen(value)))
+        text_append_string(out, MASK);
+    else
+        sanitize_string(value, home, out);
+}

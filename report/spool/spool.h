@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The spool is a folder where every report is written first: `ID.json` is a report,
+// `ID.state` (spool_state.h) says which targets have it, `.ID.tmp` is a report that a
+// process is still writing and nobody else reads.
+//
+// A report becomes visible by one rename or link, so any visible report is complete. A
+// process that works on a report holds flock on the inode that ID.json names: the agent
+// takes the lock before that, and its descriptor is passed through exec to `crashhook
+// finish`; a rewrite locks the new file before it is renamed over the old one; a
+// process that waited compares inodes after it got the lock. A process that dies loses
+// its lock, and the next one takes over.
+//
+// The folder belongs to the user alone (0700): a folder of another user, one that
+// others may write to, and a symbolic link are refused. Reports that are not regular
+// files are refused. The one exception is a drop folder: root's, sticky, writable but
+// not readable by others (mode 1733), where everybody may leave files and only root can
+// list or remove those of others. Nothing here needs more than libc; only spool_replace
+// syncs. Users: agent, upload, cli.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "report/file/report_id.h"
+
+enum spool_access {
+    SPOOL_READ,  // list and read; it may be another user's folder
+    SPOOL_WRITE, // it must exist, and be ours or a drop folder
+    SPOOL_CREATE // the same, but missing folders of the path are created
+};
+
+struct spool {
+    int folder_fd;
+    bool drop; // it is a drop folder: we cannot list, prune or sweep it
+};
+
+// spool_entry is a report in the spool, as spool_list returns it.
+struct spool_entry {
+    char id[REPORT_ID_SIZE];
+    uint64_t size;
+    int64_t modified; // seconds since 1970
+};
+
+struct spool_listing {
+    struct spool_entry *entries; // oldest first
+    size_t count;
+};
+
+// spool_open opens the folder at path. CH_ERR_UNSUPPORTED: it does not belong to us
+// alone.
+CH_CHECKED enum ch_status spool_open(const char *path, enum spool_access access,
+                                     struct spool *out);
+
+void spool_close(struct spool *spool);
+
+// spool_why says in a few words why a function of this header returned status; errno
+// must still be the one it set. For the end of a message: `cannot open spool '/x':
+// ...`.
+const char *spool_why(enum ch_status status);
+
+// spool_create creates the file for report id, locked and close-on-exec. The descriptor
+// is the lock: keep it until the report is done. To pass it through exec, clear
+// FD_CLOEXEC.
+CH_CHECKED enum ch_status spool_create(const struct spool *spool, const char *id,
+                                       int *out_fd);
+
+// spool_prepare creates a file without a name, locked and close-on-exec, which
+// spool_publish_prepared makes report id once it is written: creating a file is most of
+// the time that a small report takes. Either fails where the file system cannot do
+// that, or where the folder is another one by then; spool_create is the way then.
+CH_CHECKED enum ch_status spool_prepare(const struct spool *spool, int *out_fd);
+CH_CHECKED enum ch_status spool_publish_prepared(const struct spool *spool,
+                                                 const char *id, int fd);
+
+// spool_publish makes a created report visible as ID.json; the lock stays.
+CH_CHECKED enum ch_status spool_publish(const struct spool *spool, const char *id);
+
+// spool_discard removes a created report that was not published.
+void spool_discard(const struct spool *spool, const char *id);
+
+// spool_lock opens report id for reading and takes its lock without waiting. CH_ERR_IO
+// with errno EWOULDBLOCK: another process works on it. CH_ERR_NOT_FOUND: there is none.
+CH_CHECKED enum ch_status spool_lock(const struct spool *spool, const char *id,
+                                     int *out_fd);
+
+// spool_adopt verifies that fd, inherited through exec, is the lock of report id.
+CH_CHECKED enum ch_status spool_adopt(const struct spool *spool, const char *id,
+                                      int fd);
+
+// spool_read opens report id for reading, without a lock: the file is complete, but may
+// be replaced at any time.
+CH_CHECKED enum ch_status spool_read(const struct spool *spool, const char *id,
+                                     int *out_fd);
+
+// spool_replace writes size bytes as the new report id, synced to disk, and replaces
+// *lock_fd by the lock of the new file. On failure the old report and lock stay.
+CH_CHECKED enum ch_status spool_replace(const struct spool *spool, const char *id,
+                                        const void *bytes, size_t size, int *lock_fd);
+
+// spool_replace_sent does the same and does not wait for the disk: were the machine to
+// crash now, the report might be lost. That is for a report that has arrived where it
+// was to go.
+CH_CHECKED enum ch_status spool_replace_sent(const struct spool *spool, const char *id,
+                                             const void *bytes, size_t size,
+                                             int *lock_fd);
+
+// spool_write_file replaces the file name in the folder by size bytes, through a
+// temporary name: for the small files beside reports. It is not synced: were the
+// machine to lose one, a report would be sent again, under the id that it had.
+CH_CHECKED enum ch_status spool_write_file(const struct spool *spool, const char *name,
+                                           const void *bytes, size_t size);
+
+// spool_open_file opens the regular file name in the folder for reading; symbolic links
+// are not followed, and a FIFO does not block.
+CH_CHECKED enum ch_status spool_open_file(const struct spool *spool, const char *name,
+                                          int *out_fd);
+
+// spool_list finds the reports, oldest first; spool_listing_deinit frees them. Files
+// with other names are ignored.
+CH_CHECKED enum ch_status spool_list(const struct spool *spool,
+                                     struct spool_listing *out);
+void spool_listing_deinit(struct spool_listing *listing);
+
+// spool_remove deletes report id and its state; the caller holds its lock.
+CH_CHECKED enum ch_status spool_remove(const struct spool *spool, const char *id);
+
+// spool_sweep deletes what writers that died left: temporary files that nobody has
+// locked or modified for an hour. It returns how many.
+size_t spool_sweep(const struct spool *spool);

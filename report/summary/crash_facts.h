@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of a crash, as a value: what the kernel reported (signal, code,
+// address, the processor's fault code), where the addresses in question are, the sizes
+// of what may have been exhausted, and the messages that the program's libraries left
+// before they aborted. crash_kind.h makes one word of it, crash_summary.h a sentence.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/summary/crash_origin.h"
+#include "report/summary/crash_variable.h"
+
+enum crash_access {
+    CRASH_ACCESS_UNKNOWN,
+    CRASH_ACCESS_READ,
+    CRASH_ACCESS_WRITE,
+    CRASH_ACCESS_EXECUTE,
+};
+
+// crash_place is where an address is.
+struct crash_place {
+    bool mapped;
+    bool readable;
+    bool writable;
+    bool executable;
+    bool file;        // it maps a file, not anonymous memory
+    bool unmapped;    // it is not mapped, but most likely was
+    const char *path; // of the file or image, path_size bytes
+    size_t path_size; // 0: it has none
+};
+
+// crash_stack is the mapping of the crashed thread's stack pointer; end is 0 if
+// unknown. The first thread's stack grows: what is mapped is what it has used so far.
+struct crash_stack {
+    uint64_t start;
+    uint64_t end;
+    bool grows;
+    uint64_t limit_bytes; // how far it may grow; 0: not known, or it does not grow
+};
+
+// crash_memory is a limit on memory that the process was close to.
+struct crash_memory {
+    const char *limit; // "RLIMIT_AS"; NULL: it was close to none
+    uint64_t limit_bytes;
+    uint64_t used_bytes;
+};
+
+// crash_operand is the memory operand of the instruction that failed.
+struct crash_operand {
+    const char *expression; // "rax+rcx*8+0x18"; NULL: not known
+    unsigned size;
+    uint64_t address;
+    bool misaligned; // less aligned than the instruction requires
+    struct crash_register {
+        const char *name; // NULL: none
+        uint64_t value;
+    } registers[2]; // base and index
+};
+
+// crash_check is a check that ended the program: by whom ("ubsan", "fortify",
+// "malloc"), and of what.
+struct crash_check {
+    const char *by; // NULL: none
+    const char *name;
+};
+
+// crash_way is how control reached the pc, or was about to leave it.
+enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
+
+struct crash_facts {
+    const char *kind;  // if it is known already; NULL: crash_kind determines it
+    const char *death; // the kind of an end that no handler saw; NULL: a crash
+    int signal;
+    int code;
+    uint64_t address; // the fault's address, 0 if the kernel gave none
+    uint64_t pc;
+    uint64_t sp;
+    enum crash_access access;
+    enum crash_way way;   // to an address without code
+    uint64_t way_address; // that address
+    struct crash_operand operand;
+    struct crash_register blamed; // holds the bad value: a target, a divisor
+    const char *instruction;      // its text; NULL: not decoded
+    bool general_protection;    // x86-64: not a page fault, so the address is not known
+    bool trap;                  // compilers emit it where control must never arrive
+    bool sent;                  // by a process, not by a fault; sender is its pid
+    bool watchdog;              // the program's own watchdog sent the signal
+    bool deadlock;              // threads wait for one another in a circle
+    bool signal_only;           // only the signal is known, neither code nor address
+    bool rethrown;              // thrown_in threw an exception that was thrown before
+    const char *deadlock_words; // of deadlock; NULL: there is none
+    int32_t sender;
+    uint32_t sender_user;
+    const char *sender_name; // NULL: not known
+    bool had_children;       // of a sender that is the process itself: one has ended
+    int32_t pid;
+    int32_t system_call;          // SIGSYS: the number that was refused
+    uint32_t system_call_machine; // its architecture (system_call_name.h)
+    uint32_t protection_key;      // of a fault of kind protection-key
+    struct crash_place address_place;
+    struct crash_place pc_place;
+    struct crash_place sp_place;
+    struct crash_stack stack;
+    struct crash_memory memory;
+    const char *thread_name;
+    const char *message; // last message of a library before it aborted; NULL: none
+    const char *exception_type; // of the C++ exception that nobody caught; NULL: none
+    const char *exception_what; // its text; NULL: not known
+    const char *thrown_in;      // the function that threw it; NULL: not known
+    const char *raised_in;      // the function that panicked or checked; NULL: none
+    struct crash_origin origin; // of the bad value
+    struct crash_variable variable; // that held the bad value
+    const char *reason;             // why a runtime gave up; NULL: not known
+    struct crash_check check;
+    const char *worded; // how version 1 began the sentence; NULL: facts tell
+};
+
+// crash_has_address is true if the signal's address is the address of the fault.
+bool crash_has_address(const struct crash_facts *facts);
+
+// crash_is_own_abort is true if the process sent SIGABRT to itself.
+bool crash_is_own_abort(const struct crash_facts *facts);

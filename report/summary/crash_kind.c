@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/summary/crash_kind.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum {
+    // Linux maps nothing below vm.mmap_min_addr, which is 65536 on every distribution.
+    NULL_AREA_BYTES = 65536,
+    // How far from the stack pointer an access may be and still be one to the stack:
+    // large frames are probed page by page, alloca and arrays reach further.
+    STACK_REACH_BYTES = 1 << 20,
+    SECCOMP = 1,        // si_code of SIGSYS: SYS_SECCOMP
+    PROTECTION_KEY = 4, // si_code of SIGSEGV: SEGV_PKUERR
+};
+
+bool crash_has_address(const struct crash_facts *f)
+{
+    return !f->sent && !f->signal_only &&
+           (f->signal == SIGSEGV || f->signal == SIGBUS || f->signal == SIGILL ||
+            f->signal == SIGFPE);
+}
+
+bool crash_is_own_abort(const struct crash_facts *f)
+{
+    return f->signal == SIGABRT && (!f->sent || f->sender == f->pid);
+}
+
+bool crash_address_is_small(uint64_t address)
+{
+    return address < NULL_AREA_BYTES;
+}
+
+static bool near_stack(const struct crash_facts *f)
+{
+    uint64_t distance = f->address < f->sp ? f->sp - f->address : f->address - f->sp;
+    // A stack does not grow past its outer end, and a stack pointer that points nowhere
+    // has no stack around it.
+    return distance < STACK_REACH_BYTES && f->address < f->stack.end;
+}
+
+// is_stack_overflow: a stack overflows into a mapping without access rights (the guard
+// page), or into unmapped memory.
+static bool is_stack_overflow(const struct crash_facts *f)
+{
+    const struct crash_place *place = &f->address_place;
+    return near_stack(f) && !f->general_protection &&
+           (!place->mapped || (!place->readable && !place->writable)) &&
+           f->access != CRASH_ACCESS_EXECUTE && f->pc_place.executable;
+}
+
+static const char *segv_kind(const struct crash_facts *f)
+{
+    const struct crash_place *place = &f->address_place;
+    if (!f->signal_only && f->code == PROTECTION_KEY)
+        return "protection-key";
+    bool at_pc = f->address == f->pc || f->access == CRASH_ACCESS_EXECUTE;
+    if (f->signal_only)
+        return "unknown";
+    if (f->general_protection)
+        return "non-canonical-address";
+    if (is_stack_overflow(f))
+        return "stack-overflow";
+    // Whoever jumps to a small number other than 0 did so through a pointer that was
+    // not null.
+    if (crash_address_is_small(f->address) && (!at_pc || f->address == 0))
+        return "null-dereference";
+    if (!place->mapped && place->unmapped)
+        return "use-after-unmap";
+    if (at_pc && place->mapped && !place->executable)
+        return "execute-of-data";
+    if (at_pc && !place->mapped)
+        return "wild-jump";
+    if (f->access == CRASH_ACCESS_WRITE && place->readable && !place->writable)
+        return "write-to-read-only";
+    return "unknown";
+}
+
+static const char *bus_kind(const struct crash_facts *f)
+{
+    if (f->general_protection)
+        return "non-canonical-address";
+    if (!f->signal_only && f->code == BUS_ADRALN)
+        return "misaligned";
+    bool truncated = !f->signal_only && f->code == BUS_ADRERR && f->address_place.file;
+    return truncated ? "file-truncated" : "unknown";
+}
+
+// heap_words is how glibc's malloc begins its messages about a corrupted heap.
+static const char *const heap_words[] = {
+    "malloc",
+    "free()",
+    "realloc()",
+    "corrupted ",
+    "double free",
+    "munmap_chunk()",
+    "mremap_",
+    "tcache_",
+    "unaligned ",
+    "invalid fastbin",
+    "break adjusted to free",
+};
+
+static bool message_begins(const char *text, const char *words)
+{
+    return strncmp(text, words, strlen(words)) == 0;
+}
+
+static bool is_heap_message(const char *message)
+{
+    for (size_t i = 0; i < sizeof(heap_words) / sizeof(heap_words[0]); i++) {
+        if (message_begins(message, heap_words[i]))
+            return true;
+    }
+    return false;
+}
+
+// is_assertion recognizes how the C libraries word a failed assertion: glibc, also in
+// its own code, and musl.
+static bool is_assertion(const char *message)
+{
+    return strstr(message, "Assertion `") != NULL ||
+           strstr(message, ": assertion failed: ") != NULL ||
+           strstr(message, ": Unexpected error: ") != NULL ||
+           message_begins(message, "Assertion failed: ");
+}
+
+static const char *message_kind(const char *message)
+{
+    if (strstr(message, "ERROR: AddressSanitizer: ") != NULL)
+        return "sanitizer";
+    if (message_begins(message, "thread '") && strstr(message, " panicked at ") != NULL)
+        return "panic";
+    if (message_begins(message, "panic: ")) // Go's
+        return "panic";
+    if (message_begins(message, "*** stack smashing detected"))
+        return "stack-smashing";
+    if (message_begins(message, "*** "))
+        return "fortify";
+    // malloc's own assertions are about the heap too.
+    if (is_assertion(message) && strstr(message, "malloc.c:") == NULL)
+        return "assertion";
+    return is_heap_message(message) || is_assertion(message) ? "heap-corruption"
+                                                             : "abort";
+}
+
+static const char *abort_kind(const struct crash_facts *f)
+{
+    bool memory_ends = f->memory.limit != NULL;
+    if (f->message != NULL)
+        return message_kind(f->message);
+    // A watchdog of the program's own may have seen it.
+    if (f->exception_type == NULL && !memory_ends && f->deadlock)
+        return "deadlock";
+    if (f->exception_type == NULL)
+        return memory_ends ? "memory-limit" : "abort";
+    if (memory_ends && strcmp(f->exception_type, "std::bad_alloc") == 0)
+        return "memory-limit";
+    return "uncaught-exception";
+}
+
+// is_watchdog: systemd sends SIGABRT to a service whose watchdog was not fed.
+static bool is_watchdog(const struct crash_facts *f)
+{
+    bool systemd = f->sent && f->sender == 1 && f->sender_name != NULL &&
+                   strcmp(f->sender_name, "systemd") == 0;
+    return f->signal == SIGABRT && (f->watchdog || systemd);
+}
+
+const char *crash_kind(const struct crash_facts *f)
+{
+    if (f->death != NULL)
+        return f->death;
+    if (is_watchdog(f))
+        return "watchdog";
+    // If a signal was sent, there was no fault. A process that aborts is the exception:
+    // it sends the signal to itself.
+    if (f->sent && !crash_is_own_abort(f))
+        return f->deadlock ? "deadlock" : "sent-by-process";
+    switch (f->signal) {
+    case SIGABRT:
+        return abort_kind(f);
+    case SIGSEGV:
+        return segv_kind(f);
+    case SIGBUS:
+        return bus_kind(f);
+    case SIGFPE:
+        return f->code == FPE_INTDIV || f->code == FPE_FLTDIV ? "divide-by-zero"
+                                                              : "unknown";
+    case SIGILL:
+        return "illegal-instruction";
+    case SIGTRAP:
+        return "trap";
+    case SIGSYS:
+        return f->code == SECCOMP ? "seccomp" : "unknown";
+    default:
+        return "unknown";
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/summary/crash_origin.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+static void append_origin_value(const struct crash_origin *o, struct text *out)
+{
+    const char *name = o->register_name != NULL ? o->register_name : "the value";
+    bool returned = strcmp(name, "return") == 0;
+    text_append_string(out, returned ? "the return address" : name);
+}
+
+static void append_freed(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " is the link that malloc put into freed memory");
+    if (o->address != NULL)
+        text_appendf(out, " at %s", o->address);
+}
+
+static void append_text_value(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " holds text");
+    if (o->text != NULL)
+        text_appendf(out, ", \"%s\"", o->text);
+}
+
+static void append_fill(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " holds a pattern that memory is filled with");
+    if (o->filler != NULL)
+        text_appendf(out, " (%s)", o->filler);
+}
+
+// append_whole says what the pointer was, and how that is known.
+static void append_whole(const struct crash_origin *o, struct text *out)
+{
+    if (o->address == NULL)
+        return;
+    text_append_string(out, o->address);
+    if (o->holder == NULL)
+        return;
+    if (strcmp(o->holder, "malloc") == 0)
+        text_append_string(out, ", which malloc has given out");
+    else if (strcmp(o->holder, "stack") == 0)
+        text_append_string(out, ", which stands on the stack");
+    else
+        text_appendf(out, ", which is in %s", o->holder);
+}
+
+static void append_cut(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " is the lower half of a pointer, ");
+    append_whole(o, out);
+}
+
+static void append_flip(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_appendf(out, " differs by bit %" PRId64 " alone from ", o->bit);
+    append_whole(o, out);
+}
+
+static void append_failed_map(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " is -1, which mmap returns when it fails (MAP_FAILED)");
+}
+
+static void append_guard(const struct crash_origin *o, struct text *out)
+{
+    text_appendf(out, "the address is in the guard page of thread %" PRId64 "'s stack",
+                 o->thread);
+}
+
+static void append_offset(const struct crash_origin *o, struct text *out)
+{
+    text_appendf(out, "%" PRId64 " bytes from a null pointer", o->offset);
+    if (o->member != NULL)
+        text_appendf(out, ", `%s`", o->member);
+}
+
+static void append_freed_stack(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " was read");
+    if (o->address != NULL)
+        text_appendf(out, " at %s", o->address);
+    text_append_string(out, ", below the stack pointer: from a variable of a function "
+                            "that has returned");
+}
+
+static void append_unloaded(const struct crash_origin *o, struct text *out)
+{
+    text_appendf(out, "%s was there, and was unloaded",
+                 o->image != NULL ? o->image : "a library");
+}
+
+bool crash_origin_append(const struct crash_origin *o, struct text *out)
+{
+    static const struct {
+        const char *kind;
+        void (*append)(const struct crash_origin *, struct text *);
+    } kinds[] = {
+        { "freed-chunk", append_freed },
+        { "text", append_text_value },
+        { "fill", append_fill },
+        { "truncated", append_cut },
+        { "bit-flip", append_flip },
+        { "map-failed", append_failed_map },
+        { "guard-page", append_guard },
+        { "null-offset", append_offset },
+        { "freed-stack", append_freed_stack },
+        { "unloaded-image", append_unloaded },
+    };
+    for (size_t i = 0; o->kind != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(o->kind, kinds[i].kind) != 0)
+            continue;
+        kinds[i].append(o, out);
+        return true;
+    }
+    return false;
+}
+
+bool crash_origin_is_said(const struct crash_origin *origin)
+{
+    return origin->kind != NULL && strcmp(origin->kind, "null-offset") == 0;
+}

@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/summary/crash_summary.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "report/summary/assertion_text.h"
+#include "report/summary/crash_kind.h"
+#include "report/summary/crash_reason.h"
+#include "report/summary/readable_name.h"
+#include "report/summary/signal_name.h"
+#include "report/summary/system_call_name.h"
+
+// QUOTED_BYTES: a sentence quotes no more of a text than fits on a line or two.
+enum { QUOTED_BYTES = 240 };
+
+// KERNEL_ADDRESSES is where the upper half of the address space begins, which is the
+// kernel's on every machine (x86-64 with four levels of tables).
+#define KERNEL_ADDRESSES UINT64_C(0xffff800000000000)
+
+static void append_quoted_message(struct text *out, const char *words, size_t size)
+{
+    size_t kept = utf8_cut(words, size, QUOTED_BYTES);
+    text_append(out, words, kept);
+    if (kept < size)
+        text_append_string(out, "...");
+}
+
+static void append_size(struct text *out, uint64_t bytes)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    size_t unit = 0;
+    for (; bytes >= 10240 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+        bytes /= 1024;
+    text_appendf(out, "%" PRIu64 " %s", bytes, units[unit]);
+}
+
+static void append_summary_memory(const struct crash_facts *f, struct text *out)
+{
+    append_size(out, f->memory.used_bytes);
+    text_append_string(out, " of the ");
+    append_size(out, f->memory.limit_bytes);
+    text_appendf(out, " that %s allows are in use", f->memory.limit);
+}
+
+// summarize_sent says who sent a signal that no fault caused.
+static void summarize_sent(const struct crash_facts *f, const char *kind,
+                           struct text *out)
+{
+    (void)kind;
+    const char *name = signal_name(f->signal);
+    text_append_string(out, name != NULL ? name : "A signal");
+    if (f->sender == f->pid) {
+        text_append_string(out, " raised by the program itself");
+        if (f->had_children)
+            text_append_string(out, ", or passed on: a child of it had ended");
+        return;
+    }
+    // A process that is not visible in our pid namespace has pid 0 (pid_namespaces(7)).
+    if (f->sender == 0) {
+        text_append_string(out, " sent from outside of the process's namespace");
+        return;
+    }
+    text_appendf(out, " sent by process %" PRId32, f->sender);
+    if (f->sender_name != NULL)
+        text_appendf(out, " ('%s', user %" PRIu32 ")", f->sender_name, f->sender_user);
+}
+
+// summarize_deadlock says who waits for whom, and how the program was ended for that.
+static void summarize_deadlock(const struct crash_facts *f, const char *kind,
+                               struct text *out)
+{
+    text_append_string(out, f->deadlock_words != NULL ? f->deadlock_words : "Deadlock");
+    if (!f->sent || f->sender == f->pid)
+        return;
+    text_append_string(out, "; ");
+    summarize_sent(f, kind, out);
+}
+
+static void append_summary_path(const struct crash_place *place, struct text *out)
+{
+    if (place->path_size == 0)
+        return;
+    text_append_string(out, " '");
+    append_quoted_message(out, place->path, place->path_size);
+    text_append_string(out, "'");
+}
+
+static const char *bus_words(int code)
+{
+    switch (code) {
+    case BUS_ADRALN:
+        return ", which is not aligned as it has to be";
+    case BUS_MCEERR_AR:
+    case BUS_MCEERR_AO:
+        return ", where the machine's memory is defective";
+    default:
+        return ", where the kernel could not provide memory";
+    }
+}
+
+// nothing_words says that nothing is mapped at the address; at a small one, why.
+static const char *nothing_words(const struct crash_facts *f)
+{
+    return f->address != 0 && crash_address_is_small(f->address)
+               ? ", a small number and not an address"
+               : ", where nothing is mapped";
+}
+
+// append_fault_place says what is at the address of a fault of no special kind.
+static void append_fault_place(const struct crash_facts *f, struct text *out)
+{
+    if (f->signal == SIGBUS)
+        text_append_string(out, bus_words(f->code));
+    else if (f->address >= KERNEL_ADDRESSES)
+        text_append_string(out, ", an address of the kernel's");
+    else if (!f->address_place.mapped)
+        text_append_string(out, nothing_words(f));
+    else if (!f->address_place.readable)
+        text_append_string(out, ", which may not be accessed");
+}
+
+static void append_unmapped(const struct crash_facts *f, struct text *out)
+{
+    text_append_string(out, f->access == CRASH_ACCESS_EXECUTE
+                                ? ", where nothing is mapped; probably code of a "
+                                  "library that was closed"
+                                : ", where nothing is mapped; probably memory that "
+                                  "was unmapped");
+}
+
+static const char *const access_verbs[] = {
+    [CRASH_ACCESS_UNKNOWN] = "Access to",
+    [CRASH_ACCESS_READ] = "Read from",
+    [CRASH_ACCESS_WRITE] = "Write to",
+    [CRASH_ACCESS_EXECUTE] = "Jump to",
+};
+
+// summarize_misaligned describes an access whose address the kernel did not report.
+static void summarize_misaligned(const struct crash_facts *f, struct text *out)
+{
+    text_appendf(out,
+                 "%s 0x%" PRIx64 ", which is not aligned as the instruction needs it",
+                 access_verbs[f->access], f->operand.address);
+}
+
+static void summarize_fault(const struct crash_facts *f, const char *kind,
+                            struct text *out)
+{
+    static const struct {
+        const char *kind;
+        const char *words;
+        bool path; // the path of the file follows
+    } tails[] = {
+        { "null-dereference", ", through a null pointer", false },
+        { "write-to-read-only", ", which is read-only memory", true },
+        { "execute-of-data", ", which is data and not code", false },
+        { "file-truncated", ", past the end of the file mapped there", true },
+    };
+    if (f->operand.misaligned) {
+        summarize_misaligned(f, out);
+        return;
+    }
+    text_appendf(out, "%s 0x%" PRIx64, access_verbs[f->access], f->address);
+    if (strcmp(kind, "use-after-unmap") == 0) {
+        append_unmapped(f, out);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        if (strcmp(kind, tails[i].kind) != 0)
+            continue;
+        text_append_string(out, tails[i].words);
+        if (tails[i].path)
+            append_summary_path(&f->address_place, out);
+        return;
+    }
+    append_fault_place(f, out);
+}
+
+// summarize_target describes a jump to an address without code.
+static void summarize_target(const struct crash_facts *f, const char *kind,
+                             struct text *out)
+{
+    summarize_fault(f, kind, out);
+    if (f->way == CRASH_WAY_RETURN)
+        text_append_string(out, "; a return led there: its address was overwritten");
+}
+
+static void summarize_null(const struct crash_facts *f, const char *kind,
+                           struct text *out)
+{
+    summarize_fault(f, kind, out);
+    if (f->memory.limit == NULL)
+        return;
+    text_append_string(out, "; ");
+    append_summary_memory(f, out);
+}
+
+static void summarize_overflow(const struct crash_facts *f, const char *kind,
+                               struct text *out)
+{
+    (void)kind;
+    text_append_string(out, "Stack overflow");
+    if (f->thread_name[0] != 0) // a core has no names of threads but the first's
+        text_appendf(out, " in thread '%s'", f->thread_name);
+    text_appendf(out, " at 0x%" PRIx64, f->address);
+    if (f->stack.end <= f->stack.start)
+        return;
+    bool known = !f->stack.grows || f->stack.limit_bytes != 0;
+    text_append_string(out, known ? ": its stack has " : ": its stack had grown to ");
+    append_size(out, f->stack.limit_bytes != 0 ? f->stack.limit_bytes
+                                               : f->stack.end - f->stack.start);
+}
+
+static void summarize_non_canonical(const struct crash_facts *f, const char *kind,
+                                    struct text *out)
+{
+    static const char words[] = "an address that no memory can have";
+    (void)kind;
+    if (f->way == CRASH_WAY_RETURN)
+        text_appendf(out,
+                     "Return to 0x%" PRIx64 ", %s: the return address was overwritten",
+                     f->way_address, words);
+    else if (f->way == CRASH_WAY_BRANCH)
+        text_appendf(out, "Jump to 0x%" PRIx64 ", %s", f->way_address, words);
+    else if (f->operand.expression != NULL)
+        text_appendf(out, "%s 0x%" PRIx64 ", %s", access_verbs[f->access],
+                     f->operand.address, words);
+    else
+        text_appendf(out, "Access to %s", words);
+}
+
+// append_summary_expression quotes the expression that was asserted, without its place,
+// which the frames show.
+static void append_summary_expression(struct text *out, const char *message)
+{
+    size_t size;
+    const char *expression = assertion_text(message, &size);
+    if (expression != NULL)
+        append_quoted_message(out, expression, size);
+    else
+        append_quoted_message(out, message, strlen(message));
+}
+
+// append_summary_name appends the name of a type or a function as people say it. Texts
+// of the program are quoted as they are: what looks like a template in them is none.
+static void append_summary_name(const char *name, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
+    readable_name(name, &said);
+    if (text_ok(&said) && said.size != 0)
+        append_quoted_message(out, said.bytes, said.size);
+}
+
+static void summary_append_exception(const struct crash_facts *f, struct text *out)
+{
+    append_summary_name(f->exception_type, out);
+    if (f->exception_what == NULL)
+        return;
+    text_append_string(out, ": ");
+    append_quoted_message(out, f->exception_what, strlen(f->exception_what));
+}
+
+// append_complaint quotes "*** buffer overflow detected ***: terminated" without the
+// asterisks and what follows them.
+static void append_complaint(struct text *out, const char *message)
+{
+    const char *begin = message + strlen("*** ");
+    const char *end = strstr(begin, " ***");
+    append_quoted_message(out, begin,
+                          end != NULL ? (size_t)(end - begin) : strlen(begin));
+}
+
+// append_sanitizer quotes "==7==ERROR: AddressSanitizer: double-free on ..." from the
+// tool's name on.
+static void append_sanitizer(struct text *out, const char *message)
+{
+    static const char before[] = "ERROR: ";
+    const char *begin = strstr(message, before);
+    begin = begin != NULL ? begin + strlen(before) : message;
+    append_quoted_message(out, begin, strlen(begin));
+}
+
+static const char go_panic[] = "panic: ";
+
+static bool is_go_message(const char *message)
+{
+    return strncmp(message, go_panic, strlen(go_panic)) == 0;
+}
+
+// append_panic quotes "thread 'main' panicked at src/main.rs:4:9: no such page" from
+// its place on, and "panic: no such page" without its first word.
+static void append_panic(struct text *out, const char *message)
+{
+    static const char before[] = " panicked at ";
+    const char *begin =
+        is_go_message(message) ? message + strlen(go_panic) : strstr(message, before);
+    if (begin != NULL && !is_go_message(message))
+        begin += strlen(before);
+    begin = begin != NULL ? begin : message;
+    append_quoted_message(out, begin, strlen(begin));
+}
+
+static void summarize_message(const char *kind, const char *message, struct text *out)
+{
+    const struct {
+        const char *kind;
+        const char *words;
+    } heads[] = {
+        { "abort", "The program aborted: " },
+        { "heap-corruption", "Heap corruption: " },
+        { "fortify", "Stopped by a check of the C library: " },
+        { "assertion", "Assertion failed: " },
+        { "panic", is_go_message(message) ? "Go panic: " : "Rust panic at " },
+    };
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        if (strcmp(kind, heads[i].kind) == 0)
+            text_append_string(out, heads[i].words);
+    }
+    if (strcmp(kind, "stack-smashing") == 0)
+        text_append_string(out, "A function wrote past its variables on the stack");
+    else if (strcmp(kind, "assertion") == 0)
+        append_summary_expression(out, message);
+    else if (strcmp(kind, "fortify") == 0)
+        append_complaint(out, message);
+    else if (strcmp(kind, "panic") == 0)
+        append_panic(out, message);
+    else if (strcmp(kind, "sanitizer") == 0)
+        append_sanitizer(out, message);
+    else
+        append_quoted_message(out, message, strlen(message));
+}
+
+// silent_words is the sentence for an abort without a message.
+static const char *silent_words(const struct crash_facts *f, const char *kind)
+{
+    if (f->exception_type != NULL)
+        return "Uncaught exception ";
+    if (strcmp(kind, "panic") == 0)
+        return "Rust panic";
+    return strcmp(kind, "sanitizer") == 0 ? "Stopped by a sanitizer"
+                                          : "The program aborted";
+}
+
+// append_as_one_line appends words of a runtime that may have several lines, as a panic
+// of Rust has since 1.73.
+static void append_as_one_line(struct text *out, const char *message)
+{
+    for (const char *at = message; *at != 0;) {
+        size_t size = strcspn(at, "\t\r\n");
+        size_t space = strspn(at + size, "\t\r\n");
+        text_append(out, at, size);
+        text_append_string(out, space != 0 ? " " : "");
+        at += size + space;
+    }
+}
+
+// summarize_abort says what led to the abort, if that is known.
+static void summarize_abort(const struct crash_facts *f, const char *kind,
+                            struct text *out)
+{
+    if (f->message != NULL) {
+        struct text CH_CLEANUP(text_deinit) line = { 0 };
+        append_as_one_line(&line, f->message);
+        bool made = text_ok(&line) && line.size != 0;
+        summarize_message(kind, made ? line.bytes : f->message, out);
+        crash_reason_append(f, out);
+        return;
+    }
+    text_append_string(out, silent_words(f, kind));
+    if (f->exception_type != NULL)
+        summary_append_exception(f, out);
+    crash_reason_append(f, out);
+    if (f->memory.limit == NULL)
+        return;
+    text_append_string(out, "; ");
+    append_summary_memory(f, out);
+}
+
+static void summarize_seccomp(const struct crash_facts *f, const char *kind,
+                              struct text *out)
+{
+    (void)kind;
+    const char *name = system_call_name(f->system_call_machine, f->system_call);
+    text_appendf(out, "System call %" PRId32, f->system_call);
+    if (name != NULL)
+        text_appendf(out, " (%s)", name);
+    text_append_string(out, " refused by a seccomp filter");
+}
+
+static void summarize_division(const struct crash_facts *f, const char *kind,
+                               struct text *out)
+{
+    const char *words = "Integer division by zero, or one that overflows";
+    (void)kind;
+    if (f->blamed.name != NULL)
+        words = f->blamed.value == 0 ? "Integer division by zero"
+                                     : "Integer division whose result is too large";
+    if (f->code == FPE_FLTDIV)
+        words = "Floating-point division by zero";
+    text_append_string(out, words);
+}
+
+// summarize_refused describes a privileged instruction.
+static void summarize_refused(const struct crash_facts *f, struct text *out)
+{
+    text_appendf(out, "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
+                 f->instruction, f->pc);
+}
+
+static void summarize_protection_key(const struct crash_facts *f, const char *kind,
+                                     struct text *out)
+{
+    (void)kind;
+    text_appendf(out,
+                 "%s 0x%" PRIx64 ", which protection key %" PRIu32
+                 " does not allow this thread",
+                 access_verbs[f->access], f->address, f->protection_key);
+}
+
+static void summarize_signal(const struct crash_facts *f, struct text *out)
+{
+    size_t begin = out->size;
+    text_appendf(out, "%s at 0x%" PRIx64, signal_description(f->signal), f->pc);
+    if (text_ok(out) && out->bytes[begin] >= 'a' && out->bytes[begin] <= 'z')
+        out->bytes[begin] = (char)(out->bytes[begin] - 'a' + 'A');
+}
+
+static bool is_fault_signal(const struct crash_facts *f)
+{
+    return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
+}
+
+// is_outside is whether no memory can have the address: only the processors' addresses
+// of 48 bits, extended by their sign, can be translated.
+static bool is_outside(uint64_t address)
+{
+    return (uint64_t)((int64_t)(address << 16) >> 16) != address;
+}
+
+// summarize_watchdog says whose watchdog ended the program.
+static void summarize_watchdog(const struct crash_facts *f, const char *kind,
+                               struct text *out)
+{
+    (void)kind;
+    text_append_string(out,
+                       f->sender == f->pid
+                           ? "The program did not feed its watchdog in time"
+                           : "The service did not feed systemd's watchdog in time");
+}
+
+// summarize_crash appends the sentence without what is known about the instruction.
+static void summarize_crash(const struct crash_facts *f, const char *kind,
+                            struct text *out)
+{
+    static const struct {
+        const char *kind;
+        void (*summarize)(const struct crash_facts *, const char *, struct text *);
+    } by_kind[] = {
+        { "sent-by-process", summarize_sent },
+        { "stack-overflow", summarize_overflow },
+        { "null-dereference", summarize_null },
+        { "wild-jump", summarize_target },
+        { "execute-of-data", summarize_target },
+        { "non-canonical-address", summarize_non_canonical },
+        { "seccomp", summarize_seccomp },
+        { "divide-by-zero", summarize_division },
+        { "protection-key", summarize_protection_key },
+        { "deadlock", summarize_deadlock },
+        { "watchdog", summarize_watchdog },
+    };
+    if (crash_reason_words(f, kind, out))
+        return;
+    if (is_fault_signal(f) && strcmp(kind, "heap-corruption") == 0) {
+        text_appendf(out, "Heap corruption that %s() came upon: ",
+                     f->check.name != NULL ? f->check.name : "malloc");
+        kind = is_outside(f->operand.address) ? "non-canonical-address" : "unknown";
+    }
+    for (size_t i = 0; i < sizeof(by_kind) / sizeof(by_kind[0]); i++) {
+        if (strcmp(kind, by_kind[i].kind) == 0) {
+            by_kind[i].summarize(f, kind, out);
+            return;
+        }
+    }
+    if (f->signal == SIGABRT)
+        summarize_abort(f, kind, out);
+    else if (is_fault_signal(f) && strcmp(kind, "illegal-instruction") == 0 &&
+             f->instruction != NULL)
+        summarize_refused(f, out);
+    else if (is_fault_signal(f))
+        summarize_fault(f, kind, out);
+    else
+        summarize_signal(f, out);
+}
+
+static void append_register(const struct crash_register *from, struct text *out)
+{
+    if (from->name != NULL)
+        text_appendf(out, ", %s = 0x%" PRIx64, from->name, from->value);
+}
+
+// append_operand says what was done where: " (read 8 bytes at rax+0x18, rax = 0x0)".
+static void append_operand(const struct crash_facts *f, struct text *out)
+{
+    static const char *const operations[] = {
+        [CRASH_ACCESS_UNKNOWN] = "access",
+        [CRASH_ACCESS_READ] = "read",
+        [CRASH_ACCESS_WRITE] = "write",
+        [CRASH_ACCESS_EXECUTE] = "execute",
+    };
+    const struct crash_operand *operand = &f->operand;
+    text_appendf(out, " (%s %u byte%s at ", operations[f->access], operand->size,
+                 operand->size == 1 ? "" : "s");
+    append_quoted_message(out, operand->expression, strlen(operand->expression));
+    append_register(&operand->registers[0], out);
+    append_register(&operand->registers[1], out);
+    text_append_string(out, ")");
+}
+
+// append_blamed names the register with the bad value, after the instruction.
+static void append_blamed(const struct crash_facts *f, struct text *out)
+{
+    text_append_string(out, " (");
+    if (f->instruction != NULL)
+        text_appendf(out, "%s, ", f->instruction);
+    text_appendf(out, "%s = 0x%" PRIx64 ")", f->blamed.name, f->blamed.value);
+}
+
+// append_instruction says why an instruction is illegal.
+static void append_instruction(const struct crash_facts *f, struct text *out)
+{
+    text_appendf(out, " (%s, %s)", f->instruction,
+                 f->trap ? "which compilers put where a program must not come: "
+                           "__builtin_trap, code that is not reached"
+                         : "which this processor does not have, or not for programs");
+}
+
+static void summary_append_function(struct text *out, const char *words,
+                                    const char *function)
+{
+    if (function == NULL)
+        return;
+    text_appendf(out, ", %s ", words);
+    append_summary_name(function, out);
+}
+
+// append_origin says where the bad value came from.
+static void append_origin(const struct crash_facts *f, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) words = { 0 };
+    if (crash_origin_is_said(&f->origin) || !crash_origin_append(&f->origin, &words))
+        return;
+    text_append_string(out, "; ");
+    append_quoted_message(out, words.bytes, words.size);
+}
+
+void crash_summary(const struct crash_facts *f, struct text *out)
+{
+    const char *kind = f->kind != NULL ? f->kind : crash_kind(f);
+    if (f->worded != NULL)
+        text_append_string(out, f->worded);
+    else
+        summarize_crash(f, kind, out);
+    if (is_fault_signal(f) && f->operand.expression != NULL)
+        append_operand(f, out);
+    else if (f->blamed.name != NULL)
+        append_blamed(f, out);
+    else if (f->signal == SIGILL && f->instruction != NULL && f->check.by == NULL)
+        append_instruction(f, out);
+    if (f->variable.expression != NULL) {
+        text_append_string(out, "; ");
+        crash_variable_append(&f->variable, out);
+    }
+    append_origin(f, out);
+    summary_append_function(out, f->rethrown ? "rethrown in" : "thrown in",
+                            f->thrown_in);
+    summary_append_function(out, "in", f->raised_in);
+}
+
+void crash_message(const struct crash_facts *f, struct text *out)
+{
+    if (f->message != NULL) {
+        text_append_string(out, f->message);
+        return;
+    }
+    if (f->exception_type == NULL)
+        return;
+    text_appendf(out, "uncaught exception %s", f->exception_type);
+    if (f->exception_what != NULL)
+        text_appendf(out, ": %s", f->exception_what);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words of a report's crash: `summary` and, for an exception, `message`.
+//
+// Files of version 2 hold facts, and the sentence is made from them whenever a report
+// is read (crash_summary.h), so that a newer reader words an old crash better. A report
+// of version 1 has its sentence but not all the facts it was made from: its sentence is
+// kept.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "report/summary/crash_facts.h"
+
+// crash_words_is_variable says whether value, from a process that is not trusted, has
+// the form of crash.variable.
+bool crash_words_is_variable(const json_t *value);
+
+// crash_words_complete adds the words that report's crash lacks, if it has a crash.
+void crash_words_complete(json_t *report);
+
+// crash_words_leave_out removes the words that crash_words_complete would add again. It
+// does not modify report's crash in place, because another tree may share it.
+void crash_words_leave_out(json_t *report);
+
+// crash_words_begun returns how version 1 worded the crash, to be freed, if the facts
+// do not give the same; NULL: they do.
+char *crash_words_begun(const json_t *report);
+
+// crash_words_renew words the crash again after facts were added. begun is the result
+// of crash_words_begun before that.
+void crash_words_renew(json_t *report, const char *begun);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/value/frame_source.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "base/md5.h"
+#include "base/system/reachable.h"
+#include "formats/debug/elf.h"
+#include "report/value/report.h"
+#include "report/value/report_rights.h"
+#include "report/value/source_file.h"
+
+enum { SOURCE_MAX_BYTES = 8 << 20, BUILD_ID_MAX = 64 };
+
+// expand_home replaces a leading `~`, which sanitizing wrote, by our home. false: it
+// does not fit.
+static bool expand_home(const char *path, char out[static PATH_MAX])
+{
+    const char *home = getenv("HOME");
+    bool masked = strncmp(path, "~/", 2) == 0 && home != NULL;
+    int size = snprintf(out, PATH_MAX, "%s%s", masked ? home : "", path + masked);
+    return size >= 0 && size < PATH_MAX;
+}
+
+static FILE *open_source(const char *path)
+{
+    char expanded[PATH_MAX];
+    FILE *file = NULL;
+    return expand_home(path, expanded) &&
+                   source_file_open(expanded, SOURCE_MAX_BYTES, &file) == CH_OK
+               ? file
+               : NULL;
+}
+
+// source_sum gives the MD5 of file in hexadecimal, and returns to its beginning.
+static void source_sum(FILE *file, char out[static 2 * MD5_SIZE + 1])
+{
+    uint8_t bytes[16384];
+    uint8_t sum[MD5_SIZE];
+    struct md5 md5;
+    size_t count;
+    md5_init(&md5);
+    while ((count = fread(bytes, 1, sizeof(bytes), file)) != 0)
+        md5_add(&md5, bytes, count);
+    md5_finish(&md5, sum);
+    hex_encode(sum, sizeof(sum), out);
+    rewind(file);
+}
+
+static bool is_newer(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec != other->tv_sec ? one->tv_sec > other->tv_sec
+                                        : one->tv_nsec > other->tv_nsec;
+}
+
+// has_build_id says whether the ELF file at fd has that build ID, in hexadecimal. It is
+// in a note near the file's beginning.
+static bool has_build_id(int fd, const char *wanted)
+{
+    static uint8_t head[64 << 10];
+    char hex[2 * BUILD_ID_MAX + 1];
+    struct elf_view view;
+    const uint8_t *id;
+    size_t id_size;
+    ssize_t size = pread(fd, head, sizeof(head), 0);
+    if (size <= 0 || elf_view_init(&view, head, (size_t)size) != CH_OK ||
+        elf_view_build_id(&view, &id, &id_size) != CH_OK || id_size > BUILD_ID_MAX)
+        return false;
+    hex_encode(id, id_size, hex);
+    return strcmp(hex, wanted) == 0;
+}
+
+// find_build_time gives when the image of a frame was written, if it is here and of the
+// report's build.
+static bool find_build_time(const json_t *report, const json_t *frame,
+                            struct timespec *out)
+{
+    const json_t *image = report_image(report, frame);
+    const char *path = report_string(image, "path");
+    const char *wanted = report_string(image, "build_id");
+    char expanded[PATH_MAX];
+    struct stat info;
+    if (path == NULL || wanted == NULL || !expand_home(path, expanded))
+        return false;
+    int fd = reachable_open(expanded);
+    if (fd < 0)
+        return false;
+    bool same =
+        fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && has_build_id(fd, wanted);
+    (void)close(fd);
+    if (same)
+        *out = info.st_mtim;
+    return same;
+}
+
+// source_crash_time gives the report's time, which has a fixed form.
+static bool source_crash_time(const json_t *report, struct timespec *out)
+{
+    const char *time = report_string(report, "time");
+    struct tm moment = { 0 };
+    if (time == NULL || strptime(time, "%Y-%m-%dT%H:%M:%S", &moment) == NULL)
+        return false;
+    *out = (struct timespec){ .tv_sec = timegm(&moment) + 1 };
+    return true;
+}
+
+static enum frame_source_state judge_source(const json_t *report, const json_t *frame,
+                                            FILE *file)
+{
+    const char *wanted = report_string(frame, "file_md5");
+    char sum[2 * MD5_SIZE + 1];
+    struct timespec limit;
+    struct stat info;
+    if (wanted != NULL) {
+        source_sum(file, sum);
+        return strcmp(sum, wanted) == 0 ? FRAME_SOURCE_BUILT : FRAME_SOURCE_CHANGED;
+    }
+    if (fstat(fileno(file), &info) != 0)
+        return FRAME_SOURCE_UNCHECKED;
+    if (source_crash_time(report, &limit) && is_newer(&info.st_mtim, &limit))
+        return FRAME_SOURCE_CHANGED;
+    if (!find_build_time(report, frame, &limit))
+        return FRAME_SOURCE_UNCHECKED;
+    return is_newer(&info.st_mtim, &limit) ? FRAME_SOURCE_CHANGED : FRAME_SOURCE_BUILT;
+}
+
+// read_source_lines reads the lines from out->first on, up to last.
+static void read_source_lines(FILE *file, int64_t last, struct frame_source *out)
+{
+    char *text = NULL;
+    size_t capacity = 0;
+    for (int64_t i = 1; i <= last && getline(&text, &capacity, file) >= 0; i++) {
+        if (i < out->first)
+            continue;
+        text[strcspn(text, "\r\n")] = 0;
+        out->lines[out->count] = strdup(text);
+        if (out->lines[out->count] == NULL)
+            break;
+        out->count++;
+    }
+    free(text);
+}
+
+enum ch_status frame_source_read(const json_t *report, const json_t *frame,
+                                 int64_t around, struct frame_source *out)
+{
+    const char *path = report_string(frame, "file");
+    int64_t line = report_integer(frame, "line", 0);
+    struct rights rights;
+    assert(around >= 0 && 2 * around < FRAME_SOURCE_LINES);
+    if (path == NULL || line <= 0 || line > INT32_MAX)
+        return CH_ERR_NOT_FOUND;
+    report_rights(report, &rights);
+    rights_apply(&rights);
+    FILE *file = open_source(path);
+    if (file != NULL) {
+        *out = (struct frame_source){ .state = judge_source(report, frame, file),
+                                      .first = line > around ? line - around : 1 };
+        read_source_lines(file, line + around, out);
+        (void)fclose(file);
+    }
+    rights_apply(&(const struct rights){ 0 });
+    return file != NULL ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+void frame_source_deinit(struct frame_source *source)
+{
+    for (size_t i = 0; i < source->count; i++)
+        free(source->lines[i]);
+    source->count = 0;
+}

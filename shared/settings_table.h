@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The variables, one row each, in the order in which documents list them.
+//
+// SETTINGS stands for ROW(name, option, kind, member, fallback, accepted, words, help)
+// of each variable: its option of `crashhook run` (NULL: none), how its value is parsed
+// and where in struct settings it goes, the default as a user would type it, what is
+// accepted as messages say it, the only words accepted, and one sentence. Words stand
+// in the order of the member's enum; an empty string means that there is none.
+//
+// settings.c makes the rules of it that are part of every program, settings_help.c what
+// documents and options need.
+#pragma once
+#include "shared/signals.h"
+
+// SETTING_SIGNAL_WORD is one of the words that CRASHHOOK_SIGNALS takes: " SEGV".
+#define SETTING_SIGNAL_WORD(name, role, text) SETTING_WORD_##role(name)
+#define SETTING_WORD_FAULT(name) " " #name
+#define SETTING_WORD_ABORT(name) " " #name
+#define SETTING_WORD_DUMP(name) " " #name
+#define SETTING_WORD_PLAIN(name)
+
+// clang-format off
+#define SETTINGS(ROW) \
+    ROW("CRASHHOOK_ENABLE", "enable", WORD, enable, \
+        "yes", "yes, no or tty", "no yes tty", \
+        "Whether crashes are reported; tty: only when stderr is a terminal.") \
+    ROW("CRASHHOOK_URL", "url", URLS, url, \
+        "", "http, sentry+http or otlp+http URLs", "", \
+        "Where reports go; without it they stay in the spool.") \
+    ROW("CRASHHOOK_TOKEN_FILE", "token-file", PATH, token_file, \
+        "", "a path", "", \
+        "File that holds the bearer token of the collector.") \
+    ROW("CRASHHOOK_TOKEN", NULL, STRING, token, \
+        "", "a token", "", \
+        "Bearer token of the collector.") \
+    ROW("CRASHHOOK_SPOOL", "spool", PATH, spool, \
+        "", "a path", "", \
+        "Folder where every report lands first.") \
+    ROW("CRASHHOOK_SPOOL_MAX", "spool-max", CAPS, spool_max_reports, \
+        "64,256M", "REPORTS,BYTES or REPORTS,BYTES,AGE such as 64,256M,30d", "", \
+        "What the spool holds at most, and for how many days or hours it keeps " \
+        "reports that were sent; the oldest sent reports go first.") \
+    ROW("CRASHHOOK_AGENT", "agent", PATH, agent, \
+        "", "a path", "", \
+        "Path of crashhook-agent.") \
+    ROW("CRASHHOOK_SIGNALS", "signals", SIGNALS, signals, \
+        "SEGV,BUS,ILL,FPE,ABRT,TRAP,SYS", \
+        "names, by commas:" SIGNALS(SETTING_SIGNAL_WORD), "", \
+        "Which signals are crashes.") \
+    ROW("CRASHHOOK_UNWIND", "unwind", WORD, unwind, \
+        "auto", "auto, fast, precise, sframe, dwarf, fp or libunwind", \
+        "auto fast precise sframe dwarf fp libunwind", \
+        "How stacks are unwound.") \
+    ROW("CRASHHOOK_LIMIT", "limit", FRAMES, limit, \
+        "64", "a number of frames from 1, or none", "", \
+        "Frames per backtrace.") \
+    ROW("CRASHHOOK_TOP", "top", FRAMES, top, \
+        "16", "a number of frames, or none", "", \
+        "How many of the frames are kept from the outer end.") \
+    ROW("CRASHHOOK_THREADS", "threads", WORD, threads, \
+        "all", "all or crashed", "all crashed", \
+        "Which threads a report holds.") \
+    ROW("CRASHHOOK_IMAGES", "images", WORD, images, \
+        "all", "all, none or mentioned", "all none mentioned", \
+        "Which images a report lists.") \
+    ROW("CRASHHOOK_SYMBOLIZE", "symbolize", WORD, symbolize, \
+        "full", "off, fast or full", "full fast off", \
+        "fast: function names; full: inlines and source lines too.") \
+    ROW("CRASHHOOK_HOLD", "hold", WORD, hold, \
+        "auto", "auto, capture, report or upload", "auto capture report upload", \
+        "How long the crashed process is kept.") \
+    ROW("CRASHHOOK_MODE", "mode", WORD, mode, \
+        "spawn", "spawn or daemon", "spawn daemon", \
+        "daemon: an agent is started at install and waits.") \
+    ROW("CRASHHOOK_HANDLERS", "handlers", WORD, handlers, \
+        "first", "first or last", "first last", \
+        "Whether the program's own handlers of a fault run before it is reported, " \
+        "and may recover from it, or after.") \
+    ROW("CRASHHOOK_KILLS", "kills", WORD, kills, \
+        "no", "no, yes, run or seize", "no yes run seize", \
+        "Whether a program that is killed is reported too, by an agent that is " \
+        "started with it; run: only the one that crashhook run starts, by that " \
+        "command, which is its default; seize: with its stack, by an agent that " \
+        "keeps debuggers from attaching.") \
+    ROW("CRASHHOOK_TIMEOUT", "timeout", DURATION, timeout_ms, \
+        "30s", "a duration such as 30s, 500ms or 2m", "", \
+        "The process is never held longer.") \
+    ROW("CRASHHOOK_PRINT", "print", WORD, print, \
+        "tty", "no, yes or tty", "no yes tty", \
+        "Whether the report is printed on stderr; tty: when it is a terminal.") \
+    ROW("CRASHHOOK_PRESET", "preset", WORD, preset, \
+        "auto", "auto, friendly, medium or full", "auto friendly medium full", \
+        "How much of the report is printed.") \
+    ROW("CRASHHOOK_ARGUMENTS", "arguments", WORD, arguments, \
+        "yes", "yes or no", "no yes", \
+        "Put the variables of functions in the report.") \
+    ROW("CRASHHOOK_SANITIZE", "sanitize", WORD, sanitize, \
+        "yes", "yes or no", "no yes", \
+        "Mask home directories and secrets before anything is written.") \
+    ROW("CRASHHOOK_MEMORY", "memory", WORD, memory, \
+        "no", "yes or no", "no yes", \
+        "Put memory around what the registers point to in the report.") \
+    ROW("CRASHHOOK_THROWS", "throws", WORD, throws, \
+        "no", "yes or no", "no yes", \
+        "Keep the stacks that C++ exceptions are thrown with.") \
+    ROW("CRASHHOOK_STARTS", "starts", WORD, starts, \
+        "no", "yes or no", "no yes", \
+        "Count starts and clean ends for the collector, which tells how many crash.") \
+    ROW("CRASHHOOK_TAGS", "tags", PAIRS, tags, \
+        "", "k=v,k=v", "", \
+        "Tags put in each report.") \
+    ROW("CRASHHOOK_RELEASE", "release", STRING, release, \
+        "", "a text", "", \
+        "The program's release.") \
+    ROW("CRASHHOOK_ENVIRONMENT", "environment", STRING, environment, \
+        "", "a text", "", \
+        "Where it runs: production, staging.") \
+    ROW("CRASHHOOK_OWN", "own", STRING, own, \
+        "", "patterns such as acme:: !boost:: /opt/acme/*", "", \
+        "What counts as the program's own code beside the built-in rules, and " \
+        "after ! what does not.") \
+    ROW("CRASHHOOK_RATE", "rate", RATE, rate_count, \
+        "10/1m", "COUNT/DURATION such as 10/1m", "", \
+        "More crashes than this of one program are counted, not uploaded.") \
+    ROW("CRASHHOOK_FLIGHT", "flight", SIZE, flight_bytes, \
+        "no", "no, or a size such as 64K", "", \
+        "Size of the flight recorder per thread.") \
+    ROW("CRASHHOOK_LOG", "log", LOG, log, \
+        "", "a file, or stderr", "", \
+        "Where the agent's own messages go.")
+// clang-format on
+
+// SETTING_AT_member is the position of a row in the table.
+#define SETTING_POSITION(name, option, kind, member, fallback, accepted, words, help)  \
+    SETTING_AT_##member,
+enum setting_position { SETTINGS(SETTING_POSITION) SETTING_POSITIONS };

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/argument_report.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "report/file/report_table.h"
+#include "report/value/report.h"
+#include "symbolizer/arguments/argument_ctf.h"
+#include "symbolizer/arguments/argument_dwarf.h"
+#include "symbolizer/arguments/argument_inline.h"
+#include "symbolizer/arguments/argument_locals.h"
+#include "symbolizer/arguments/argument_share.h"
+#include "symbolizer/arguments/argument_site.h"
+#include "symbolizer/fault/argument_fault.h"
+#include "symbolizer/fault/argument_secrets.h"
+
+// list_locals lists the local variables of call index, or of a call inlined into it
+// that is frame. Those of the system's own functions tell nobody anything.
+static struct argument_list list_locals(const struct argument_stack *stack,
+                                        size_t index, const Dwarf_Die *inlined,
+                                        const json_t *frame)
+{
+    struct argument_list list = { 0 };
+    if (!json_is_true(json_object_get(frame, "system")))
+        argument_locals_list(stack, index, inlined, &list);
+    argument_list_end(&list);
+    return list;
+}
+
+// budget is what may still be used.
+struct budget {
+    size_t calls;
+    int64_t until_us;  // of this process's processor time
+    int64_t memory_kb; // of its peak
+    const char *cut;   // which of them was used up; NULL: none
+};
+
+static void budget_read(int64_t *out_us, int64_t *out_kb)
+{
+    struct rusage used = { 0 };
+    (void)getrusage(RUSAGE_SELF, &used);
+    *out_us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+              used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    *out_kb = used.ru_maxrss;
+}
+
+// budget_take subtracts one call. False: the budget is used up.
+static bool budget_take(struct budget *budget)
+{
+    enum { LOOK_EVERY = 8 };
+    int64_t us = 0;
+    int64_t kb = 0;
+    if (budget->calls % LOOK_EVERY == 0)
+        budget_read(&us, &kb);
+    if (budget->calls == 0)
+        budget->cut = "calls";
+    else if (us > budget->until_us)
+        budget->cut = "time";
+    else if (kb > budget->memory_kb)
+        budget->cut = "memory";
+    if (budget->cut != NULL)
+        return false;
+    budget->calls--;
+    return true;
+}
+
+// shown_calls is the calls of a thread that have variables.
+struct shown_calls {
+    json_t *all;
+    bool own; // one of them is like no other
+};
+
+// report_add_call adds the variables of a call, of which it takes both lists.
+static void report_add_call(struct shown_calls *calls,
+                            const struct argument_list *arguments,
+                            const struct argument_list *locals, size_t frame, bool tail)
+{
+    bool own;
+    if (arguments->all == NULL && locals->all == NULL)
+        return;
+    (void)json_array_append_new(
+        calls->all, argument_list_call(arguments, locals, frame, tail, &own));
+    calls->own = calls->own || own;
+}
+
+// list_inlined lists the calls that were inlined into call index.
+static void list_inlined(const struct argument_stack *stack, size_t index,
+                         const json_t *frames, struct budget *budget,
+                         struct shown_calls *calls)
+{
+    Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
+    const struct argument_call *call = &stack->calls[index];
+    size_t count = argument_inline_find(call, frames, inlined);
+    for (size_t i = 0; i < count && budget_take(budget); i++) {
+        struct argument_list arguments = { 0 };
+        size_t frame = argument_inline_end(call, frames) - count + i;
+        argument_dwarf_list_inlined(stack, index, &inlined[i], &arguments);
+        argument_list_end(&arguments);
+        const struct argument_list locals =
+            list_locals(stack, index, &inlined[i], json_array_get(frames, frame));
+        report_add_call(calls, &arguments, &locals, frame, false);
+    }
+}
+
+// list_call lists the arguments of a call.
+static struct argument_list list_call(const struct argument_stack *stack, size_t index)
+{
+    struct argument_list list = { 0 };
+    if (stack->calls[index].image != NULL && !argument_dwarf_list(stack, index, &list))
+        (void)argument_ctf_list(stack, index, &list);
+    argument_list_end(&list);
+    return list;
+}
+
+// list_thread lists the calls of one thread, except for its startup code.
+static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
+                           struct budget *budget)
+{
+    struct shown_calls calls = { .all = json_array() };
+    for (size_t i = 0; i < stack->start; i++) {
+        (void)argument_stack_resolve(stack, i);
+        list_inlined(stack, i, frames, budget, &calls);
+        if (!budget_take(budget))
+            break;
+        const struct argument_call *call = &stack->calls[i];
+        const struct argument_list arguments = list_call(stack, i);
+        const struct argument_list locals = list_locals(stack, i, NULL, call->from);
+        report_add_call(&calls, &arguments, &locals, call->index,
+                        argument_site_is_tail(stack, i));
+    }
+    return calls.own ? calls.all : argument_list_thread(stack->share, calls.all);
+}
+
+// listing is the input and the state of making the list.
+struct listing {
+    const json_t *report;
+    const json_t *threads;
+    const struct held_file *held;
+    struct argument_space space;
+    struct argument_stack *stack;
+    struct argument_share share;
+    struct budget budget;
+    struct argument_report_result result;
+};
+
+// report_list_threads lists the threads that crashed, or the others.
+static void report_list_threads(struct listing *listing, bool crashed)
+{
+    size_t count = json_array_size(listing->threads);
+    for (size_t i = 0; i < count && listing->budget.cut == NULL; i++) {
+        const json_t *thread = json_array_get(listing->threads, i);
+        const struct held_thread *held = held_file_thread(
+            listing->held,
+            (uint64_t)json_integer_value(json_object_get(thread, "tid")));
+        if (held == NULL || json_is_true(json_object_get(thread, "crashed")) != crashed)
+            continue;
+        const json_t *frames =
+            json_object_get(json_object_get(thread, "backtrace"), "frames");
+        argument_stack_read(listing->stack, thread, held, &listing->space);
+        json_t *shown = list_thread(listing->stack, frames, &listing->budget);
+        if (crashed)
+            listing->result.fault =
+                argument_fault_find(listing->report, listing->stack, frames, shown);
+        (void)json_array_set_new(listing->result.all, i, shown);
+    }
+}
+
+// list_within_budget lists the crashed thread and then the others.
+static void list_within_budget(struct listing *listing)
+{
+    struct budget *budget = &listing->budget;
+    int64_t now_us;
+    budget_read(&now_us, &budget->memory_kb);
+    budget->calls = ARGUMENT_REPORT_CALLS_MAX;
+    budget->memory_kb += ARGUMENT_REPORT_MEMORY_MB * 1024;
+    budget->until_us = INT64_MAX;
+    report_list_threads(listing, true);
+    int64_t peak_kb;
+    budget_read(&now_us, &peak_kb);
+    budget->until_us = now_us + ARGUMENT_REPORT_CPU_MS * 1000;
+    report_list_threads(listing, false);
+    listing->result.cut = budget->cut;
+}
+
+void argument_report_all(const json_t *report, struct held_file *held,
+                         const struct report_images *images,
+                         const struct symbolizer_options *options,
+                         struct argument_report_result *out)
+{
+    const struct memory_reader memory = held_file_reader(held);
+    struct listing listing = {
+        .report = report,
+        .threads = json_object_get(report, "threads"),
+        .held = held,
+        .stack = argument_stack_create(),
+        .result = { .all = json_array() },
+    };
+    for (size_t i = 0; i < json_array_size(listing.threads); i++)
+        (void)json_array_append_new(listing.result.all, json_array());
+    if (listing.stack != NULL &&
+        argument_space_init(&listing.space, images, &memory, options) == CH_OK) {
+        // What the program cannot have changed, such as string literals, is also read
+        // from the images' files.
+        listing.stack->memory = &listing.space.memory;
+        listing.stack->options = options;
+        listing.stack->share = &listing.share;
+        list_within_budget(&listing);
+    }
+    if (options->sanitize && listing.share.masked)
+        argument_secrets_mask(listing.result.all);
+    argument_share_deinit(&listing.share);
+    *out = listing.result;
+}
+
+// is_arguments checks the child's answer: a child that read a malicious file is not
+// trusted.
+static bool is_arguments(const json_t *arguments)
+{
+    bool right = arguments == NULL || json_is_array(arguments);
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const json_t *one = json_array_get(arguments, i);
+        right = right && json_is_integer(json_object_get(one, "index")) &&
+                json_is_string(json_object_get(one, "confidence"));
+    }
+    return right;
+}
+
+// written is a frame, or a backtrace, with variables: what it was made of, and what
+// came of it.
+struct written {
+    json_t *before; // NULL: unused
+    const json_t *shown;
+    json_t *after;
+};
+
+// writing keeps what was made: where threads wait in one place with the same values,
+// they share a frame or a whole backtrace.
+struct writing {
+    struct written *made; // a hash table
+    size_t count;
+    size_t room; // a power of two
+};
+
+static struct written *writing_slot(const struct writing *writing, const json_t *before,
+                                    const json_t *shown)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)before ^ (uint64_t)(uintptr_t)shown << 20) *
+                    UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 32) & (writing->room - 1);
+    while (writing->made[at].before != NULL &&
+           (writing->made[at].before != before || writing->made[at].shown != shown))
+        at = (at + 1) & (writing->room - 1);
+    return &writing->made[at];
+}
+
+// writing_reserve keeps the table at most half full.
+static bool writing_reserve(struct writing *writing)
+{
+    enum { FIRST = 256 };
+    size_t room = writing->room != 0 ? 2 * writing->room : FIRST;
+    if (2 * (writing->count + 1) <= writing->room)
+        return true;
+    struct writing more = { .made = calloc(room, sizeof(more.made[0])),
+                            .count = writing->count,
+                            .room = room };
+    if (more.made == NULL)
+        return false;
+    for (size_t i = 0; i < writing->room; i++)
+        if (writing->made[i].before != NULL)
+            *writing_slot(&more, writing->made[i].before, writing->made[i].shown) =
+                writing->made[i];
+    free(writing->made);
+    *writing = more;
+    return true;
+}
+
+static void writing_deinit(struct writing *writing)
+{
+    for (size_t i = 0; i < writing->room; i++) {
+        json_decref(writing->made[i].before);
+        json_decref(writing->made[i].after);
+    }
+    free(writing->made);
+}
+
+// writing_note notes what shown made of before.
+static void writing_note(struct writing *writing, json_t *before, const json_t *shown,
+                         json_t *after)
+{
+    if (!writing_reserve(writing))
+        return; // it is made again
+    *writing_slot(writing, before, shown) =
+        (struct written){ json_incref(before), shown, json_incref(after) };
+    writing->count++;
+}
+
+static json_t *writing_find(const struct writing *writing, const json_t *before,
+                            const json_t *shown)
+{
+    return writing->room != 0 ? writing_slot(writing, before, shown)->after : NULL;
+}
+
+// report_write_variables adds the variables of a call to its frame.
+static enum ch_status report_write_variables(json_t *frame, const json_t *call)
+{
+    int failed = 0;
+    if (json_is_true(json_object_get(call, "tail_call")))
+        failed |= json_object_set_new(frame, "tail_call", json_true());
+    for (size_t i = 0; i < REPORT_TABLE_LISTS; i++) {
+        json_t *list = json_object_get(call, report_table_lists[i]);
+        if (!is_arguments(list))
+            return CH_ERR_MALFORMED;
+        failed |=
+            list != NULL ? json_object_set(frame, report_table_lists[i], list) : 0;
+    }
+    return failed == 0 ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+// report_write_call puts the frame of a call with its variables into frames, which no
+// other thread has.
+static enum ch_status report_write_call(struct writing *writing, json_t *frames,
+                                        const json_t *call)
+{
+    const json_t *index = json_object_get(call, "frame");
+    json_int_t number = json_integer_value(index);
+    json_t *before = json_is_integer(index) && number >= 0
+                         ? json_array_get(frames, (size_t)number)
+                         : NULL;
+    if (!json_is_object(before))
+        return CH_ERR_MALFORMED;
+    if (before->refcount == 1)
+        return report_write_variables(before, call);
+    json_t *after = json_incref(writing_find(writing, before, call));
+    enum ch_status status = CH_OK;
+    if (after == NULL) {
+        after = json_copy(before);
+        status = after != NULL ? report_write_variables(after, call) : CH_ERR_NO_MEMORY;
+        if (status == CH_OK)
+            writing_note(writing, before, call, after);
+    }
+    if (status == CH_OK && json_array_set(frames, (size_t)number, after) != 0)
+        status = CH_ERR_NO_MEMORY;
+    json_decref(after);
+    return status;
+}
+
+// report_write_calls adds the variables of a thread's calls to its own frames.
+static enum ch_status report_write_calls(struct writing *writing, json_t *thread,
+                                         const json_t *calls)
+{
+    json_t *frames = report_own_frames(thread);
+    enum ch_status status = frames != NULL ? CH_OK : CH_ERR_MALFORMED;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(calls); i++)
+        status = report_write_call(writing, frames, json_array_get(calls, i));
+    return status;
+}
+
+// report_write_thread does so, or takes the backtrace of a thread whose calls are the
+// same.
+static enum ch_status report_write_thread(struct writing *writing, json_t *thread,
+                                          const json_t *calls)
+{
+    json_t *before = json_object_get(thread, "backtrace");
+    bool shared = before != NULL && before->refcount > 1;
+    json_t *known = shared ? writing_find(writing, before, calls) : NULL;
+    if (json_array_size(calls) == 0)
+        return CH_OK;
+    if (known != NULL)
+        return json_object_set(thread, "backtrace", known) == 0 ? CH_OK
+                                                                : CH_ERR_NO_MEMORY;
+    if (!shared)
+        return report_write_calls(writing, thread, calls);
+    (void)json_incref(before);
+    enum ch_status status = report_write_calls(writing, thread, calls);
+    if (status == CH_OK)
+        writing_note(writing, before, calls, json_object_get(thread, "backtrace"));
+    json_decref(before);
+    return status;
+}
+
+enum ch_status argument_report_write(json_t *report, const json_t *all)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    struct writing CH_CLEANUP(writing_deinit) writing = { 0 };
+    enum ch_status status = json_is_array(all) ? CH_OK : CH_ERR_MALFORMED;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(all); i++)
+        status = report_write_thread(&writing, json_array_get(threads, i),
+                                     json_array_get(all, i));
+    return status;
+}

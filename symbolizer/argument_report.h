@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arguments of a report's frames, each from the best source available, and each
+// with that source. The crashed thread's come first. They have a budget, of calls, of
+// processor time and of memory, so that a thousand threads take no longer than a few,
+// and so that many large values do not cost all of them; frames past it get none.
+#pragma once
+#include <jansson.h>
+
+#include "report/file/held_file.h"
+#include "symbolizer/search/report_images.h"
+#include "symbolizer/search/symbolizer_options.h"
+
+enum {
+    ARGUMENT_REPORT_CALLS_MAX = 4096,
+    // The crashed thread has its variables however long they take; the time for those
+    // of the others begins after it.
+    ARGUMENT_REPORT_CPU_MS = 100,
+    ARGUMENT_REPORT_MEMORY_MB = 64,
+};
+
+// An argument_report_result is what was found; both are the caller's.
+struct argument_report_result {
+    json_t *all;     // for each thread an array of {"frame", "arguments", "locals"}
+    json_t *fault;   // crash.variable (argument_fault.h); NULL: not known
+    const char *cut; // which budget was used up before the last frame; NULL: none
+};
+
+// argument_report_all makes the variables of a report's threads. The files and stacks
+// that it reads stay open: its caller is a child that ends with its answer.
+void argument_report_all(const json_t *report, struct held_file *held,
+                         const struct report_images *images,
+                         const struct symbolizer_options *options,
+                         struct argument_report_result *out);
+
+// argument_report_write adds the result of argument_report_all to report.
+// CH_ERR_MALFORMED: it does not have that form.
+CH_CHECKED enum ch_status argument_report_write(json_t *report, const json_t *all);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the code of a function proves about its registers and slots at one point: which
+// of them hold a register's entry value, and what it passes to a function that it
+// calls.
+//
+// All paths count, including loops: a fact holds if it holds on every path. An indirect
+// jump may lead anywhere in the function where the stack pointer is the same; a call
+// overwrites all caller-saved registers.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "symbolizer/code/argument_code.h"
+#include "symbolizer/code/argument_flow.h"
+
+// An argument_point is the state at one point.
+struct argument_point {
+    struct argument_state state;
+    struct argument_slots slots;
+};
+
+// An argument_scanned_call is what was found of one call: threads that wait in one
+// place have the same calls.
+struct argument_scanned_call {
+    uint64_t vaddr; // of its last byte
+    bool known;     // this entry is used
+    bool found;
+    uint64_t target;
+    struct argument_point before;
+    struct argument_point after;
+};
+
+struct argument_scan {
+    struct argument_code code;
+    bool usable;
+    struct argument_slots slots;
+    // block has the number of the block that begins at each instruction, or UINT32_MAX;
+    // states has the state at the start of each block.
+    uint32_t *block;
+    struct argument_state *states;
+    bool *reached;
+    size_t block_count;
+    // The joined states at indirect jumps: of those with the whole frame, and of those
+    // after the frame was released.
+    struct argument_state anywhere[2];
+    bool jumps_anywhere[2];
+    struct argument_scanned_call *calls; // a table by remainder
+};
+
+// argument_scan_create scans the function of size bytes at entry. Code that cannot be
+// analysed is no failure. NULL: out of memory.
+struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
+                                           argument_code_fn *bytes, void *context);
+
+// argument_scan_destroy frees a scan, or NULL.
+void argument_scan_destroy(struct argument_scan *scan);
+
+// argument_scan_before gives the state before the instruction at vaddr. False: nothing
+// is known.
+bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
+                          struct argument_point *out);
+
+// argument_scan_called gives what was found of the call whose last byte is at vaddr:
+// the states before and after it, where unknown values that are equal share one
+// identity, and its target, 0 if the call is not direct. It is valid until the next
+// call of this function. NULL: nothing is known, or out of memory.
+const struct argument_scanned_call *
+argument_scan_called(const struct argument_scan *scan, uint64_t vaddr);
+
+// An argument_holder is a register or slot that holds a value.
+struct argument_holder {
+    bool is_slot;
+    int64_t place; // the register, or the slot's offset from the CFA
+    uint8_t bytes; // how many bytes of the value
+};
+
+// argument_scan_holder finds where content is held at a point, among registers (bit N:
+// number N) and the slots. False: nowhere.
+bool argument_scan_holder(const struct argument_point *point,
+                          const struct argument_content *content, uint16_t registers,
+                          struct argument_holder *out);

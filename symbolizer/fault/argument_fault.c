@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/fault/argument_fault.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/register_name.h"
+#include "report/value/report.h"
+#include "symbolizer/fault/argument_import.h"
+#include "symbolizer/fault/argument_path.h"
+#include "symbolizer/fault/argument_trace.h"
+
+enum {
+    WORD_BYTES = 8,
+    STACK_POINTER = 7,
+};
+
+// fault is the crash whose variable is looked for.
+struct fault {
+    const json_t *crash;
+    const json_t *shown;
+    struct argument_trace trace;
+    const struct argument_call *innermost;
+    struct argument_named named;
+    uint64_t value; // the bad one
+    uint8_t bytes;
+    uint64_t elements;              // of the array that it is outside of; 0: none
+    struct text array;              // its name
+    struct argument_named parts[2]; // of an address
+    uint8_t base;                   // the operand's register
+};
+
+static bool fault_is_kind(const struct fault *f, const char *const *kinds)
+{
+    const char *kind = report_string(f->crash, "kind");
+    for (size_t i = 0; kind != NULL && kinds[i] != NULL; i++)
+        if (strcmp(kinds[i], kind) == 0)
+            return true;
+    return false;
+}
+
+// fault_agrees says whether what memory has for the name is the bad value.
+static bool fault_agrees(const struct fault *f)
+{
+    uint64_t mask = f->bytes < WORD_BYTES ? (UINT64_C(1) << (8 * f->bytes)) - 1 : ~0ull;
+    return !f->named.has_value || ((f->named.value ^ f->value) & mask) == 0;
+}
+
+// fault_name_register names a register of call index with that value.
+static bool fault_name_register(struct fault *f, size_t index, uint8_t reg,
+                                uint64_t value)
+{
+    f->value = value;
+    f->bytes = WORD_BYTES;
+    return argument_trace_register(&f->trace, index, reg, WORD_BYTES, &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+// fault_has_operand says whether the memory operand leads to the address of the fault.
+static bool fault_has_operand(const struct fault *f,
+                              const struct instruction_memory *memory)
+{
+    const json_t *access = json_object_get(f->crash, "access");
+    uint64_t said;
+    uint64_t address = (uint64_t)memory->displacement;
+    const uint64_t *registers = f->innermost->frame.registers.value;
+    if (!memory->used || memory->base >= ARGUMENT_GENERAL_REGISTERS)
+        return false;
+    address += registers[memory->base];
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
+        address += registers[memory->index] * memory->scale;
+    return report_address(access, "address", &said) && said == address;
+}
+
+// fault_name_base names the base of an operand that is nothing else.
+static bool fault_name_base(struct fault *f, const struct instruction_memory *memory)
+{
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    return memory->index == INSTRUCTION_NO_REGISTER && memory->base != STACK_POINTER &&
+           fault_name_register(f, 0, memory->base, base);
+}
+
+// fault_name_offset names the pointer to which constants were added before, as
+// compilers that do not optimize do for elements of arrays.
+static bool fault_name_offset(struct fault *f, const struct instruction_memory *memory)
+{
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    struct argument_named *named = &f->named;
+    if (memory->index != INSTRUCTION_NO_REGISTER || memory->base == STACK_POINTER ||
+        !argument_trace_offset(&f->trace, 0, memory->base, named) ||
+        named->is_address || named->scale != 1 || named->added == 0)
+        return false;
+    f->value = base - (uint64_t)named->added;
+    f->bytes = WORD_BYTES;
+    return fault_agrees(f);
+}
+
+// fault_type is the type of a named value, without typedefs and qualifiers.
+static const struct type *fault_type(const struct argument_named *named)
+{
+    const struct type_table *table = &named->call->image->types.table;
+    return &table->types[type_strip(table, named->type)];
+}
+
+// fault_blame makes one of the two parts of an address the bad value.
+static void fault_blame(struct fault *f, int part)
+{
+    struct text unused = f->named.expression;
+    f->named = f->parts[part];
+    f->parts[part].expression = unused;
+    f->value = f->named.value;
+    f->bytes = WORD_BYTES;
+}
+
+// fault_is_null says whether a part is a pointer that is null.
+static bool fault_is_null(const struct argument_named *part)
+{
+    return part->has_value && !part->is_address && part->scale == 1 &&
+           part->value == 0 && fault_type(part)->kind == TYPE_POINTER;
+}
+
+// fault_is_outside says whether a part is an index that is outside of the array whose
+// address the other one is, and notes the array.
+static bool fault_is_outside(struct fault *f, const struct argument_named *part,
+                             const struct argument_named *other)
+{
+    const struct type_table *table = &other->call->image->types.table;
+    const struct type *array = fault_type(other);
+    uint64_t size;
+    uint64_t bytes;
+    if (!part->has_value || part->is_address || !other->is_address ||
+        array->kind != TYPE_ARRAY || array->count == 0 ||
+        fault_type(part)->kind != TYPE_INTEGER ||
+        type_size(table, array->target, &size) != CH_OK || size != part->scale ||
+        type_size(table, part->type, &bytes) != CH_OK || bytes > WORD_BYTES ||
+        part->value < array->count)
+        return false;
+    f->elements = array->count;
+    text_clear(&f->array);
+    text_append(&f->array, other->expression.bytes, other->expression.size);
+    return text_ok(&f->array);
+}
+
+// fault_name_parts names the base or the index of which the address is the sum.
+static bool fault_name_parts(struct fault *f)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!fault_is_null(&f->parts[i]) &&
+            !fault_is_outside(f, &f->parts[i], &f->parts[1 - i]))
+            continue;
+        fault_blame(f, i);
+        return true;
+    }
+    return false;
+}
+
+// fault_part names a register that is part of the address.
+static bool fault_part(struct fault *f, uint8_t reg, uint8_t scale,
+                       struct argument_named *out)
+{
+    uint64_t value = f->innermost->frame.registers.value[reg];
+    if (!argument_trace_register(&f->trace, 0, reg, WORD_BYTES, out))
+        return false;
+    if (!out->has_value && out->scale == 1) {
+        out->value = value;
+        out->has_value = true;
+    }
+    uint64_t product = out->value * out->scale;
+    bool agrees = product == value || (uint32_t)product == (uint32_t)value;
+    out->scale *= scale;
+    return out->has_value && agrees;
+}
+
+// fault_name_sum names a part of an address that is the sum of two registers: in the
+// operand itself, or before.
+static bool fault_name_sum(struct fault *f, const struct instruction_memory *memory)
+{
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
+        return fault_part(f, memory->base, 1, &f->parts[0]) &&
+               fault_part(f, memory->index, memory->scale, &f->parts[1]) &&
+               fault_name_parts(f);
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    return argument_trace_sum(&f->trace, 0, memory->base, f->parts) &&
+           f->parts[0].has_value && f->parts[1].has_value &&
+           f->parts[0].value * f->parts[0].scale +
+                   f->parts[1].value * f->parts[1].scale ==
+               base &&
+           fault_name_parts(f);
+}
+
+static bool fault_name_operand(struct fault *f)
+{
+    static const char *const kinds[] = { "null-dereference",
+                                         "non-canonical-address",
+                                         "use-after-unmap",
+                                         "write-to-read-only",
+                                         "file-truncated",
+                                         "protection-key",
+                                         "misaligned",
+                                         "unknown",
+                                         NULL };
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    if (!fault_is_kind(f, kinds) || step == NULL ||
+        !fault_has_operand(f, &step->effects.memory))
+        return false;
+    f->base = step->effects.memory.base;
+    return fault_name_base(f, &step->effects.memory) ||
+           fault_name_sum(f, &step->effects.memory) ||
+           (fault_name_offset(f, &step->effects.memory) &&
+            fault_type(&f->named)->kind == TYPE_POINTER);
+}
+
+// fault_name_divisor names the register or memory that a division divides by.
+static bool fault_name_divisor(struct fault *f)
+{
+    static const char *const kinds[] = { "divide-by-zero", NULL };
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    if (!fault_is_kind(f, kinds) || step == NULL ||
+        report_integer(f->crash, "code", 0) != 1) // FPE_INTDIV
+        return false;
+    const struct instruction_effects *effects = &step->effects;
+    f->value = 0;
+    f->bytes = 4;
+    if (effects->memory.used) {
+        f->bytes = effects->memory.bytes;
+        return argument_trace_memory(&f->trace, 0, &effects->memory, &f->named) &&
+               f->named.has_value && fault_agrees(f);
+    }
+    uint64_t divisor = effects->to < ARGUMENT_GENERAL_REGISTERS
+                           ? f->innermost->frame.registers.value[effects->to]
+                           : 1;
+    return (uint32_t)divisor == 0 &&
+           argument_trace_register(&f->trace, 0, effects->to, WORD_BYTES, &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+// fault_name_target names what an indirect call went to.
+static bool fault_name_target(struct fault *f)
+{
+    static const char *const kinds[] = { "wild-jump", "execute-of-data",
+                                         "null-dereference", "non-canonical-address",
+                                         NULL };
+    const struct argument_stack *stack = f->trace.stack;
+    size_t caller = f->innermost->image == NULL ? 1 : 0;
+    if (!fault_is_kind(f, kinds) || caller >= stack->count)
+        return false;
+    const struct argument_step *step = argument_trace_step(&f->trace, caller);
+    if (step == NULL || step->effects.flow != INSTRUCTION_CALLS ||
+        step->effects.target != 0)
+        return false;
+    f->bytes = WORD_BYTES;
+    f->value = f->innermost->address;
+    if (step->effects.memory.used)
+        return argument_trace_memory(&f->trace, caller, &step->effects.memory,
+                                     &f->named) &&
+               !f->named.is_address && fault_agrees(f);
+    if (caller == 0)
+        f->value = step->effects.to < ARGUMENT_GENERAL_REGISTERS
+                       ? f->innermost->frame.registers.value[step->effects.to]
+                       : 0;
+    return argument_trace_register(&f->trace, caller, step->effects.to, WORD_BYTES,
+                                   &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+// A text_function is one of the C library that only reads or writes at the pointers
+// that it is passed, without calling anything else.
+enum { TEXT_POINTERS = 2 };
+struct text_function {
+    const char *name;
+    int pointers; // how many of its first arguments
+};
+
+// fault_text_function gives the function that the call of step is one of; NULL:
+// another.
+static const struct text_function *
+fault_text_function(const struct argument_call *caller,
+                    const struct argument_step *step)
+{
+    static const struct text_function functions[] = {
+        { "strlen", 1 },  { "strnlen", 1 }, { "strcpy", 2 },  { "strncpy", 2 },
+        { "stpcpy", 2 },  { "strcat", 2 },  { "strncat", 2 }, { "strcmp", 2 },
+        { "strncmp", 2 }, { "strchr", 1 },  { "strrchr", 1 }, { "strstr", 2 },
+        { "memcpy", 2 },  { "memmove", 2 }, { "memset", 1 },  { "memcmp", 2 },
+        { "memchr", 1 },  { "wcslen", 1 },
+    };
+    const struct instruction_memory *memory = &step->effects.memory;
+    const char *name = NULL;
+    if (step->effects.target != 0)
+        name = argument_import_of_stub(caller->image, step->effects.target);
+    else if (memory->used && memory->base == INSTRUCTION_PC)
+        name =
+            argument_import_of_slot(caller->image, step->vaddr + step->effects.length +
+                                                       (uint64_t)memory->displacement);
+    for (size_t i = 0; name != NULL && i < sizeof(functions) / sizeof(functions[0]);
+         i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return &functions[i];
+    return NULL;
+}
+
+// fault_number gives a pointer's value as the report shows it.
+static bool fault_number(const json_t *value, uint64_t *out)
+{
+    const char *address = json_is_object(value) ? report_string(value, "address")
+                                                : json_string_value(value);
+    *out = 0;
+    return json_is_null(value) ||
+           (address != NULL && report_read_address(address, out));
+}
+
+// fault_has_value says whether a shown variable has that value, as of now or as of its
+// function's call.
+static bool fault_has_value(const json_t *variable, uint64_t value)
+{
+    const json_t *now = json_object_get(variable, "value");
+    const json_t *then = json_object_get(variable, "entry_value");
+    uint64_t number;
+    return (fault_number(now, &number) && number == value) ||
+           (fault_number(then, &number) && number == value);
+}
+
+// fault_is_shown says whether the report shows the argument with that value.
+static bool fault_is_shown(const struct fault *f, uint64_t value)
+{
+    const json_t *list = NULL;
+    for (size_t i = 0; i < json_array_size(f->shown) && list == NULL; i++) {
+        const json_t *call = json_array_get(f->shown, i);
+        if (report_integer(call, "frame", -1) == (json_int_t)f->named.frame)
+            list = json_object_get(call, "arguments");
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = report_string(one, "name");
+        if (name != NULL && strcmp(name, f->named.expression.bytes) == 0)
+            return fault_has_value(one, value);
+    }
+    return false;
+}
+
+// fault_name_passed names the pointer that was passed to a function of the C library
+// which failed right at it.
+static bool fault_name_passed(struct fault *f)
+{
+    static const uint8_t registers[TEXT_POINTERS] = { 5, 4 }; // rdi, rsi
+    const struct argument_stack *stack = f->trace.stack;
+    const json_t *frame = json_array_get(f->trace.frames, f->innermost->index);
+    uint64_t address;
+    if (stack->count < 2 || !report_flag(frame, "system") ||
+        stack->calls[1].image == NULL || stack->calls[1].image == f->innermost->image ||
+        !report_address(f->crash, "address", &address))
+        return false;
+    const struct argument_step *step = argument_trace_step(&f->trace, 1);
+    const struct text_function *function =
+        step != NULL && step->effects.flow == INSTRUCTION_CALLS
+            ? fault_text_function(&stack->calls[1], step)
+            : NULL;
+    for (int i = 0; function != NULL && i < function->pointers && i < TEXT_POINTERS;
+         i++)
+        if (fault_name_register(f, 1, registers[i], address) &&
+            (f->named.has_value || (f->named.variable && fault_is_shown(f, address))))
+            return true;
+    return false;
+}
+
+// fault_value gives the bad value by the type of what has it.
+static json_t *fault_value(const struct fault *f)
+{
+    const struct type_table *table = &f->named.call->image->types.table;
+    const struct type *type = &table->types[type_strip(table, f->named.type)];
+    uint64_t size = f->bytes;
+    if (type->kind == TYPE_POINTER)
+        return f->value == 0 ? json_null() : json_sprintf("0x%" PRIx64, f->value);
+    (void)!type_size(table, f->named.type, &size);
+    uint64_t value = f->named.has_value ? f->named.value : f->value;
+    if (size < WORD_BYTES)
+        value &= (UINT64_C(1) << (8 * size)) - 1;
+    bool negative = type->encoding & TYPE_SIGNED && size <= WORD_BYTES && size != 0 &&
+                    value >> (8 * size - 1) & 1;
+    if (negative && size < WORD_BYTES)
+        value |= ~UINT64_C(0) << (8 * size);
+    if (!negative && value > INT64_MAX)
+        return json_sprintf("0x%" PRIx64, value);
+    return json_integer((json_int_t)value);
+}
+
+// fault_null_member gives which member or element of what the null pointer leads to was
+// accessed.
+static json_t *fault_null_member(const struct fault *f)
+{
+    const struct type_table *table = &f->named.call->image->types.table;
+    const struct type *pointer = fault_type(&f->named);
+    const json_t *access = json_object_get(f->crash, "access");
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    uint64_t address;
+    if (pointer->kind != TYPE_POINTER || f->value != 0 ||
+        !report_address(access, "address", &address) || address > INT32_MAX)
+        return NULL;
+    uint32_t target = type_strip(table, pointer->target);
+    enum type_kind kind = table->types[target].kind;
+    struct argument_part part = { target, address,
+                                  (uint64_t)report_integer(access, "size", 0) };
+    bool named = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
+                 argument_path_append(table, &part, "->", &path) && text_ok(&path);
+    return json_pack("{s:s, s:I, s:o*}", "kind", "null-offset", "offset",
+                     (json_int_t)address, "member",
+                     named ? json_sprintf("%s%s", f->named.expression.bytes, path.bytes)
+                           : NULL);
+}
+
+// fault_freed_stack tells that the bad value was loaded from below the stack pointer,
+// past what the innermost function may use: from variables of one that has returned.
+static json_t *fault_freed_stack(const struct fault *f)
+{
+    enum { RED_ZONE_BYTES = 128 };
+    uint64_t sp = f->innermost->frame.registers.value[STACK_POINTER];
+    uint64_t start;
+    if (!f->named.loaded || f->base >= ARGUMENT_GENERAL_REGISTERS ||
+        !report_address(json_object_get(f->crash, "stack"), "start", &start) ||
+        f->named.from < start || f->named.from >= sp - RED_ZONE_BYTES)
+        return NULL;
+    return json_pack("{s:s, s:s, s:o}", "kind", "freed-stack", "register",
+                     register_name_amd64(f->base, WORD_BYTES), "address",
+                     json_sprintf("0x%" PRIx64, f->named.from));
+}
+
+static json_t *fault_write(const struct fault *f)
+{
+    static const char *const roles[] = { "local", "argument", "global" };
+    const json_t *frame = json_array_get(f->trace.frames, f->named.frame);
+    const char *function = report_string(frame, "function");
+    json_t *variable =
+        json_pack("{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes,
+                  "frame", (json_int_t)f->named.frame, "function", function, "value",
+                  fault_value(f), "confidence", "proved");
+    if (f->named.variable)
+        (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
+    if (f->elements != 0) {
+        (void)json_object_set_new(variable, "elements",
+                                  json_integer((json_int_t)f->elements));
+        (void)json_object_set_new(variable, "array", json_string(f->array.bytes));
+    }
+    json_t *origin = fault_null_member(f);
+    if (origin == NULL)
+        origin = fault_freed_stack(f);
+    if (origin != NULL)
+        (void)json_object_set_new(variable, "origin", origin);
+    return variable;
+}
+
+json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
+                            const json_t *frames, const json_t *shown)
+{
+    static bool (*const ways[])(struct fault *) = {
+        fault_name_target, fault_name_operand, fault_name_passed, fault_name_divisor
+    };
+    struct fault *f = calloc(1, sizeof(*f));
+    json_t *variable = NULL;
+    if (f == NULL)
+        return NULL;
+    f->crash = json_object_get(report, "crash");
+    f->shown = shown;
+    f->trace.stack = stack;
+    f->trace.frames = frames;
+    f->innermost = stack->calls;
+    f->base = INSTRUCTION_NO_REGISTER;
+    bool stopped = stack->count != 0 && f->innermost->frame.activation;
+    for (size_t i = 0;
+         stopped && variable == NULL && i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (ways[i](f))
+            variable = fault_write(f);
+    argument_named_deinit(&f->named);
+    argument_named_deinit(&f->parts[0]);
+    argument_named_deinit(&f->parts[1]);
+    text_deinit(&f->array);
+    free(f);
+    return variable;
+}

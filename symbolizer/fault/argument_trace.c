@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/fault/argument_trace.h"
+
+#include "symbolizer/arguments/argument_entry.h"
+#include "symbolizer/fault/argument_path.h"
+
+enum {
+    LINKS_MAX = 8, // loads and copies that are followed
+    WORD_BYTES = 8,
+    // The registers that a call may overwrite: rax, rdx, rcx, rsi, rdi, r8 to r11.
+    CALL_WRITES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 0xf << 8,
+};
+
+void argument_named_deinit(struct argument_named *named)
+{
+    text_deinit(&named->expression);
+}
+
+// link is a load through a pointer, of bytes at the pointer plus offset.
+struct link {
+    int64_t offset;
+    uint8_t bytes;
+};
+
+// tracing is one value being followed backwards in the code of one function.
+struct tracing {
+    struct argument_trace *trace;
+    const struct argument_call *call;
+    const struct argument_scan *scan;
+    size_t now; // the step that the call of the stack is at
+    size_t at;  // the step before which the value is looked for
+    uint8_t reg;
+    uint8_t bytes;
+    int64_t added; // to the register since
+    bool offset;   // it may stay added to what is named
+    struct link links[LINKS_MAX];
+    size_t count;
+    struct argument_named *out;
+};
+
+// trace_code gives the decoded function of a call; NULL: it cannot be decoded.
+static const struct argument_scan *trace_code(const struct argument_call *call)
+{
+    struct argument_symbol symbol;
+    if (!argument_entry_symbol(call, &symbol))
+        return NULL;
+    const struct argument_scan *scan =
+        argument_image_scan_any(call->image, symbol.vaddr, symbol.size);
+    return scan != NULL && scan->usable ? scan : NULL;
+}
+
+// trace_now gives the step that a call of the stack is at: the next instruction, or the
+// call that has not returned. SIZE_MAX: none.
+static size_t trace_now(const struct argument_scan *scan,
+                        const struct argument_call *call)
+{
+    const struct argument_code *code = &scan->code;
+    if (call->frame.activation)
+        return argument_code_find(code, call->vaddr);
+    for (uint64_t back = 0; back < INSTRUCTION_BYTES_MAX && back <= call->vaddr;
+         back++) {
+        size_t at = argument_code_find(code, call->vaddr - back);
+        if (at != SIZE_MAX)
+            return back + 1 == code->steps[at].effects.length ? at : SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
+// trace_is_kept says whether the register still has the value that it had before step
+// from.
+static bool trace_is_kept(const struct tracing *t, uint8_t reg, size_t from)
+{
+    const struct argument_frame *frame = &t->call->frame;
+    if (!argument_frame_knows(frame, reg))
+        return false;
+    for (size_t i = from; i < t->now; i++)
+        if (t->scan->code.steps[i].effects.written >> reg & 1)
+            return false;
+    return true;
+}
+
+// trace_writes says whether a step may write the register.
+static bool trace_writes(const struct argument_step *step, uint8_t reg)
+{
+    bool clobbers = step->effects.flow == INSTRUCTION_CALLS && CALL_WRITES >> reg & 1;
+    return clobbers || step->effects.written >> reg & 1;
+}
+
+// trace_is_joined says whether control may come to a step other than from the one
+// before it.
+static bool trace_is_joined(const struct tracing *t, size_t at)
+{
+    const struct argument_scan *scan = t->scan;
+    return at == 0 || scan->block[at] != UINT32_MAX || scan->jumps_anywhere[0] ||
+           scan->jumps_anywhere[1] || argument_code_next(&scan->code, at - 1) != at;
+}
+
+// trace_definition finds the step that gave the register its value. SIZE_MAX: that is
+// not known.
+static size_t trace_definition(const struct tracing *t)
+{
+    size_t at = t->at;
+    while (!trace_is_joined(t, at)) {
+        at--;
+        if (trace_writes(&t->scan->code.steps[at], t->reg))
+            return at;
+    }
+    return SIZE_MAX;
+}
+
+static bool trace_read_scope(struct tracing *t, size_t step)
+{
+    return argument_scope_read(&t->trace->scope, t->trace->stack,
+                               (size_t)(t->call - t->trace->stack->calls),
+                               t->scan->code.steps[step].vaddr, t->trace->frames);
+}
+
+// trace_read reads a value of at most a word.
+static bool trace_read(const struct tracing *t, uint64_t address, uint64_t bytes,
+                       uint64_t *out)
+{
+    uint64_t word = 0;
+    if (bytes > sizeof(word) ||
+        memory_read(t->trace->stack->memory, address, &word, (size_t)bytes) != CH_OK)
+        return false;
+    *out = word; // targets are little-endian
+    return true;
+}
+
+// trace_begin_name begins the name with a variable, of which the value has bytes at
+// offset.
+static bool trace_begin_name(struct tracing *t,
+                             const struct argument_variable *variable, uint64_t offset,
+                             uint64_t bytes)
+{
+    struct argument_named *out = t->out;
+    const struct type_table *table = &t->call->image->types.table;
+    text_clear(&out->expression);
+    text_append_string(&out->expression, variable->name);
+    out->call = t->call;
+    out->frame = variable->frame;
+    out->role = variable->role;
+    out->type = variable->type;
+    out->variable = offset == 0 && bytes == variable->size;
+    struct argument_part part = { variable->type, offset, bytes };
+    if (!out->variable && !argument_path_append(table, &part, ".", &out->expression))
+        return false;
+    out->type = part.type;
+    return true;
+}
+
+// trace_follow adds a load to the name: through a pointer to a structure to a member,
+// through one to a scalar to an element.
+static bool trace_follow(struct tracing *t, const struct link *link)
+{
+    struct argument_named *out = t->out;
+    const struct type_table *table = &t->call->image->types.table;
+    const struct type *pointer = &table->types[type_strip(table, out->type)];
+    uint32_t target = type_strip(table, pointer->target);
+    enum type_kind kind = table->types[target].kind;
+    uint64_t size;
+    if (pointer->kind != TYPE_POINTER || type_size(table, target, &size) != CH_OK ||
+        size == 0)
+        return false;
+    out->from = out->value + (uint64_t)link->offset;
+    out->has_value =
+        out->has_value && trace_read(t, out->from, link->bytes, &out->value);
+    out->loaded = out->has_value;
+    out->variable = false;
+    struct argument_part part = { target, (uint64_t)link->offset, link->bytes };
+    out->type = target;
+    if (kind == TYPE_STRUCT || kind == TYPE_UNION) {
+        if (link->offset < 0 ||
+            !argument_path_append(table, &part, pointer->reference ? "." : "->",
+                                  &out->expression))
+            return false;
+        out->type = part.type;
+        return true;
+    }
+    if (size != link->bytes || link->offset % (int64_t)size != 0)
+        return false;
+    if (!pointer->reference)
+        text_appendf(&out->expression, "[%lld]",
+                     (long long)(link->offset / (int64_t)size));
+    return !pointer->reference || link->offset == 0;
+}
+
+static bool trace_follow_all(struct tracing *t)
+{
+    while (t->count > 0)
+        if (!trace_follow(t, &t->links[--t->count]))
+            return false;
+    return text_ok(&t->out->expression);
+}
+
+// trace_fold makes what was added to a pointer part of the load through it, or of what
+// the caller is told.
+static void trace_fold(struct tracing *t)
+{
+    if (t->count == 0 && t->offset) {
+        t->out->added += t->added;
+        t->added = 0;
+    }
+    if (t->count == 0)
+        return;
+    t->links[t->count - 1].offset += t->added;
+    t->added = 0;
+}
+
+// trace_address computes the address of a memory operand of step, if that is known now.
+static bool trace_address(const struct tracing *t, size_t step,
+                          const struct instruction_memory *memory, uint64_t *out)
+{
+    const struct argument_step *at = &t->scan->code.steps[step];
+    if (memory->index != INSTRUCTION_NO_REGISTER)
+        return false;
+    *out = (uint64_t)memory->displacement;
+    if (memory->base == INSTRUCTION_PC)
+        *out += at->vaddr + at->effects.length + t->call->image->bias;
+    else if (memory->base == INSTRUCTION_NO_REGISTER)
+        *out += 0;
+    else if (trace_is_kept(t, memory->base, step))
+        *out += t->call->frame.registers.value[memory->base];
+    else
+        return false;
+    return true;
+}
+
+// trace_load_again reads what the register was loaded from, where the register itself
+// is in use for another value by now.
+static bool trace_load_again(const struct tracing *t, uint64_t *out)
+{
+    uint64_t address;
+    size_t from = trace_definition(t);
+    if (from == SIZE_MAX)
+        return false;
+    const struct instruction_effects *effects = &t->scan->code.steps[from].effects;
+    return effects->flow != INSTRUCTION_CALLS && effects->action == INSTRUCTION_LOADS &&
+           effects->bytes == WORD_BYTES &&
+           trace_address(t, from, &effects->memory, &address) &&
+           trace_read(t, address, WORD_BYTES, out);
+}
+
+// trace_end_in_register ends at a variable that the debug information has in the
+// register before step.
+static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_named)
+{
+    trace_fold(t);
+    if (t->added != 0 || !trace_read_scope(t, step))
+        return false;
+    const struct argument_variable *variable =
+        argument_scope_in_register(&t->trace->scope, t->reg);
+    if (variable == NULL || variable->size > WORD_BYTES)
+        return false;
+    t->out->has_value = trace_is_kept(t, t->reg, step);
+    if (t->out->has_value)
+        t->out->value = t->call->frame.registers.value[t->reg];
+    else if (variable->size == WORD_BYTES)
+        t->out->has_value = trace_load_again(t, &t->out->value);
+    *out_named =
+        trace_begin_name(t, variable, 0, variable->size) && trace_follow_all(t);
+    return true;
+}
+
+// trace_end_in_memory ends at a variable that has the bytes at address.
+static bool trace_end_in_memory(struct tracing *t, size_t step, uint64_t address,
+                                uint8_t bytes, bool *out_named)
+{
+    if (!trace_read_scope(t, step))
+        return false;
+    const struct argument_variable *variable =
+        argument_scope_at(&t->trace->scope, address, bytes);
+    if (variable == NULL)
+        return false;
+    t->out->has_value = trace_read(t, address, bytes, &t->out->value);
+    *out_named = trace_begin_name(t, variable, address - variable->place, bytes) &&
+                 trace_follow_all(t);
+    return true;
+}
+
+// trace_end_at_address ends at the variable whose address the register is.
+static bool trace_end_at_address(struct tracing *t, size_t step, uint64_t address)
+{
+    bool named = false;
+    if (t->count != 0) {
+        trace_fold(t);
+        const struct link last = t->links[--t->count];
+        return trace_end_in_memory(t, step, address + (uint64_t)last.offset, last.bytes,
+                                   &named) &&
+               named;
+    }
+    if (!trace_read_scope(t, step))
+        return false;
+    const struct argument_variable *variable =
+        argument_scope_at(&t->trace->scope, address, 1);
+    if (variable == NULL || variable->place != address || t->added != 0 ||
+        !trace_begin_name(t, variable, 0, variable->size))
+        return false;
+    t->out->is_address = true;
+    t->out->has_value = true;
+    t->out->value = address;
+    return text_ok(&t->out->expression);
+}
+
+// trace_load follows the load of step. True: it ended.
+static bool trace_load(struct tracing *t, size_t step,
+                       const struct instruction_memory *memory, bool *out_named)
+{
+    uint64_t address;
+    trace_fold(t);
+    if (t->added != 0)
+        return true; // a sum, and not what was loaded
+    if (trace_address(t, step, memory, &address) &&
+        trace_end_in_memory(t, step, address, memory->bytes, out_named))
+        return true;
+    if (memory->index != INSTRUCTION_NO_REGISTER ||
+        memory->base >= ARGUMENT_GENERAL_REGISTERS || t->count == LINKS_MAX)
+        return true;
+    t->links[t->count++] =
+        (struct link){ .offset = memory->displacement, .bytes = memory->bytes };
+    t->reg = memory->base;
+    t->bytes = WORD_BYTES;
+    t->at = step;
+    return false;
+}
+
+// trace_scale follows the register that step multiplies. False: it does not.
+static bool trace_scale(struct tracing *t, size_t step)
+{
+    const struct instruction_memory *memory = &t->scan->code.steps[step].effects.memory;
+    if (memory->base != INSTRUCTION_NO_REGISTER ||
+        memory->index >= ARGUMENT_GENERAL_REGISTERS || memory->displacement != 0 ||
+        t->count != 0 || t->added != 0 || t->out->scale != 1)
+        return false;
+    t->out->scale = memory->scale;
+    t->reg = memory->index;
+    t->at = step;
+    return true;
+}
+
+// trace_step_back follows the instruction that gave the register its value. True: the
+// end was reached.
+static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
+{
+    const struct argument_step *from = &t->scan->code.steps[step];
+    const struct instruction_effects *effects = &from->effects;
+    uint64_t address;
+    switch (effects->flow == INSTRUCTION_CALLS ? INSTRUCTION_DOES_OTHER
+                                               : effects->action) {
+    case INSTRUCTION_MOVES:
+        t->reg = effects->from;
+        t->bytes = t->bytes < effects->bytes ? t->bytes : effects->bytes;
+        t->at = step;
+        return false;
+    case INSTRUCTION_ADDS:
+        t->added += effects->constant;
+        t->at = step;
+        return false;
+    case INSTRUCTION_LOADS:
+        return trace_load(t, step, &effects->memory, out_named);
+    case INSTRUCTION_ADDRESSES:
+        if (trace_scale(t, step))
+            return false;
+        *out_named = trace_address(t, step, &effects->memory, &address) &&
+                     trace_end_at_address(t, step, address);
+        return true;
+    default:
+        return true;
+    }
+}
+
+// trace_back follows the value from t->at.
+static bool trace_back(struct tracing *t)
+{
+    bool named = false;
+    for (int i = 0; i < 2 * LINKS_MAX; i++) {
+        if (trace_end_in_register(t, t->at, &named))
+            return named;
+        size_t step = trace_definition(t);
+        if (step == SIZE_MAX)
+            return false;
+        if (step + 1 != t->at && trace_end_in_register(t, step + 1, &named))
+            return named;
+        if (trace_step_back(t, step, &named))
+            return named;
+    }
+    return false;
+}
+
+static bool trace_begin(struct argument_trace *trace, size_t index,
+                        struct argument_named *out, struct tracing *t)
+{
+    const struct argument_call *call = &trace->stack->calls[index];
+    *t = (struct tracing){ .trace = trace, .call = call, .out = out };
+    out->has_value = out->is_address = out->variable = out->loaded = false;
+    out->added = 0;
+    out->scale = 1;
+    if (trace->stack->arch->id != UNWIND_ARCH_AMD64 || call->image == NULL)
+        return false;
+    t->scan = trace_code(call);
+    t->now = t->at = t->scan != NULL ? trace_now(t->scan, call) : SIZE_MAX;
+    return t->now != SIZE_MAX;
+}
+
+bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t reg,
+                             uint8_t bytes, struct argument_named *out)
+{
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+        return false;
+    t.reg = reg;
+    t.bytes = bytes;
+    return trace_back(&t);
+}
+
+bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
+                           struct argument_named *out)
+{
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+        return false;
+    t.reg = reg;
+    t.bytes = WORD_BYTES;
+    t.offset = true;
+    return trace_back(&t);
+}
+
+bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
+                        struct argument_named out[2])
+{
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, &out[0], &t))
+        return false;
+    t.reg = reg;
+    size_t step = trace_definition(&t);
+    const struct instruction_effects *effects =
+        step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
+    if (effects == NULL || effects->action != INSTRUCTION_SUMS)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        struct tracing part;
+        if (!trace_begin(trace, index, &out[i], &part))
+            return false;
+        part.at = step;
+        part.reg = i == 0 ? effects->to : effects->from;
+        part.bytes = WORD_BYTES;
+        if (!trace_back(&part))
+            return false;
+    }
+    return true;
+}
+
+bool argument_trace_memory(struct argument_trace *trace, size_t index,
+                           const struct instruction_memory *memory,
+                           struct argument_named *out)
+{
+    struct tracing t;
+    bool named = false;
+    if (!trace_begin(trace, index, out, &t))
+        return false;
+    if (trace_load(&t, t.now, memory, &named))
+        return named;
+    return trace_back(&t);
+}
+
+const struct argument_step *argument_trace_step(struct argument_trace *trace,
+                                                size_t index)
+{
+    struct argument_named unused = { 0 };
+    struct tracing t;
+    return trace_begin(trace, index, &unused, &t) ? &t.scan->code.steps[t.now] : NULL;
+}

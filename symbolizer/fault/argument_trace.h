@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the source calls the value that a register has at an instruction.
+//
+// The code is followed backwards from there, as far as it is straight: to the
+// instruction that loaded the register, from there to those that loaded the address,
+// until a variable of the debug information is reached. Nothing is taken across a jump
+// that leads into the middle. Where the function was entered with the value, it is
+// followed into the caller. What memory says now must agree with the register.
+#pragma once
+#include "symbolizer/fault/argument_scope.h"
+
+// An argument_named is a value and its name.
+struct argument_named {
+    struct text expression; // `item->next`
+    uint32_t type;          // in the table of call's image
+    const struct argument_call *call;
+    size_t frame;  // the function's, whose words these are
+    bool variable; // the expression is just a variable's name, of role:
+    enum argument_role role;
+    bool is_address; // the value is the address of what the expression names
+    uint64_t scale;  // the register has the value times this
+    bool has_value;  // its value is known, apart from the register:
+    uint64_t value;
+    bool loaded; // it was loaded through a pointer, from:
+    uint64_t from;
+    int64_t added; // to the value, of argument_trace_offset
+};
+
+void argument_named_deinit(struct argument_named *named);
+
+// An argument_trace is the thread whose values are named.
+struct argument_trace {
+    const struct argument_stack *stack;
+    const json_t *frames;
+    struct argument_scope scope;
+};
+
+// argument_trace_register names the value that the register reg of call index has
+// before the instruction at its pc, or, of a call that has called another, before that
+// call. bytes is how many of its bytes count. False: no name is proved.
+bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t reg,
+                             uint8_t bytes, struct argument_named *out);
+
+// argument_trace_offset names the value to which constants were added (out->added), as
+// for elements and members, and the register has the sum.
+bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
+                           struct argument_named *out);
+
+// argument_trace_sum names the two values of which the register reg of call index is
+// the sum. False: it is none, or one of them has no name.
+bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
+                        struct argument_named out[2]);
+
+// argument_trace_memory names the value at an instruction's memory operand, that of an
+// indirect call.
+bool argument_trace_memory(struct argument_trace *trace, size_t index,
+                           const struct instruction_memory *memory,
+                           struct argument_named *out);
+
+// argument_trace_step gives the instruction that argument_trace_register begins before;
+// NULL: its function cannot be decoded.
+const struct argument_step *argument_trace_step(struct argument_trace *trace,
+                                                size_t index);

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/bodies/otlp_logs.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/system/file.h"
+#include "report/file/report_id.h"
+#include "report/json/json_tree.h"
+#include "report/summary/memory_words.h"
+#include "report/summary/report_waits.h"
+#include "report/value/report.h"
+#include "upload/bodies/crash_type.h"
+#include "upload/bodies/otlp_value.h"
+#include "upload/bodies/stack_text.h"
+#include "upload/bodies/telemetry.h"
+
+enum {
+    BODY_MAX_BYTES = 4000000,
+    STACK_MAX_BYTES = 64 << 10,
+    OTHER_STACK_MAX_BYTES = 8 << 10,
+    SEVERITY_INFO = 9,
+    SEVERITY_FATAL = 21,
+    NANOSECONDS_SIZE = 32,
+};
+
+// report_time_ms is the time of the crash: as the report says, else from its id.
+static int64_t report_time_ms(const json_t *report)
+{
+    struct tm parts = { 0 };
+    int ms = 0;
+    const char *text = report_string(report, "time");
+    const char *id = report_string(report, "id");
+    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+    if (end != NULL && parts.tm_year >= 70 && parts.tm_year < 400) {
+        (void)sscanf(end, ".%3d", &ms); // NOLINT(cert-err34-c): three digits always fit
+        return (int64_t)timegm(&parts) * 1000 + (ms > 0 ? ms : 0);
+    }
+    return id != NULL && report_id_ok(id) ? (int64_t)report_id_time_ms(id) : 0;
+}
+
+static void write_nanoseconds(int64_t unix_ms, char out[static NANOSECONDS_SIZE])
+{
+    (void)snprintf(out, NANOSECONDS_SIZE, "%" PRId64 "%s", unix_ms,
+                   unix_ms != 0 ? "000000" : "");
+}
+
+// host_arch is the processor's name in the semantic conventions.
+static const char *host_arch(const json_t *host)
+{
+    const char *arch = report_string(host, "arch");
+    if (arch != NULL && strcmp(arch, "x86_64") == 0)
+        return "amd64";
+    return arch != NULL && strcmp(arch, "aarch64") == 0 ? "arm64" : arch;
+}
+
+static json_t *strings_value(const json_t *strings)
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(strings); i++) {
+        json_t *value =
+            otlp_value_string(json_string_value(json_array_get(strings, i)));
+        if (value != NULL)
+            (void)json_array_append_new(values, value);
+    }
+    return otlp_value_array(values);
+}
+
+static void add_process(json_t *to, const json_t *process)
+{
+    char uid[24];
+    int64_t owner = report_integer(process, "uid", -1);
+    const char *executable = report_string(process, "executable");
+    (void)snprintf(uid, sizeof(uid), "%" PRId64, owner);
+    otlp_value_add_member(to, "process.pid", process, "pid");
+    otlp_value_add_member(to, "process.parent_pid", process, "ppid");
+    otlp_value_add_member(to, "process.executable.path", process, "executable");
+    otlp_value_add(to, "process.executable.name",
+                   otlp_value_string(file_name(executable)));
+    if (json_is_array(json_object_get(process, "arguments")))
+        otlp_value_add(to, "process.command_args",
+                       strings_value(json_object_get(process, "arguments")));
+    otlp_value_add(to, "process.owner", owner >= 0 ? otlp_value_string(uid) : NULL);
+    otlp_value_add_member(to, "process.creation.time", process, "started");
+    otlp_value_add_member(to, "process.working_directory", process,
+                          "working_directory");
+    otlp_value_add_member(to, "process.linux.cgroup", process, "cgroup");
+}
+
+// add_named adds an attribute that the program's environment may have named: then that
+// is added by add_own_attributes.
+static void add_named(json_t *to, const json_t *report, const char *key,
+                      const char *value)
+{
+    json_auto_t *own = telemetry_attributes(report);
+    if (json_object_get(own, key) == NULL)
+        otlp_value_add(to, key, otlp_value_string(value));
+}
+
+// is_known_better says whether an attribute is one that resource_json knows better than
+// the environment, which several processes share.
+static bool is_known_better(const char *key)
+{
+    return strncmp(key, "process.", 8) == 0 || strncmp(key, "telemetry.", 10) == 0 ||
+           strncmp(key, "os.", 3) == 0 || strcmp(key, "host.arch") == 0;
+}
+
+static void add_own_attributes(json_t *to, const json_t *report)
+{
+    json_auto_t *own = telemetry_attributes(report);
+    const char *key;
+    json_t *value;
+    json_object_foreach(own, key, value)
+    {
+        if (!is_known_better(key))
+            otlp_value_add(to, key, otlp_value_any(value));
+    }
+}
+
+static json_t *resource_json(const json_t *report)
+{
+    json_t *to = json_array();
+    const json_t *process = json_object_get(report, "process");
+    const json_t *host = json_object_get(report, "host");
+    const char *service = file_name(report_string(process, "executable"));
+    add_named(to, report, "service.name",
+              service != NULL ? service : "unknown_service");
+    add_named(to, report, "service.version", report_string(report, "release"));
+    add_named(to, report, "deployment.environment.name",
+              report_string(report, "environment"));
+    add_process(to, process);
+    add_named(to, report, "host.name", report_string(host, "hostname"));
+    otlp_value_add(to, "host.arch", otlp_value_string(host_arch(host)));
+    otlp_value_add(to, "os.type", otlp_value_string("linux"));
+    otlp_value_add_member(to, "os.version", host, "kernel");
+    otlp_value_add_member(to, "os.description", host, "os");
+    add_named(to, report, "container.id", report_string(host, "container"));
+    otlp_value_add(to, "telemetry.sdk.name", otlp_value_string("crashhook"));
+    otlp_value_add(to, "telemetry.sdk.language", otlp_value_string("cpp"));
+    otlp_value_add(to, "telemetry.sdk.version", otlp_value_string(CRASHHOOK_VERSION));
+    add_own_attributes(to, report);
+    return json_pack("{s:o}", "attributes", to);
+}
+
+static json_t *members_value(const json_t *object)
+{
+    json_t *values = json_array();
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)object, key, member)
+        otlp_value_add(values, key, otlp_value_any(member));
+    return otlp_value_map(values);
+}
+
+// objects_value converts an array of objects to a list of maps.
+static json_t *objects_value(const json_t *objects)
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(objects); i++)
+        (void)json_array_append_new(values, members_value(json_array_get(objects, i)));
+    return otlp_value_array(values);
+}
+
+static json_t *stack_value(const json_t *report, const json_t *thread, size_t limit)
+{
+    struct text CH_CLEANUP(text_deinit) stack = { 0 };
+    stack_text_write(report, thread, limit, &stack);
+    return otlp_value_string(stack.bytes);
+}
+
+static json_t *cbf_value(const json_t *thread)
+{
+    return otlp_value_bytes(report_string(json_object_get(thread, "backtrace"), "cbf"));
+}
+
+// threads_value is what the threads that did not crash were doing; NULL: there are
+// none.
+static json_t *threads_value(const json_t *report)
+{
+    const json_t *crashed = report_crashed_thread(report);
+    const json_t *threads = json_object_get(report, "threads");
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        json_t *members = json_array();
+        if (thread == crashed) {
+            json_decref(members);
+            continue;
+        }
+        otlp_value_add_member(members, "thread.id", thread, "tid");
+        otlp_value_add_member(members, "thread.name", thread, "name");
+        otlp_value_add_member(members, "state", thread, "state");
+        otlp_value_add(members, "stacktrace",
+                       stack_value(report, thread, OTHER_STACK_MAX_BYTES));
+        otlp_value_add(members, "cbf", cbf_value(thread));
+        (void)json_array_append_new(values, otlp_value_map(members));
+    }
+    if (json_array_size(values) != 0)
+        return otlp_value_array(values);
+    json_decref(values);
+    return NULL;
+}
+
+// goroutines_value is the goroutines that do not run on a thread; NULL: there are none.
+static json_t *goroutines_value(const json_t *report)
+{
+    const json_t *goroutines = json_object_get(report, "goroutines");
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(goroutines); i++) {
+        const json_t *one = json_array_get(goroutines, i);
+        if (report_frames(one) == NULL)
+            continue;
+        json_t *members = json_array();
+        otlp_value_add_member(members, "goroutine.id", one, "id");
+        otlp_value_add_member(members, "state", one, "state");
+        otlp_value_add_member(members, "reason", one, "reason");
+        otlp_value_add(members, "stacktrace",
+                       stack_value(report, one, OTHER_STACK_MAX_BYTES));
+        (void)json_array_append_new(values, otlp_value_map(members));
+    }
+    if (json_array_size(values) != 0)
+        return otlp_value_array(values);
+    json_decref(values);
+    return NULL;
+}
+
+static void add_tags(json_t *to, const json_t *report)
+{
+    const char *key;
+    json_t *tag;
+    json_object_foreach(json_object_get(report, "tags"), key, tag)
+    {
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        text_appendf(&name, "crashhook.tag.%s", key);
+        if (text_ok(&name))
+            otlp_value_add(to, name.bytes, otlp_value_any(tag));
+    }
+}
+
+// variable_value is a variable of a frame; NULL: its value is not known.
+static json_t *variable_value(const json_t *variable, const char *function,
+                              size_t frame)
+{
+    const json_t *value = json_object_get(variable, "value");
+    json_t *members = json_array();
+    if (value == NULL) {
+        json_decref(members);
+        return NULL;
+    }
+    char *whole = json_is_object(value) || json_is_array(value) || json_is_real(value)
+                      ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT)
+                      : NULL;
+    json_auto_t *number = json_integer((json_int_t)frame);
+    otlp_value_add(members, "frame", otlp_value_any(number));
+    otlp_value_add(members, "function", otlp_value_string(function));
+    otlp_value_add_member(members, "name", variable, "name");
+    otlp_value_add(members, "value",
+                   whole != NULL         ? otlp_value_string(whole)
+                   : json_is_null(value) ? otlp_value_string("null")
+                                         : otlp_value_any(value));
+    otlp_value_add_member(members, "text", variable, "text");
+    free(whole);
+    return otlp_value_map(members);
+}
+
+// variables_value is the arguments and local variables of the thread's innermost
+// frames; NULL: none is known.
+static json_t *variables_value(const json_t *thread)
+{
+    enum { VARIABLES_MAX = 200 };
+    static const char *const lists[] = { "arguments", "locals" };
+    const json_t *frames = report_frames(thread);
+    json_t *values = json_array();
+    for (size_t i = 0; i < 2 * json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i / 2);
+        const json_t *list = json_object_get(frame, lists[i % 2]);
+        for (size_t j = 0; j < json_array_size(list); j++) {
+            json_t *value = variable_value(json_array_get(list, j),
+                                           report_string(frame, "function"), i / 2);
+            if (value != NULL && json_array_size(values) < VARIABLES_MAX)
+                (void)json_array_append_new(values, value);
+            else
+                json_decref(value);
+        }
+    }
+    if (json_array_size(values) != 0)
+        return otlp_value_array(values);
+    json_decref(values);
+    return NULL;
+}
+
+// thrown_value is the C++ exception that led to the crash, with the stack that it was
+// thrown with; NULL: no such stack was kept.
+static json_t *thrown_value(const json_t *report)
+{
+    const json_t *thrown =
+        json_object_get(json_object_get(report, "crash"), "exception");
+    const json_t *backtrace = json_object_get(thrown, "backtrace");
+    json_t *members = json_array();
+    if (json_array_size(report_frames(thrown)) == 0) {
+        json_decref(members);
+        return NULL;
+    }
+    otlp_value_add_member(members, "type", thrown, "type");
+    otlp_value_add_member(members, "message", thrown, "what");
+    otlp_value_add_member(members, "thread.id", backtrace, "thread");
+    otlp_value_add(members, "stacktrace",
+                   stack_value(report, thrown, OTHER_STACK_MAX_BYTES));
+    otlp_value_add(members, "cbf", cbf_value(thrown));
+    return otlp_value_map(members);
+}
+
+// add_crash_objects adds the parts of the crash that are maps.
+static void add_crash_objects(json_t *to, const json_t *crash)
+{
+    static const char *const objects[][2] = {
+        { "crashhook.crash.variable", "variable" },
+        { "crashhook.crash.provenance", "provenance" },
+        { "crashhook.crash.death", "death" },
+    };
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        const json_t *object = json_object_get(crash, objects[i][1]);
+        if (json_is_object(object))
+            otlp_value_add(to, objects[i][0], members_value(object));
+    }
+}
+
+static void add_crash(json_t *to, const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) message = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *thread = report_crashed_thread(report);
+    const char *summary = report_string(crash, "summary");
+    const char *unsaid = report_unsaid_message(crash);
+    if (!json_is_object(crash))
+        return;
+    text_append_string(&message, summary != NULL ? summary : "");
+    if (unsaid != NULL)
+        text_appendf(&message, "%s%s", message.size != 0 ? ": " : "", unsaid);
+    struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    if (memory_words_append(report, &memory) && text_ok(&memory))
+        otlp_value_add(to, "crashhook.process.memory", otlp_value_string(memory.bytes));
+    otlp_value_add_member(to, "app.crash.id", report, "id");
+    otlp_value_add(to, "exception.type", otlp_value_string(crash_type(crash)));
+    otlp_value_add(to, "exception.message",
+                   otlp_value_string(message.size != 0 ? message.bytes : NULL));
+    otlp_value_add(to, "exception.stacktrace",
+                   stack_value(report, thread, STACK_MAX_BYTES));
+    otlp_value_add_member(to, "thread.id", crash, "thread");
+    otlp_value_add_member(to, "thread.name", thread, "name");
+    otlp_value_add_member(to, "crashhook.crash.kind", crash, "kind");
+    otlp_value_add_member(to, "crashhook.crash.signal", crash, "signal");
+    otlp_value_add_member(to, "crashhook.crash.code", crash, "code");
+    otlp_value_add_member(to, "crashhook.crash.code_name", crash, "code_name");
+    otlp_value_add_member(to, "crashhook.crash.address", crash, "address");
+    add_crash_objects(to, crash);
+    otlp_value_add(to, "crashhook.crash.thrown", thrown_value(report));
+    otlp_value_add(to, "crashhook.variables", variables_value(thread));
+    otlp_value_add(to, "crashhook.cbf", cbf_value(thread));
+    if (json_object_size(json_object_get(thread, "registers")) != 0)
+        otlp_value_add(to, "crashhook.registers",
+                       members_value(json_object_get(thread, "registers")));
+}
+
+static json_t *attributes_json(const json_t *report, bool all_threads)
+{
+    static const char *const lists[][2] = {
+        { "crashhook.images", "images" },
+        { "crashhook.breadcrumbs", "breadcrumbs" },
+        { "crashhook.problems", "problems" },
+    };
+    json_t *to = json_array();
+    const json_t *spool = json_object_get(report, "spool");
+    add_crash(to, report);
+    otlp_value_add_member(to, "crashhook.report.id", report, "id");
+    otlp_value_add_member(to, "crashhook.report.revision", report, "revision");
+    otlp_value_add_member(to, "crashhook.fingerprint", report, "fingerprint");
+    otlp_value_add_member(to, "crashhook.fingerprint2", report, "fingerprint2");
+    otlp_value_add_member(to, "crashhook.held_back", spool, "held_back");
+    otlp_value_add_member(to, "crashhook.dropped", spool, "dropped");
+    otlp_value_add(to, "crashhook.image_map",
+                   otlp_value_bytes(report_string(report, "image_map")));
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        const json_t *list = json_object_get(report, lists[i][1]);
+        if (json_array_size(list) != 0)
+            otlp_value_add(to, lists[i][0], objects_value(list));
+    }
+    if (json_array_size(report_waits(report)) != 0)
+        otlp_value_add(to, "crashhook.waits", objects_value(report_waits(report)));
+    if (all_threads)
+        otlp_value_add(to, "crashhook.threads", threads_value(report));
+    if (all_threads)
+        otlp_value_add(to, "crashhook.goroutines", goroutines_value(report));
+    add_tags(to, report);
+    return to;
+}
+
+// title_value is the record in one line: "SIGSEGV: read of address 0x0: ...".
+static json_t *title_value(const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) title = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const char *name = report_string(crash, "name");
+    const char *summary = report_string(crash, "summary");
+    if (name == NULL)
+        return otlp_value_string(
+            report_deadlock(report, &title) ? title.bytes : "report of a live process");
+    text_appendf(&title, "%s%s%s", name, summary != NULL ? ": " : "",
+                 summary != NULL ? summary : "");
+    return otlp_value_string(title.bytes);
+}
+
+static json_t *request_json(const json_t *report, int64_t unix_ms, bool all_threads)
+{
+    char when[NANOSECONDS_SIZE];
+    char observed[NANOSECONDS_SIZE];
+    struct telemetry_trace trace;
+    bool crashed = json_is_object(json_object_get(report, "crash"));
+    write_nanoseconds(report_time_ms(report), when);
+    write_nanoseconds(unix_ms, observed);
+    json_t *record = json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o}", "timeUnixNano",
+                               when, "observedTimeUnixNano", observed, "severityNumber",
+                               crashed ? SEVERITY_FATAL : SEVERITY_INFO, "severityText",
+                               crashed ? "FATAL" : "INFO", "eventName",
+                               crashed ? "app.crash" : "process.snapshot", "body",
+                               title_value(report), "attributes",
+                               attributes_json(report, all_threads));
+    if (telemetry_trace_of(report, &trace)) {
+        (void)json_object_set_new(record, "traceId", json_string(trace.trace));
+        if (trace.span[0] != 0)
+            (void)json_object_set_new(record, "spanId", json_string(trace.span));
+    }
+    return json_pack("{s:[{s:o, s:[{s:{s:s, s:s}, s:[o]}]}]}", "resourceLogs",
+                     "resource", resource_json(report), "scopeLogs", "scope", "name",
+                     "crashhook", "version", CRASHHOOK_VERSION, "logRecords", record);
+}
+
+enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms, struct text *out)
+{
+    for (int all_threads = 1; all_threads >= 0; all_threads--) {
+        json_auto_t *request = request_json(report, unix_ms, all_threads != 0);
+        struct text CH_CLEANUP(text_deinit) json = { 0 };
+        enum ch_status status =
+            request != NULL ? json_tree_write(request, &json) : CH_ERR_NO_MEMORY;
+        if (status != CH_OK)
+            return status;
+        if (json.size > BODY_MAX_BYTES && all_threads != 0)
+            continue;
+        text_append(out, json.bytes, json.size);
+        break;
+    }
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}

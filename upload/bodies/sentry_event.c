@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/bodies/sentry_event.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hex.h"
+#include "report/json/json_tree.h"
+#include "report/summary/report_waits.h"
+#include "report/value/report.h"
+#include "upload/bodies/crash_type.h"
+#include "upload/bodies/sentry_stack.h"
+#include "upload/bodies/telemetry.h"
+
+// EVENT_MAX_BYTES is Sentry's limit, less some room for what a relay adds.
+enum {
+    EVENT_MAX_BYTES = 1000000,
+    GUID_BYTES = 16,
+    BUILD_ID_MAX = 64,
+    SOURCES_MAX = 64, // frames with lines of source
+};
+
+// extent is how much of a report goes into an event.
+struct extent {
+    size_t crashed_frames;
+    size_t threads;
+    size_t frames; // of each other thread
+    bool bare;     // without watches, breadcrumbs and problems
+};
+
+void sentry_event_time(int64_t unix_ms, char out[static SENTRY_TIME_SIZE])
+{
+    char seconds[SENTRY_TIME_SIZE];
+    time_t at = (time_t)(unix_ms / 1000);
+    struct tm parts = { 0 };
+    if (gmtime_r(&at, &parts) == NULL ||
+        strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+        seconds[0] = 0;
+    (void)snprintf(out, SENTRY_TIME_SIZE, "%.30s.%03dZ", seconds,
+                   (int)(unix_ms % 1000));
+}
+
+void sentry_event_id(const char *report_id, char out[static SENTRY_EVENT_ID_SIZE])
+{
+    size_t length = 0;
+    for (; *report_id != 0 && length + 1 < SENTRY_EVENT_ID_SIZE; report_id++) {
+        if (*report_id != '-')
+            out[length++] = *report_id;
+    }
+    out[length] = 0;
+}
+
+enum ch_status sentry_event_debug_id(const char *build_id,
+                                     char out[static SENTRY_DEBUG_ID_SIZE])
+{
+    // Sentry reads the first 16 bytes as a GUID whose first three fields are
+    // little-endian.
+    static const uint8_t order[GUID_BYTES] = { 3, 2, 1,  0,  5,  4,  7,  6,
+                                               8, 9, 10, 11, 12, 13, 14, 15 };
+    uint8_t bytes[BUILD_ID_MAX] = { 0 };
+    size_t size = 0;
+    size_t length = 0;
+    if (hex_decode(build_id, strlen(build_id), bytes, sizeof(bytes), &size) != CH_OK ||
+        size == 0)
+        return CH_ERR_MALFORMED;
+    for (size_t i = 0; i < GUID_BYTES; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            out[length++] = '-';
+        hex_encode(&bytes[order[i]], 1, out + length);
+        length += 2;
+    }
+    return CH_OK;
+}
+
+static const char *sentry_arch(const json_t *report)
+{
+    const char *arch = report_string(json_object_get(report, "host"), "arch");
+    return arch != NULL && strcmp(arch, "aarch64") == 0 ? "arm64" : arch;
+}
+
+static json_t *image_json(const json_t *image, const char *arch)
+{
+    char debug_id[SENTRY_DEBUG_ID_SIZE];
+    uint64_t base = 0;
+    uint64_t end = 0;
+    const char *build_id = report_string(image, "build_id");
+    const char *path = report_string(image, "path");
+    if (build_id == NULL || sentry_event_debug_id(build_id, debug_id) != CH_OK ||
+        !report_address(image, "base", &base))
+        return NULL;
+    (void)report_address(image, "end_of_text", &end);
+    return json_pack("{s:s, s:s?, s:s, s:s, s:O, s:I, s:s*}", "type", "elf",
+                     "code_file", path != NULL ? path : report_string(image, "name"),
+                     "code_id", build_id, "debug_id", debug_id, "image_addr",
+                     json_object_get(image, "base"), "image_size",
+                     (json_int_t)(end > base ? end - base : 0), "arch", arch);
+}
+
+// images_json lists the images that symbols can be found for.
+static json_t *images_json(const json_t *report)
+{
+    const json_t *from = json_object_get(report, "images");
+    json_t *images = json_array();
+    for (size_t i = 0; i < json_array_size(from); i++) {
+        json_t *image = image_json(json_array_get(from, i), sentry_arch(report));
+        if (image != NULL)
+            (void)json_array_append_new(images, image);
+    }
+    return json_pack("{s:o}", "images", images);
+}
+
+static json_t *mechanism_json(const json_t *crash)
+{
+    json_t *address = json_object_get(crash, "address");
+    json_t *data =
+        address != NULL ? json_pack("{s:O}", "relevant_address", address) : NULL;
+    return json_pack("{s:s, s:b, s:b, s:{s:{s:I, s:I, s:s?, s:s*}}, s:o*}", "type",
+                     "signalhandler", "synthetic", 1, "handled", 0, "meta", "signal",
+                     "number", (json_int_t)report_integer(crash, "signal", 0), "code",
+                     (json_int_t)report_integer(crash, "code", 0), "name",
+                     report_string(crash, "name"), "code_name",
+                     report_string(crash, "code_name"), "data", data);
+}
+
+static int64_t crashed_tid(const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    return report_integer(report_crashed_thread(report), "tid",
+                          report_integer(crash, "thread", 0));
+}
+
+// find_crashed is the thread that crashed, or NULL: the report does not contain it, or
+// nothing crashed.
+static const json_t *find_crashed(const json_t *report)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    const json_t *crashed = report_crashed_thread(report);
+    if (!json_is_object(json_object_get(report, "crash")))
+        return NULL;
+    for (size_t i = 0; i < json_array_size(threads) && crashed == NULL; i++) {
+        const json_t *thread = json_array_get(threads, i);
+        if (report_integer(thread, "tid", -1) == crashed_tid(report))
+            crashed = thread;
+    }
+    return crashed;
+}
+
+// thrown_json is the C++ exception that led to the crash, with the stack that it was
+// thrown with; NULL: no such stack was kept. Sentry shows it as the crash's cause,
+// which stands before the crash and refers to it by its number.
+static json_t *thrown_json(const json_t *report, const struct extent *extent)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *thrown = json_object_get(crash, "exception");
+    const json_t *backtrace = json_object_get(thrown, "backtrace");
+    const char *what = report_string(thrown, "what");
+    json_t *stack =
+        sentry_stack_make(report, thrown, extent->crashed_frames, SOURCES_MAX);
+    if (stack == NULL)
+        return NULL;
+    return json_pack("{s:s?, s:s, s:I, s:o, s:{s:s, s:s, s:b, s:i, s:i}}", "type",
+                     report_string(thrown, "type"), "value", what != NULL ? what : "",
+                     "thread_id", (json_int_t)report_integer(backtrace, "thread", 0),
+                     "stacktrace", stack, "mechanism", "type", "chained", "source",
+                     "thrown", "handled", 0, "exception_id", 1, "parent_id", 0);
+}
+
+static json_t *exception_json(const json_t *report, const struct extent *extent)
+{
+    struct text CH_CLEANUP(text_deinit) value = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const char *summary = report_string(crash, "summary");
+    const char *message = report_unsaid_message(crash);
+    text_append_string(&value, summary != NULL ? summary : "");
+    if (message != NULL)
+        text_appendf(&value, "%s%s", value.size != 0 ? ": " : "", message);
+    json_t *thrown = thrown_json(report, extent);
+    json_t *mechanism = mechanism_json(crash);
+    if (thrown != NULL)
+        (void)json_object_set_new(mechanism, "exception_id", json_integer(0));
+    // An exception that stands before the crash, as its cause, has its type there.
+    const char *kind = report_string(crash, "kind");
+    json_t *signal =
+        json_pack("{s:s?, s:s, s:I, s:o, s:o*}", "type",
+                  thrown != NULL && kind != NULL ? kind : crash_type(crash), "value",
+                  value.bytes != NULL ? value.bytes : "", "thread_id",
+                  (json_int_t)crashed_tid(report), "mechanism", mechanism, "stacktrace",
+                  sentry_stack_make(report, find_crashed(report),
+                                    extent->crashed_frames, SOURCES_MAX));
+    return thrown != NULL ? json_pack("{s:[o, o]}", "values", thrown, signal)
+                          : json_pack("{s:[o]}", "values", signal);
+}
+
+static json_t *thread_json(const json_t *report, const json_t *thread, bool crashed,
+                           size_t frames)
+{
+    int64_t pid = report_integer(json_object_get(report, "process"), "pid", 0);
+    int64_t tid = report_integer(thread, "tid", 0);
+    // The stack of the crashed thread is part of the exception.
+    json_t *stack = crashed ? NULL : sentry_stack_make(report, thread, frames, 0);
+    if (stack != NULL)
+        (void)json_object_set_new(stack, "snapshot", json_true());
+    return json_pack("{s:I, s:b, s:b, s:b, s:s*, s:s*, s:o*}", "id", (json_int_t)tid,
+                     "crashed", crashed, "current", crashed, "main", tid == pid, "name",
+                     report_string(thread, "name"), "state",
+                     report_string(thread, "state"), "stacktrace", stack);
+}
+
+// goroutine_json is a goroutine that does not run on a thread, as a thread. Its number
+// is a string, because a thread may have the same.
+static json_t *goroutine_json(const json_t *report, const json_t *goroutine,
+                              size_t frames)
+{
+    struct text CH_CLEANUP(text_deinit) id = { 0 };
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    const char *reason = report_string(goroutine, "reason");
+    text_appendf(&id, "goroutine %" PRId64, report_integer(goroutine, "id", 0));
+    text_appendf(&name, "%s%s%s%s", id.bytes, reason != NULL ? " [" : "",
+                 reason != NULL ? reason : "", reason != NULL ? "]" : "");
+    json_t *stack = sentry_stack_make(report, goroutine, frames, 0);
+    if (stack != NULL)
+        (void)json_object_set_new(stack, "snapshot", json_true());
+    return json_pack("{s:s, s:b, s:b, s:b, s:s, s:s*, s:o*}", "id", id.bytes, "crashed",
+                     0, "current", 0, "main", 0, "name", name.bytes, "state",
+                     report_string(goroutine, "state"), "stacktrace", stack);
+}
+
+// threads_json lists the crashed thread and as many others as extent allows.
+static json_t *threads_json(const json_t *report, const struct extent *extent)
+{
+    const json_t *from = json_object_get(report, "threads");
+    const json_t *crashed = find_crashed(report);
+    json_t *threads = json_array();
+    size_t others = 0;
+    for (size_t i = 0; i < json_array_size(from); i++) {
+        const json_t *thread = json_array_get(from, i);
+        if (thread == crashed || others++ < extent->threads)
+            (void)json_array_append_new(
+                threads,
+                thread_json(report, thread, thread == crashed, extent->frames));
+    }
+    const json_t *goroutines = json_object_get(report, "goroutines");
+    for (size_t i = 0; i < json_array_size(goroutines); i++) {
+        const json_t *one = json_array_get(goroutines, i);
+        if (report_frames(one) != NULL && others++ < extent->threads)
+            (void)json_array_append_new(threads,
+                                        goroutine_json(report, one, extent->frames));
+    }
+    // Sentry groups by the one crashed thread, so there must be one even if we could
+    // not read it.
+    if (crashed == NULL && json_is_object(json_object_get(report, "crash")))
+        (void)json_array_append_new(threads, json_pack("{s:I, s:b, s:b}", "id",
+                                                       (json_int_t)crashed_tid(report),
+                                                       "crashed", 1, "current", 1));
+    return json_pack("{s:o}", "values", threads);
+}
+
+static json_t *contexts_json(const json_t *report)
+{
+    const json_t *host = json_object_get(report, "host");
+    json_t *process = json_object_get(report, "process");
+    const char *kernel = report_string(host, "kernel");
+    json_t *contexts = json_pack(
+        "{s:{s:s, s:s*, s:s*, s:s*}, s:{s:s*, s:O*, s:O*}, s:{s:s*, s:O*}}", "os",
+        "name", "Linux", "version", kernel, "kernel_version", kernel, "raw_description",
+        report_string(host, "os"), "device", "arch", sentry_arch(report), "memory_size",
+        json_object_get(host, "memory_bytes"), "processor_count",
+        json_object_get(host, "cpus"), "app", "app_start_time",
+        report_string(process, "started"), "app_memory",
+        json_object_get(process, "rss_bytes"));
+    if (json_is_object(process))
+        (void)json_object_set_new(contexts, "process", json_copy(process));
+    json_t *death = json_object_get(json_object_get(report, "crash"), "death");
+    if (json_is_object(death))
+        (void)json_object_set(contexts, "death", death);
+    struct telemetry_trace trace;
+    if (telemetry_trace_of(report, &trace))
+        (void)json_object_set_new(contexts, "trace",
+                                  json_pack("{s:s, s:s*}", "trace_id", trace.trace,
+                                            "span_id",
+                                            trace.span[0] != 0 ? trace.span : NULL));
+    return contexts;
+}
+
+static json_t *tags_json(const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    json_t *tags = json_pack(
+        "{s:s*, s:s*, s:s*}", "signal", report_string(crash, "name"), "signal.code",
+        report_string(crash, "code_name"), "crash.kind", report_string(crash, "kind"));
+    json_t *own = json_object_get(report, "tags");
+    if (json_is_object(own))
+        (void)json_object_update(tags, own);
+    return tags;
+}
+
+static json_t *breadcrumbs_json(const json_t *report)
+{
+    const json_t *from = json_object_get(report, "breadcrumbs");
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(from); i++) {
+        const json_t *crumb = json_array_get(from, i);
+        json_t *value =
+            json_pack("{s:s*, s:s, s:s*}", "timestamp", report_string(crumb, "time"),
+                      "type", "default", "message", report_string(crumb, "message"));
+        (void)json_array_append_new(values, value);
+    }
+    if (json_array_size(values) != 0)
+        return json_pack("{s:o}", "values", values);
+    json_decref(values);
+    return NULL;
+}
+
+// extra_json is what has no place of its own in an event.
+static json_t *extra_json(const json_t *report, bool bare)
+{
+    json_t *extra =
+        json_pack("{s:s?, s:I, s:O*}", "report", report_string(report, "id"),
+                  "revision", (json_int_t)report_integer(report, "revision", 0),
+                  "spool", json_object_get(report, "spool"));
+    const json_t *crash = json_object_get(report, "crash");
+    json_t *others =
+        json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "problems",
+                  json_object_get(report, "problems"), "watches",
+                  json_object_get(report, "watches"), "waits", report_waits(report),
+                  "variable", json_object_get(crash, "variable"), "provenance",
+                  json_object_get(crash, "provenance"));
+    if (!bare)
+        (void)json_object_update(extra, others);
+    json_decref(others);
+    return extra;
+}
+
+// describe_event adds what crashed, or says that nothing did.
+static void describe_event(json_t *event, const json_t *report,
+                           const struct extent *extent)
+{
+    bool crashed = json_is_object(json_object_get(report, "crash"));
+    const char *fingerprint = report_string(report, "fingerprint2");
+    if (fingerprint == NULL)
+        fingerprint = report_string(report, "fingerprint");
+    (void)json_object_set_new(event, "level", json_string(crashed ? "fatal" : "info"));
+    if (!crashed) {
+        struct text CH_CLEANUP(text_deinit) deadlock = { 0 };
+        bool is_deadlock = report_deadlock(report, &deadlock);
+        (void)json_object_set_new(
+            event, "logentry",
+            json_pack("{s:s}", "formatted",
+                      is_deadlock ? deadlock.bytes : "report of a live process"));
+        return;
+    }
+    (void)json_object_set_new(event, "exception", exception_json(report, extent));
+    // Sentry's own grouping goes on by its rules, of which our key is one component.
+    // Without names it differs from build to build; Sentry may have the symbols.
+    if (fingerprint != NULL && report_integer(report, "revision", 0) > 0)
+        (void)json_object_set_new(event, "fingerprint",
+                                  json_pack("[s, s]", "{{ default }}", fingerprint));
+}
+
+// user_json is by what Sentry counts the users of an issue: who ran the program where.
+static json_t *user_json(const json_t *report)
+{
+    const char *host = report_string(json_object_get(report, "host"), "hostname");
+    int64_t uid = report_integer(json_object_get(report, "process"), "uid", -1);
+    struct text CH_CLEANUP(text_deinit) id = { 0 };
+    if (host == NULL)
+        return NULL;
+    if (uid >= 0)
+        text_appendf(&id, "%lld@", (long long)uid);
+    text_append_string(&id, host);
+    return text_ok(&id) ? json_pack("{s:s}", "id", id.bytes) : NULL;
+}
+
+static json_t *event_json(const json_t *report, const struct extent *extent)
+{
+    char event_id[SENTRY_EVENT_ID_SIZE];
+    const char *id = report_string(report, "id");
+    sentry_event_id(id != NULL ? id : "", event_id);
+    json_t *event = json_pack(
+        "{s:s, s:s?, s:s, s:s*, s:s*, s:s*, s:s, s:{s:s, s:s}}", "event_id", event_id,
+        "timestamp", report_string(report, "time"), "platform", "native", "release",
+        report_string(report, "release"), "environment",
+        report_string(report, "environment"), "server_name",
+        report_string(json_object_get(report, "host"), "hostname"), "logger",
+        "crashhook", "sdk", "name", "crashhook", "version", CRASHHOOK_VERSION);
+    json_t *breadcrumbs = extent->bare ? NULL : breadcrumbs_json(report);
+    describe_event(event, report, extent);
+    (void)json_object_set_new(event, "threads", threads_json(report, extent));
+    (void)json_object_set_new(event, "debug_meta", images_json(report));
+    (void)json_object_set_new(event, "contexts", contexts_json(report));
+    (void)json_object_set_new(event, "tags", tags_json(report));
+    (void)json_object_set_new(event, "extra", extra_json(report, extent->bare));
+    json_t *user = user_json(report);
+    if (user != NULL)
+        (void)json_object_set_new(event, "user", user);
+    if (breadcrumbs != NULL)
+        (void)json_object_set_new(event, "breadcrumbs", breadcrumbs);
+    return event;
+}
+
+enum ch_status sentry_event_write(const json_t *report, struct text *out)
+{
+    static const struct extent extents[] = {
+        { SIZE_MAX, SIZE_MAX, SIZE_MAX, false },
+        { 1000, 256, 32, false },
+        { 500, 64, 16, false },
+        { 250, 0, 0, true },
+        { 50, 0, 0, true },
+    };
+    enum { EXTENTS = sizeof(extents) / sizeof(extents[0]) };
+    enum ch_status status = CH_OK;
+    size_t before = out->size;
+    for (size_t i = 0; i < EXTENTS; i++) {
+        json_auto_t *event = event_json(report, &extents[i]);
+        struct text CH_CLEANUP(text_deinit) json = { 0 };
+        status = event != NULL ? json_tree_write(event, &json) : CH_ERR_NO_MEMORY;
+        if (status != CH_OK)
+            return status;
+        if (json.size > EVENT_MAX_BYTES && i + 1 < EXTENTS)
+            continue;
+        // The attached report has everything.
+        text_append(out, json.bytes, json.size);
+        break;
+    }
+    return text_ok(out) && out->size > before ? CH_OK : CH_ERR_NO_MEMORY;
+}
