@@ -11,6 +11,7 @@ struct cart {
     int lines;
     long total;
     const char *currency;
+    long last_price;
 };
 
 NOINLINE int total_of(struct cart *cart, int amount);
@@ -27,12 +28,13 @@ INLINE void add_line(struct cart *cart, long price, int unused)
     (void)unused;
     cart->lines++;
     put_total(cart->lines > 1 ? (long *)8 : &cart->total, price * cart->lines, -3);
+    cart->last_price = price; // so that it is kept until here
 }
 
 NOINLINE int total_of(struct cart *cart, int amount)
 {
     for (int i = 0; i < amount; i++)
-        add_line(cart, amount + 100, rand());
+        add_line(cart, amount + 99 + i, rand());
     return cart->lines + amount;
 }
 
