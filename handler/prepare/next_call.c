@@ -159,7 +159,7 @@ static int call_kernel(int signal, const struct sigaction *action,
     }
     if (old != NULL) {
         old->sa_handler = (void (*)(int))before.handler;
-        old->sa_flags = (int)(before.flags & ~(uint64_t)SYS_SA_RESTORER);
+        old->sa_flags = (int)before.flags; // SA_RESTORER too, as libcs do
         memcpy(&old->sa_mask, &before.mask, sizeof(before.mask));
     }
     return 0;
