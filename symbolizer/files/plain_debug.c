@@ -146,6 +146,15 @@ bool plain_debug_is_foreign(const struct debug_elf *file)
     return false;
 }
 
+bool plain_debug_is_unknown(const struct debug_elf *file)
+{
+    GElf_Shdr section;
+    GElf_Chdr header;
+    Elf_Scn *scn = debug_elf_find_section(file, ".debug_info", &section);
+    return scn != NULL && gelf_getchdr(scn, &header) != NULL &&
+           header.ch_type != DECOMPRESS_ZLIB && header.ch_type != DECOMPRESS_ZSTD;
+}
+
 uint64_t plain_debug_size(const struct debug_elf *file)
 {
     struct plain plain;

@@ -22,6 +22,10 @@
 // another method than zlib: libelf knows zstd from 0.189 on, and no others.
 bool plain_debug_is_foreign(const struct debug_elf *file);
 
+// plain_debug_is_unknown says whether the .debug_info of file is compressed by a method
+// that nothing here supports.
+bool plain_debug_is_unknown(const struct debug_elf *file);
+
 // plain_debug_size is the size of the plain form of file in bytes, as its headers have
 // it. 0: it has none, or needs none.
 uint64_t plain_debug_size(const struct debug_elf *file);

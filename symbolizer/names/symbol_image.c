@@ -91,7 +91,8 @@ static void symbol_image_open_dwarf(struct symbol_image *image)
     if (image->search->alone)
         debug_elf_hide_alternate(file);
     image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-    if (image->dwarf == NULL ||
+    // Some versions of libdw open a file whose .debug_info they cannot decompress.
+    if (image->dwarf == NULL || plain_debug_is_unknown(file) ||
         unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=
             CH_OK)
         image->files.status =
