@@ -89,8 +89,9 @@ enum { LIFE_ASKED_OUTSIDE = -1 };
 // A life_ended is how a life has ended: by an exit or a reported crash, or it goes on
 // if the handler that is asked after the report recovers. LIFE_CRASHED: a crash is
 // being reported. LIFE_CUT_OFF: the process ended in another way meanwhile, and the
-// handler has left a record.
-enum life_ended { LIFE_ENDED = 1, LIFE_TOLD, LIFE_CRASHED, LIFE_CUT_OFF };
+// handler has left a record. LIFE_LOST: it ends by a crash of which the handler could
+// leave nothing.
+enum life_ended { LIFE_ENDED = 1, LIFE_TOLD, LIFE_CRASHED, LIFE_CUT_OFF, LIFE_LOST };
 
 // A context_life is what is known of the program's life outside of its crashes. The
 // program itself writes the first five, its keeper, a process that outlives it, the

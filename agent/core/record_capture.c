@@ -244,7 +244,7 @@ bool record_capture_is_life(const struct record_capture *all)
 bool record_capture_has_ended(const struct record_capture *all)
 {
     uint32_t ended = all->context.life.ended;
-    return ended != 0 && ended != LIFE_CRASHED;
+    return ended != 0 && ended != LIFE_CRASHED && ended != LIFE_LOST;
 }
 
 void record_capture_bury(struct record_capture *all, const struct death *death,

@@ -174,8 +174,9 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep) ||
         (!alone && fork() != 0))
         return;
-    bool reports = settings->kills != KILLS_NO &&
-                   (now.life.ended == 0 || now.life.ended == LIFE_CRASHED);
+    bool reports = now.life.ended == LIFE_LOST ||
+                   (settings->kills != KILLS_NO &&
+                    (now.life.ended == 0 || now.life.ended == LIFE_CRASHED));
     (void)signal(SIGXFSZ, SIG_IGN);
     liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
@@ -192,10 +193,12 @@ static void leave_record(struct daemon_keep *keep, bool alone)
 // needs no report.
 static void finish_keeping(struct daemon_keep *keep, bool alone)
 {
+    static struct context_page now;
     int status = 0;
     bool known = read_zombie_status(keep->pid, &status) ||
                  (keep->pidfd >= 0 && read_pidfd_status(keep->pidfd, &status));
-    if (known && !death_is_kill(status & 0x7f))
+    bool lost = liveness_read(&keep->live, &now) && now.life.ended == LIFE_LOST;
+    if (known && !death_is_kill(status & 0x7f) && !lost)
         liveness_end(&keep->live);
     if (!is_kept_by_other(keep)) {
         keep_end(&keep->keep, known ? status & 0x7f : 0);

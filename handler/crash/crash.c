@@ -47,13 +47,13 @@ static bool tell_first(const struct crash_fault *first, int status,
 static void end_life(bool told, enum life_ended how)
 {
     if (told && crash_state.ended != NULL)
-        *crash_state.ended = how;
+        *crash_state.ended = crash_state.lost ? LIFE_LOST : how;
 }
 
 // undo_end_life: the handler recovered and the program continues.
 static void undo_end_life(void)
 {
-    uint32_t told = LIFE_TOLD;
+    uint32_t told = crash_state.lost ? LIFE_LOST : LIFE_TOLD;
     if (crash_state.ended != NULL)
         __atomic_compare_exchange_n(crash_state.ended, &told, 0, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -67,6 +67,7 @@ struct crash_state {
     uint32_t alone;     // the process has no other thread
     uint32_t exec_fails;       // set by the agent's process when exec fails
     uint32_t record_due;       // no report has been written yet
+    uint32_t lost;             // neither a report nor a record could be written
     const char *record_folder; // the last one that was tried for the record
     struct crash_helper helper;
     int32_t daemon_pid;  // of a waiting agent; 0: there is none

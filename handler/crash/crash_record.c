@@ -37,6 +37,7 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     __atomic_store_n(&crash_state.dumpable, (int32_t)sys_prctl(PR_GET_DUMPABLE, 0),
                      __ATOMIC_SEQ_CST);
     crash_state.raised = 0;
+    crash_state.lost = 0;
     // To die, Valgrind waits for the end of its other threads: none may be held till
     // then.
     page->dies = dies && !crash_is_in_valgrind();

@@ -169,6 +169,7 @@ static int report_crash(void *unused)
             crash_say_unreported(reason, reported ? crash_state.record_folder : NULL);
     }
     crash_state.record_due = 0;
+    crash_state.lost = !reported && !crash_plan->page->live;
     crash_helper_end();
     crash_put_dumpable_back();
     sys_prctl(PR_SET_PTRACER, 0); // the pid may be reused

@@ -499,6 +499,23 @@ class Confined(unittest.TestCase):
             report, = wait_for(machine.reports)
             self.assertEqual(names_of(crashed_thread(report))[:2], ["parse_input", "main"])
 
+    def test_under_landlock_a_supervisor_reports_the_end(self):
+        """With `crashhook run`, or an agent that was started with the program."""
+        for ways in ({"CRASHHOOK_KILLS": "yes"}, {"CRASHHOOK_STARTS": "yes"}, {}):
+            with self.subTest(ways), Machine() as machine:
+                run = [] if ways else [harness.CRASHHOOK, "run", "--"]
+                ended = machine.run([*run, program("landlocked")], **ways)
+                if ended.status == 77:
+                    self.skipTest("this kernel has no Landlock")
+                self.assertLess(ended.seconds, BOUND_S)
+                report, = wait_for(machine.reports)
+                self.assertEqual(report["process"]["executable"].split("/")[-1], "landlocked")
+                self.assertEqual(report["crash"]["name"], "SIGSEGV")
+                self.assertEqual(report["crash"]["summary"],
+                                 "Ended by SIGSEGV, which no handler could report: only the "
+                                 "end is known")
+                self.assertNotIn("frames", str(report.get("threads", "")))
+
     def jail(self, machine, *copied):
         """A root that has what is copied, a /tmp and nothing else."""
         root = os.path.join(machine.folder, "jail")
