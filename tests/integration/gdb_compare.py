@@ -55,7 +55,8 @@ PROGRAMS = [
 ]
 
 
-# xz lets Landlock refuse itself every exec from this version on: it cannot start the agent.
+# From this version on, xz lets Landlock refuse itself every exec and every new file: it can
+# start no agent, and the kernel writes no core of it.
 XZ_CONFINED = (5, 6)
 
 
@@ -64,7 +65,7 @@ def programs():
     version = tuple(int(part) for part in re.search(r"(\d+)\.(\d+)", said.stdout).groups())
     if version < XZ_CONFINED:
         return PROGRAMS
-    print("skipped: xz: it confines itself, and can start no agent")
+    print("skipped: xz: it confines itself, and leaves no core")
     return [entry for entry in PROGRAMS if not entry[0].startswith("xz")]
 
 
