@@ -78,6 +78,9 @@ void daemon_keep_begin(struct daemon_keep *keep, int socket,
     if (keep->pidfd < 0 && errno != ESRCH)
         return;
     keep->pid = maker.pid;
+    // It may be gone before it is seen. It has started this process, whose ids are
+    // equal unless a setuid program did.
+    keep->live.ours = maker.uid == geteuid() && getuid() == geteuid();
     keep->seizes = settings->kills == KILLS_SEIZE;
     keep_begin(&keep->keep, keep->pid, LIFE_BY_DAEMON);
     keep->pause_ms = keep_pause_ms(0);

@@ -65,11 +65,10 @@ void liveness_see(struct liveness *live, pid_t pid)
     if (live->fd < 0)
         return;
     rights_read(pid, &rights);
-    if (access(status, R_OK) != 0) // it has gone meanwhile
-        return;
     if (rights.user == geteuid())
         rights_compare_capabilities(&rights);
-    live->ours = rights.user == geteuid() && !rights.fewer;
+    if (access(status, R_OK) == 0) // else it may have gone meanwhile
+        live->ours = rights.user == geteuid() && !rights.fewer;
     (void)fchmod(live->fd, live->ours ? OURS_MODE : OTHERS_MODE);
 }
 

@@ -29,7 +29,7 @@ struct liveness {
 
 // liveness_see looks at the rights of process pid, the program's. What its record names
 // is read with nobody's rights later, unless they were ours. A process that is gone is
-// as it was seen last.
+// as it was seen last, or as ours says if it never was.
 void liveness_see(struct liveness *live, pid_t pid);
 
 // liveness_is_ours is whether the record in fd is of a program with our rights, as

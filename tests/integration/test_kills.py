@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -238,6 +239,25 @@ class Kills(unittest.TestCase):
             process = start(scene, LIVES, "waits", CRASHHOOK_KILLS="yes", CRASHHOOK_MODE="daemon")
             process.kill()
             end(process)
+            wait_for(scene.report_paths)
+            self.assert_told(scene.reports()[0])
+
+    def test_a_waiting_agent_that_never_saw_the_program_reads_what_its_user_may(self):
+        with Scene() as scene:
+            home = os.path.join(scene.folder, "home")
+            os.mkdir(home, mode=0o700)
+            lives_here = shutil.copy(LIVES, home)
+            go = os.path.join(scene.folder, "go")
+            agent = os.path.join(scene.folder, "agent")
+            with open(agent, "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\nwhile [ ! -e {go} ]; do sleep 0.01; done\n'
+                           f'exec {harness.AGENT} "$@"\n')
+            os.chmod(agent, 0o700)
+            process = start(scene, lives_here, "waits", CRASHHOOK_KILLS="yes",
+                            CRASHHOOK_MODE="daemon", CRASHHOOK_AGENT=agent)
+            process.kill()
+            end(process)
+            os.mknod(go)
             wait_for(scene.report_paths)
             self.assert_told(scene.reports()[0])
 
