@@ -48,17 +48,31 @@ static void read_stat_fields(const struct text *stat, uint64_t out[static STAT_F
     }
 }
 
+// read_clocks reads two clocks at once: a thread may lose its processor in between.
+static void read_clocks(uint64_t *up_ms, uint64_t *now_ms)
+{
+    enum { TRIES = 16, AT_ONCE_MS = 1 };
+    for (int i = 0; i < TRIES; i++) {
+        *up_ms = clock_now_ms(CLOCK_BOOTTIME);
+        *now_ms = clock_now_ms(CLOCK_REALTIME);
+        if (clock_now_ms(CLOCK_BOOTTIME) - *up_ms <= AT_ONCE_MS)
+            return;
+    }
+}
+
 static void read_times(struct process_facts *out, uint64_t start_ticks)
 {
     uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-    uint64_t up_ms = clock_now_ms(CLOCK_BOOTTIME);
+    uint64_t up_ms;
+    uint64_t now_ms;
+    read_clocks(&up_ms, &now_ms);
     if (start_ticks == 0 || ticks_per_second == 0 || start_ticks > UINT64_MAX / 1000)
         return;
     uint64_t start_ms = start_ticks * 1000 / ticks_per_second;
     if (start_ms > up_ms)
         return;
     out->uptime_ms = up_ms - start_ms;
-    out->started_ms = clock_now_ms(CLOCK_REALTIME) - out->uptime_ms;
+    out->started_ms = now_ms - out->uptime_ms;
 }
 
 static uint32_t read_uid(pid_t pid)

@@ -45,7 +45,7 @@ WRAPPERS = [
     ["setsid", "{}"],
     ["nohup", "{}"],
     ["env", "A=b", "{}"],
-    ["nice", "{}"],
+    ["nice", "-n", "0", "{}"],
     ["ionice", "-c2", "{}"],
     ["chrt", "--other", "0", "{}"],
     ["taskset", "-c", "0", "{}"],
@@ -162,6 +162,21 @@ class Wrappers(unittest.TestCase):
             said = self.summaries(scene, sys.executable, "-c", SENDS, "true",
                                   str(int(signal.SIGSEGV)))
             self.assertEqual(len(said), 2, said)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_a_child_whose_report_takes_seconds_is_told_of_once(self):
+        for wrapper in (["unshare", "--fork", "--pid", "--mount-proc"], ["timeout", "20"]):
+            with self.subTest(wrapper=wrapper), Scene() as scene:
+                slow = os.path.join(scene.folder, "slow")
+                with open(slow, "w", encoding="utf-8") as file:
+                    file.write(f'#!/bin/sh\nsleep 3\n'
+                               f'exec {harness.AGENT} "$@"\n')
+                os.chmod(slow, 0o700)
+                ended = self.run_wrapped(scene, "preload", [*wrapper, "env",
+                                                            f"CRASHHOOK_AGENT={slow}", CRASH])
+                self.assertGreater(ended.seconds, 3)
+                report, = scene.reports()
+                self.assertEqual(report["process"]["executable"], CRASH)
 
     def test_an_abort_after_that_of_a_child_is_a_crash(self):
         with Scene() as scene:
