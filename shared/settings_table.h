@@ -78,11 +78,10 @@
         "Whether the program's own handlers of a fault run before it is reported, " \
         "and may recover from it, or after.") \
     ROW("CRASHHOOK_KILLS", "kills", WORD, kills, \
-        "no", "no, yes, run or seize", "no yes run seize", \
+        "no", "no, yes or seize", "no yes seize", \
         "Whether a program that is killed is reported too, by an agent that is " \
-        "started with it; run: only the one that crashhook run starts, by that " \
-        "command, which is its default; seize: with its stack, by an agent that " \
-        "keeps debuggers from attaching.") \
+        "started with it. Seize: with its stack, by an agent that keeps debuggers " \
+        "from attaching. If not set, crashhook run reports the program that it starts.") \
     ROW("CRASHHOOK_TIMEOUT", "timeout", DURATION, timeout_ms, \
         "30s", "a duration such as 30s, 500ms or 2m", "", \
         "The process is never held longer.") \

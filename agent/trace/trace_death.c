@@ -8,12 +8,14 @@
 // The kernel's timer interrupts the tracer's wait, to look at the program that was
 // started.
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
 
 #include "agent/trace/trace_state.h"
 #include "base/clock.h"
+#include "base/settings_table.h"
 
 static void wake_up(int signal)
 {
@@ -35,7 +37,10 @@ void trace_death_begin(struct trace *trace)
     trace->started_ns = clock_now_ns(CLOCK_BOOTTIME);
     keep_begin(&trace->keep, trace->root, LIFE_BY_TRACE);
     trace->pause_ms = keep_pause_ms(0);
-    if (trace->settings->kills == KILLS_NO || sigaction(SIGALRM, &action, NULL) != 0)
+    const char *chosen = getenv(settings_name_at(SETTING_AT_kills));
+    trace->root_kills_only = chosen == NULL || chosen[0] == 0;
+    trace->kills = trace->root_kills_only || trace->settings->kills != KILLS_NO;
+    if (!trace->kills || sigaction(SIGALRM, &action, NULL) != 0)
         return;
     trace->next_ms = clock_now_ms(CLOCK_MONOTONIC) + trace->pause_ms;
     wake_up_in(trace->pause_ms);
@@ -43,7 +48,7 @@ void trace_death_begin(struct trace *trace)
 
 void trace_death_look(struct trace *trace)
 {
-    if (trace->settings->kills == KILLS_NO || trace->root_ended)
+    if (!trace->kills || trace->root_ended)
         return;
     uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
     if (now < trace->next_ms)
@@ -65,7 +70,7 @@ bool trace_death_fill(struct trace *trace, pid_t process, int signal,
                       struct trace_crash *out)
 {
     struct death *death = &trace->out->death;
-    if (trace->settings->kills == KILLS_NO || !death_is_kill(signal))
+    if (!trace->kills || !death_is_kill(signal))
         return false;
     struct keep *keep = &trace->keep;
     struct keep other;
@@ -89,7 +94,7 @@ bool trace_death_fill(struct trace *trace, pid_t process, int signal,
                              .realtime_ns = keep->life.end_realtime_ns,
                              .started_ns = trace->started_ns,
                              .life = keep->life };
-    if (process != trace->root && trace->settings->kills == KILLS_RUN &&
+    if (process != trace->root && trace->root_kills_only &&
         !death_is_by_kernel(death, trace->memory_kills))
         return false;
     const struct life_events *events = &keep->life.events;

@@ -104,6 +104,8 @@ struct trace {
     size_t reported_count;
     struct trace_report *out;
     struct keep keep;               // of the root
+    bool kills;                     // processes that are killed are reported,
+    bool root_kills_only;           // only the root unless the kernel kills
     uint64_t memory_kills;          // in its cgroup, when the last was reported
     uint64_t started_ns;            // when, of CLOCK_BOOTTIME
     uint64_t pause_ms;              // until the next look at it
@@ -171,8 +173,8 @@ void trace_death_asked(struct trace *trace, pid_t process, int signal,
 
 // trace_death_fill describes a process that signal has killed. False: that is not to be
 // reported. A program often kills its children on purpose, and the kernel does not say
-// who sent SIGKILL. So with CRASHHOOK_KILLS=run a child is reported only if the kernel
-// killed it.
+// who sent SIGKILL. So where CRASHHOOK_KILLS is not set, a child is reported only if
+// the kernel killed it.
 bool trace_death_fill(struct trace *trace, pid_t process, int signal,
                       struct trace_crash *out);
 

@@ -36,7 +36,7 @@ enum setting_symbolize { SYMBOLIZE_FULL, SYMBOLIZE_FAST, SYMBOLIZE_OFF };
 enum setting_hold { HOLD_AUTO, HOLD_CAPTURE, HOLD_REPORT, HOLD_UPLOAD };
 enum setting_handlers { HANDLERS_FIRST, HANDLERS_LAST };
 enum setting_mode { MODE_SPAWN, MODE_DAEMON };
-enum setting_kills { KILLS_NO, KILLS_YES, KILLS_RUN, KILLS_SEIZE };
+enum setting_kills { KILLS_NO, KILLS_YES, KILLS_SEIZE };
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
 // SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for

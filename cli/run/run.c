@@ -247,10 +247,6 @@ static int run_by_trace(const struct options *options, struct session *session)
     char agent[PATH_MAX];
     if (options_given(options, "stderr-tail"))
         (void)command_fail("standard error of a traced program is not kept");
-    // Its tracer tells the program from the children that this one kills.
-    const char *kills = getenv("CRASHHOOK_KILLS");
-    if ((kills == NULL || kills[0] == 0) && setenv("CRASHHOOK_KILLS", "run", 1) != 0)
-        return command_fail("cannot set CRASHHOOK_KILLS: %s", strerror(errno));
     char **kept = tracer_environment();
     if (!find_tracer(agent))
         return COMMAND_FAILED;

@@ -230,7 +230,7 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "OWN=acme::",
         "RATE=9/2m",
         "LOG=/l",
-        "KILLS=run",
+        "KILLS=no",
         "STARTS=no",
     };
     run.program = LINKED_VICTIM;

@@ -79,7 +79,7 @@ static void with_every_option(void)
     options.own = "acme::";
     options.rate = "9/2m";
     options.log = "/l";
-    options.kills = "run";
+    options.kills = "no";
     options.starts = "no";
     if (crashhook_install(&options) == 0)
         null_write();

@@ -271,6 +271,12 @@ class Kills(unittest.TestCase):
                 return report, names
         self.fail("no report has a stack")
 
+    def test_the_environment_of_a_traced_program_does_not_choose_which_kills_are_reported(self):
+        with Scene() as scene:
+            shown = scene.run([harness.CRASHHOOK, "run", "--via", "trace", "--", "/usr/bin/env"])
+            self.assertIn("CRASHHOOK_SPOOL", shown.stdout)
+            self.assertNotIn("CRASHHOOK_KILLS", shown.stdout)
+
     def test_a_tracer_reads_a_program_that_is_killed_once_more(self):
         def kill():
             with Scene() as scene:
