@@ -93,11 +93,15 @@ enum { LIFE_ASKED_OUTSIDE = -1 };
 // leave nothing.
 enum life_ended { LIFE_ENDED = 1, LIFE_TOLD, LIFE_CRASHED, LIFE_CUT_OFF, LIFE_LOST };
 
+// LIFE_SIGNAL is the lowest bit of the crash's signal, which is in the same word as
+// LIFE_CRASHED: both are written by one store.
+enum { LIFE_SIGNAL = 1 << 8 };
+
 // A context_life is what is known of the program's life outside of its crashes. The
 // program itself writes the first five, its keeper, a process that outlives it, the
 // rest.
 struct context_life {
-    uint32_t ended;      // enum life_ended; 0: it has not
+    uint32_t ended;      // enum life_ended, and the signal; 0: it has not
     int32_t told_signal; // that a handler of its own was called for, and asks it to end
     int32_t told_by;     // as asked_by
     uint32_t session_ended; // cleanly; 0: it has not
@@ -137,3 +141,8 @@ struct context_page {
     struct context_breadcrumb trail[CONTEXT_BREADCRUMBS];
     struct context_life life;
 };
+
+static inline enum life_ended life_how_ended(const struct context_life *life)
+{
+    return (enum life_ended)(life->ended % LIFE_SIGNAL);
+}

@@ -243,8 +243,9 @@ bool record_capture_is_life(const struct record_capture *all)
 
 bool record_capture_has_ended(const struct record_capture *all)
 {
-    uint32_t ended = all->context.life.ended;
-    return ended != 0 && ended != LIFE_CRASHED && ended != LIFE_LOST;
+    const struct context_life *life = &all->context.life;
+    enum life_ended how = life_how_ended(life);
+    return life->ended != 0 && how != LIFE_CRASHED && how != LIFE_LOST;
 }
 
 void record_capture_bury(struct record_capture *all, const struct death *death,
@@ -258,12 +259,15 @@ void record_capture_bury(struct record_capture *all, const struct death *death,
         kept->uptime_ms = end_ms - kept->started_ms;
     all->death = *death; // with its texts
     keep_told(&all->death.life, &all->context.life);
+    if (life_how_ended(&all->context.life) == LIFE_CRASHED)
+        all->death.crash_signal = (int)(all->context.life.ended / LIFE_SIGNAL);
     death_judge(&all->death);
     all->crash = (struct target_crash){
         .tid = pid,
-        .info.si_signo = death->exits         ? SIGABRT
-                         : death->signal != 0 ? death->signal
-                                              : SIGKILL,
+        .info.si_signo = death->exits                   ? SIGABRT
+                         : all->death.crash_signal != 0 ? all->death.crash_signal
+                         : death->signal != 0           ? death->signal
+                                                        : SIGKILL,
         .realtime_ns = death->realtime_ns,
         .flight_state = all->record.flight_state,
         .signal_only = true,

@@ -177,9 +177,9 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep) ||
         (!alone && fork() != 0))
         return;
-    bool reports = now.life.ended == LIFE_LOST ||
-                   (settings->kills != KILLS_NO &&
-                    (now.life.ended == 0 || now.life.ended == LIFE_CRASHED));
+    enum life_ended how = life_how_ended(&now.life);
+    bool reports = how == LIFE_LOST || (settings->kills != KILLS_NO &&
+                                        (now.life.ended == 0 || how == LIFE_CRASHED));
     (void)signal(SIGXFSZ, SIG_IGN);
     liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
@@ -200,8 +200,10 @@ static void finish_keeping(struct daemon_keep *keep, bool alone)
     int status = 0;
     bool known = read_zombie_status(keep->pid, &status) ||
                  (keep->pidfd >= 0 && read_pidfd_status(keep->pidfd, &status));
-    bool lost = liveness_read(&keep->live, &now) && now.life.ended == LIFE_LOST;
-    if (known && !death_is_kill(status & 0x7f) && !lost)
+    enum life_ended how =
+        liveness_read(&keep->live, &now) ? life_how_ended(&now.life) : LIFE_ENDED;
+    bool crashed = how == LIFE_CRASHED || how == LIFE_LOST;
+    if (known && !death_is_kill(status & 0x7f) && !crashed)
         liveness_end(&keep->live);
     if (!is_kept_by_other(keep)) {
         keep_end(&keep->keep, known ? status & 0x7f : 0);

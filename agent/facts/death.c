@@ -162,6 +162,26 @@ static bool is_at_cpu_limit(const struct death *death)
             life->cpu_used_ms + CPU_SLACK_MS >= life->cpu_limit_s * 1000);
 }
 
+static bool is_unreported_crash(const struct death *death)
+{
+    return signal_in(SIGNALS_CRASH, death->signal) && !death_is_kill(death->signal);
+}
+
+// judge_cut_off judges a crash of which only the first moment is known.
+static void judge_cut_off(struct death *death)
+{
+    const char *name = signal_name(death->signal);
+    struct text *out = &death->summary;
+    death->kind = "unknown";
+    death->cause = "cut-off";
+    text_append_string(out, "Crashed, and ended in another way");
+    if (death->signal != 0)
+        text_appendf(out, ", by %s,", name != NULL ? name : "a signal");
+    else if (death->exit_status >= 0)
+        text_appendf(out, ", with status %d,", death->exit_status);
+    text_append_string(out, " before the crash was reported");
+}
+
 static void judge_signal(struct death *death)
 {
     const struct context_life *life = &death->life;
@@ -178,8 +198,7 @@ static void judge_signal(struct death *death)
         judge_watchdog(death, before_ms);
     } else if (before_ms != UINT64_MAX) {
         judge_asked(death, before_ms);
-    } else if (signal_in(SIGNALS_CRASH, death->signal) &&
-               !death_is_kill(death->signal)) {
+    } else if (is_unreported_crash(death)) {
         death->kind = "unknown";
         death->cause = "signal";
         text_appendf(
@@ -247,6 +266,10 @@ void death_judge(struct death *death)
     bool logged = kernel_log_oom(death->pid, death->started_ns, death->kernel,
                                  sizeof(death->kernel));
     death->kind = "killed";
+    if (death->crash_signal != 0 && !is_unreported_crash(death)) {
+        judge_cut_off(death);
+        return;
+    }
     // A keeper has seen another end; without one, the log tells what that was.
     bool may_be_memory = death->signal == SIGKILL || death->signal == 0;
     if (may_be_memory && (logged || events->oom_kills != 0 || events->oomd_kills != 0))
@@ -336,7 +359,7 @@ void death_write(struct json_writer *w, const struct capture *capture)
         raw_write_count(w, "cpu_limit_s", life->cpu_limit_s);
         raw_write_count(w, "cpu_used_ms", life->cpu_used_ms);
     }
-    if (death->exits && death->exit_status >= 0)
+    if ((death->exits || death->crash_signal != 0) && death->exit_status >= 0)
         raw_write_count(w, "exit_status", (uint64_t)death->exit_status);
     raw_write_words(w, capture, "stderr", death->said.bytes);
     write_asked(w, death);

@@ -20,9 +20,10 @@ struct death {
     int signal;           // by which it ended, as its keeper saw; 0: nobody did
     uint64_t realtime_ns; // when
     uint64_t started_ns;  // of CLOCK_BOOTTIME; 0: not known
+    int crash_signal; // of its crash, which was not reported before it ended; 0: none
     // An exit that is a failure: what the program said of it. kind is set then.
     bool exits;
-    int exit_status;     // -1: of a thread, which has none
+    int exit_status;     // of exits and crash_signal; -1: none, as of a thread
     struct text message; // its last words
     struct text said;    // the end of its standard error
     struct context_life life;

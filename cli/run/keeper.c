@@ -43,11 +43,17 @@ struct timespec keeper_left(const struct keeper *keeper)
                               .tv_nsec = (long)(left % 1000) * 1000000 };
 }
 
-// read_ended reads how the program says that it has ended; 0: it does not.
-static uint32_t read_ended(const struct keeper *keeper)
+// read_ended reads how the program says that it has ended, and returns true while its
+// crash is being reported.
+static bool read_ended(struct keeper *keeper)
 {
     static struct context_page page;
-    return liveness_read(&keeper->live, &page) ? page.life.ended : 0;
+    bool says = liveness_read(&keeper->live, &page);
+    enum life_ended how = says ? life_how_ended(&page.life) : 0;
+    keeper->cut_off = how == LIFE_CUT_OFF;
+    keeper->death.crash_signal =
+        how == LIFE_CRASHED ? (int)(page.life.ended / LIFE_SIGNAL) : 0;
+    return how == LIFE_CRASHED;
 }
 
 bool keeper_find_cut_off(struct keeper *keeper)
@@ -55,13 +61,17 @@ bool keeper_find_cut_off(struct keeper *keeper)
     enum { RECORD_MS = 1000 };
     const struct timespec pause = { .tv_nsec = 2000000 };
     uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + RECORD_MS;
-    uint32_t ended;
-    // The handler's process leaves a record, which takes it a few milliseconds.
-    while ((ended = read_ended(keeper)) == LIFE_CRASHED &&
-           clock_now_ms(CLOCK_MONOTONIC) < deadline)
+    bool crashed = read_ended(keeper);
+    // The handler's process, which shares the program's memory, leaves a record within
+    // a few milliseconds.
+    while (crashed && clock_now_ms(CLOCK_MONOTONIC) < deadline) {
+        bool last = liveness_is_left(&keeper->live);
+        crashed = read_ended(keeper);
+        if (last)
+            break;
         (void)nanosleep(&pause, NULL);
-    keeper->cut_off = ended == LIFE_CUT_OFF;
-    return ended == LIFE_CRASHED || ended == LIFE_CUT_OFF;
+    }
+    return crashed || keeper->cut_off;
 }
 
 // keeper_read_process reads what is known of the program, as long as it may not be the
@@ -174,8 +184,10 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
     struct death *death = &keeper->death;
     struct context_life *life = &keeper->keep.life;
     // Where the crash before has left a record, that is what is reported.
-    bool killed = WIFSIGNALED(status) && !keeper->cut_off &&
-                  (death_is_kill(WTERMSIG(status)) || keeper->unreported);
+    int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    bool killed = !keeper->cut_off &&
+                  (death->crash_signal != 0 ||
+                   (signal != 0 && (death_is_kill(signal) || keeper->unreported)));
     if (!liveness_stop_copier(&keeper->live, HUNG_MS)) {
         aside_answer(); // nobody need wait any longer
         (void)liveness_stop_copier(&keeper->live, -1);
@@ -192,7 +204,8 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
         crash_records_bury(keeper->session, death, &keeper->process, &keeper->live);
         send_report(keeper->session);
     } else if (killed) {
-        death->signal = WTERMSIG(status);
+        death->signal = signal;
+        death->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         death->realtime_ns = life->end_realtime_ns;
         life->cpu_used_ms = time_ms(&used->ru_utime) + time_ms(&used->ru_stime);
         usage_sample(&keeper->keep.usage, (uint64_t)used->ru_maxrss * 1024, life);

@@ -49,9 +49,9 @@ void keeper_note(struct keeper *keeper, int number, const siginfo_t *info);
 // that is 0, and is not reaped.
 void keeper_look_last(struct keeper *keeper, int signal);
 
-// keeper_find_cut_off is whether the program, which has ended, had crashed before, and
-// ended in another way before the crash was reported. It waits up to a second for the
-// record of the crash.
+// keeper_find_cut_off returns true if the program, which has ended, had crashed and
+// ended before the crash was reported. It waits up to a second for the record of the
+// crash; without one it sets keeper->death.crash_signal.
 bool keeper_find_cut_off(struct keeper *keeper);
 
 // keeper_end reports the end of the program if it was killed, or is unreported. It may

@@ -304,7 +304,8 @@ static void wrapped_deinit(struct wrapped *program)
 static void end_in_spool(struct wrapped *program, struct session *session,
                          const struct text *said, uint64_t since_ms)
 {
-    const char *name = program->keeper.arguments[0];
+    struct keeper *keeper = &program->keeper;
+    const char *name = keeper->arguments[0];
     enum ch_status status =
         program->checked
             ? spool_open(session->spool_path, SPOOL_CREATE, &session->spool)
@@ -314,15 +315,18 @@ static void end_in_spool(struct wrapped *program, struct session *session,
         session->spool.folder_fd = -1;
     aside_answer();
     await_reports(session, since_ms);
-    bool cut_off = usable && keeper_find_cut_off(&program->keeper);
+    bool cut_off = keeper_find_cut_off(keeper);
     if (usable)
         crash_records_take(session);
-    if (cut_off)
+    bool loaded = keeper->live.fd < 0 || liveness_is_filled(&keeper->live);
+    keeper->unreported =
+        unreported_tell(session, name, program->status, loaded, since_ms);
+    if (cut_off && !keeper->unreported)
         tell_cut_off(name, program->status);
-    program->keeper.unreported =
-        unreported_tell(session, name, program->status, since_ms);
+    if (unreported_has_report(session, since_ms))
+        keeper->death.crash_signal = 0;
     if (usable)
-        keeper_end(&program->keeper, program->status, &program->used, said);
+        keeper_end(keeper, program->status, &program->used, said);
     unreported_tell_exit(session, name, program->status, since_ms);
 }
 

@@ -10,8 +10,8 @@
 #include "report/summary/signal_name.h"
 #include "shared/signals.h"
 
-// has_report says whether the spool has a report that began at since_ms or later.
-static bool has_report(const struct spool *spool, uint64_t since_ms)
+// spool_has_report says whether the spool has a report that began at since_ms or later.
+static bool spool_has_report(const struct spool *spool, uint64_t since_ms)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     if (spool->folder_fd < 0 || spool_list(spool, &listing) != CH_OK)
@@ -27,7 +27,7 @@ static bool folder_has_report(const char *path, uint64_t since_ms)
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
     return spool_open(path, SPOOL_READ, &spool) == CH_OK &&
-           has_report(&spool, since_ms);
+           spool_has_report(&spool, since_ms);
 }
 
 // find_elsewhere finds a place that has a report and replaces a spool that cannot be
@@ -47,15 +47,20 @@ static bool find_elsewhere(uint64_t since_ms, char path[static PATH_MAX])
     return any;
 }
 
+bool unreported_has_report(const struct session *session, uint64_t since_ms)
+{
+    return spool_has_report(&session->spool, since_ms);
+}
+
 bool unreported_tell(const struct session *session, const char *program, int status,
-                     uint64_t since_ms)
+                     bool loaded, uint64_t since_ms)
 {
     char path[PATH_MAX];
     struct program kind;
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *name = signal_name(number);
     if (name == NULL || !signal_in(session->settings.signals, number) ||
-        has_report(&session->spool, since_ms))
+        unreported_has_report(session, since_ms))
         return false;
     if (find_elsewhere(since_ms, path)) {
         (void)command_fail("'%s' died by %s; the report is in '%s'", program, name,
@@ -63,8 +68,9 @@ bool unreported_tell(const struct session *session, const char *program, int sta
         return false;
     }
     program_look(program, &kind);
-    if (kind.kind == PROGRAM_DYNAMIC || kind.kind == PROGRAM_SANITIZED ||
-        kind.kind == PROGRAM_HAS_HANDLER || kind.kind == PROGRAM_UNKNOWN)
+    bool loads = kind.kind == PROGRAM_DYNAMIC || kind.kind == PROGRAM_SANITIZED ||
+                 kind.kind == PROGRAM_HAS_HANDLER || kind.kind == PROGRAM_UNKNOWN;
+    if (loads && loaded)
         (void)command_fail(
             "'%s' died by %s and left no report of its own; see 'crashhook "
             "doctor'",
@@ -73,7 +79,9 @@ bool unreported_tell(const struct session *session, const char *program, int sta
         (void)command_fail(
             "'%s' died by %s and left no report of its own, since %s; 'crashhook "
             "run --via trace' watches it from outside",
-            program, name, program_kind_words(kind.kind));
+            program, name,
+            loads ? "it died before it had installed a handler"
+                  : program_kind_words(kind.kind));
     return true;
 }
 
@@ -82,7 +90,7 @@ void unreported_tell_exit(const struct session *session, const char *program,
 {
     struct program kind;
     if (!WIFEXITED(status) || WEXITSTATUS(status) == 0 ||
-        has_report(&session->spool, since_ms))
+        unreported_has_report(session, since_ms))
         return;
     program_look(program, &kind);
     if (kind.hidden != NULL)

@@ -5,12 +5,16 @@
 #pragma once
 #include "cli/session/session.h"
 
-// unreported_tell says so on stderr, with the reason if it follows from the kind of
-// program, and what to do, unless the session's spool, or a place that replaces it, has
-// a report that began since_ms after 1970 or later. status is as waitpid returns it.
-// True: there is no report.
+// unreported_has_report returns true if the session's spool has a report that began
+// since_ms after 1970 or later.
+bool unreported_has_report(const struct session *session, uint64_t since_ms);
+
+// unreported_tell prints one line on stderr if neither the spool, nor a place that
+// replaces it, has such a report: the reason, where it follows from the kind of program
+// or from loaded, and what to do. loaded is false if the handler was not installed yet.
+// status is as waitpid returns it. Returns true if there is no report.
 bool unreported_tell(const struct session *session, const char *program, int status,
-                     uint64_t since_ms);
+                     bool loaded, uint64_t since_ms);
 
 // unreported_tell_exit says why an exit with a failure has no report, if the program
 // has a sanitizer that may have caused it and of which the handler is not told.

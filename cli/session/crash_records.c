@@ -185,6 +185,7 @@ static void bury_unkept(struct record_capture *record, int fd)
         .pid = header->pid,
         .keeper = seen ? (enum life_keeper)life->keeper_is : LIFE_NO_KEEPER,
         .signal = life->end_signal,
+        .exit_status = -1,
         .realtime_ns =
             seen ? life->end_realtime_ns : last_seen_ns(&record->context, fd),
         .started_ns = header->page.crash_realtime_ns / ticks_per_second * 1000000000,

@@ -42,23 +42,6 @@ static bool tell_first(const struct crash_fault *first, int status,
     return tell_crash(first->info, first->context);
 }
 
-// end_life notes in the program's life that its end is reported, also where the handler
-// of the program that is asked now will end it.
-static void end_life(bool told, enum life_ended how)
-{
-    if (told && crash_state.ended != NULL)
-        *crash_state.ended = crash_state.lost ? LIFE_LOST : how;
-}
-
-// undo_end_life: the handler recovered and the program continues.
-static void undo_end_life(void)
-{
-    uint32_t told = crash_state.lost ? LIFE_LOST : LIFE_TOLD;
-    if (crash_state.ended != NULL)
-        __atomic_compare_exchange_n(crash_state.ended, &told, 0, false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
 // claim_crash makes the crash the caller's, waiting a limited time. False: another
 // thread's crash did not end in time, and the process is to die of that one.
 static bool claim_crash(int signal)
@@ -93,6 +76,8 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
     bool told;
     if (verdict == CRASH_NONE || verdict == CRASH_COMES_AGAIN)
         return;
+    if (verdict == CRASH_DIES)
+        crash_note_crash(signal);
     if (!claim_crash(signal)) {
         crash_die_on_return(signal, info, context);
         return;
@@ -103,10 +88,15 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         crash_record(signal, info, context, verdict == CRASH_DIES);
         told = crash_fault_is_told(signal, context) || tell_crash(info, context);
     }
-    end_life(told, verdict == CRASH_ASKS_LATE ? LIFE_TOLD : LIFE_ENDED);
+    // Also where the program's handler, which is called now, will end it.
+    if (told)
+        crash_note_life(crash_state.lost             ? LIFE_LOST
+                        : verdict == CRASH_ASKS_LATE ? LIFE_TOLD
+                                                     : LIFE_ENDED);
     if (told && verdict == CRASH_DIES) {
         crash_die_on_return(signal, crash_dying_siginfo(), context);
     } else {
+        crash_continue_life(LIFE_CRASHED);
         give_back();
     }
 }
@@ -160,7 +150,9 @@ void crash_end(struct crash_asked *asked)
         return;
     enum crash_verdict verdict = crash_judge(asked);
     if (asked->told)
-        verdict == CRASH_NONE ? undo_end_life() : crash_fault_expect(asked->context);
+        verdict == CRASH_NONE
+            ? crash_continue_life(crash_state.lost ? LIFE_LOST : LIFE_TOLD)
+            : crash_fault_expect(asked->context);
     if (verdict == CRASH_NONE || verdict == CRASH_COMES_AGAIN)
         return;
     mask_for_report(asked->signal);
@@ -193,7 +185,8 @@ void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t
 {
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1) | sys_pending());
     if (claim_crash(first->signal)) {
-        end_life(tell_first(first, status, then, false), LIFE_ENDED);
+        if (tell_first(first, status, then, false))
+            crash_note_life(crash_state.lost ? LIFE_LOST : LIFE_ENDED);
         give_back();
     }
     sys_sigmask(mask);

@@ -33,11 +33,27 @@ static bool is_deadly(int signal)
     return now.handler == (uintptr_t)SIG_DFL;
 }
 
+void crash_note_life(uint32_t ended)
+{
+    if (crash_state.ended != NULL)
+        __atomic_store_n(crash_state.ended, ended, __ATOMIC_RELAXED);
+}
+
+void crash_note_crash(int signal)
+{
+    crash_note_life(LIFE_CRASHED + LIFE_SIGNAL * (uint32_t)signal);
+}
+
+void crash_continue_life(uint32_t noted)
+{
+    if (crash_state.ended != NULL && *crash_state.ended % LIFE_SIGNAL == noted)
+        crash_note_life(0);
+}
+
 void crash_hold_program(void)
 {
     const struct sys_action ignore = { .handler = (uintptr_t)SIG_IGN };
-    if (crash_state.ended != NULL)
-        *crash_state.ended = LIFE_CRASHED;
+    crash_note_crash(crash_state.signal);
     // Without these calls a crash is reported all the same.
     for (int signal = 1; signal <= SYS_SIGNALS && !crash_state.filtered; signal++) {
         struct sys_action before = { .handler = (uintptr_t)SIG_DFL };
@@ -57,8 +73,8 @@ void crash_record_cut_off(void)
     // What is left of the process waits for the tracer of its threads.
     if (crash_plan->page->agent_pid > 0)
         sys_kill(crash_plan->page->agent_pid, SIGKILL);
-    if (crash_write_record(RECORD_CUT_OFF) && crash_state.ended != NULL)
-        *crash_state.ended = LIFE_CUT_OFF;
+    if (crash_write_record(RECORD_CUT_OFF))
+        crash_note_life(LIFE_CUT_OFF);
 }
 
 // ends_process is whether an exit (then is NULL), or a signal that this process sends,

@@ -27,8 +27,8 @@ static enum outcome hear_agent(int channel, bool died)
         if (answer == REQUEST_WRITTEN) {
             crash_state.record_due = 0;
             // It may be killed before it has died of the crash.
-            if (crash_plan->page->dies && crash_state.ended != NULL)
-                *crash_state.ended = LIFE_ENDED;
+            if (crash_plan->page->dies)
+                crash_note_life(LIFE_ENDED);
         }
         if (answer == REQUEST_WHY)
             sys_receive(channel, crash_state.why, sizeof(crash_state.why) - 1);

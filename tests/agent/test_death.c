@@ -117,6 +117,33 @@ static void death_after_systemds_watchdog_is_a_watchdogs(void **state)
                   "2.0 s before, did not end it");
 }
 
+static void death_after_a_crash_that_nobody_reported_says_so(void **state)
+{
+    (void)state;
+    struct death death = killed_death();
+    death.crash_signal = SIGSEGV;
+    assert_judged(&death, "unknown", "cut-off",
+                  "Crashed, and ended in another way, by SIGKILL, before the crash was "
+                  "reported");
+    death = killed_death();
+    death.crash_signal = SIGSEGV;
+    death.signal = 0;
+    assert_judged(&death, "unknown", "cut-off",
+                  "Crashed, and ended in another way, with status 0, before the crash "
+                  "was reported");
+}
+
+static void death_by_the_crash_itself_says_that_nothing_reported_it(void **state)
+{
+    (void)state;
+    struct death death = killed_death();
+    death.crash_signal = SIGSEGV;
+    death.signal = SIGSEGV;
+    assert_judged(&death, "unknown", "signal",
+                  "Ended by SIGSEGV, which no handler could report: only the end is "
+                  "known");
+}
+
 static void death_of_a_stuck_process_says_where_it_was(void **state)
 {
     (void)state;
@@ -141,6 +168,8 @@ int main(void)
         cmocka_unit_test(death_by_kubernetes_says_what_that_does_so_for),
         cmocka_unit_test(death_of_a_service_that_does_not_stop_says_so),
         cmocka_unit_test(death_after_systemds_watchdog_is_a_watchdogs),
+        cmocka_unit_test(death_after_a_crash_that_nobody_reported_says_so),
+        cmocka_unit_test(death_by_the_crash_itself_says_that_nothing_reported_it),
         cmocka_unit_test(death_of_a_stuck_process_says_where_it_was),
     };
     return cmocka_run_group_tests_name("agent/death", tests, NULL, NULL);
