@@ -15,7 +15,7 @@
 
 #include "agent/trace/trace_state.h"
 #include "base/clock.h"
-#include "base/settings_table.h"
+#include "shared/settings_table.h"
 
 static void wake_up(int signal)
 {

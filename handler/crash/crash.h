@@ -83,6 +83,7 @@ struct crash_state {
     void *callback_argument;
     void *callback_stack_end; // NULL: there is no stack for them
     bool reads_thread_word;   // see machine_thread_word
+    uint64_t strict_thread;   // see crash_is_strict
     uint32_t *ended;       // enum life_ended, in a liveness record; NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
@@ -237,6 +238,10 @@ void crash_put_dumpable_back(void);
 
 // crash_die_on_return arranges that returning to the program, as context says, ends it.
 void crash_die_on_return(int signal, const void *siginfo, void *context);
+
+// crash_die_without_calls ends the process, at once or by the return to the program,
+// without a system call that strict seccomp mode does not allow.
+void crash_die_without_calls(const siginfo_t *info, void *context);
 
 // crash_die_now ends the process by the signal that it was handling, because the
 // handler itself has crashed and cannot return.

@@ -93,6 +93,14 @@ void crash_die_on_return(int signal, const void *siginfo, void *context)
     crash_bound_leave_to(crash_state.bound, signal);
 }
 
+void crash_die_without_calls(const siginfo_t *info, void *context)
+{
+    crash_note_crash(info->si_signo);
+    if (info->si_code <= 0)
+        crash_fault_without_room(context);
+    block_all(context);
+}
+
 void crash_die_now(void)
 {
     int signal = crash_state.signal;

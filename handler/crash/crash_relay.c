@@ -41,23 +41,47 @@ static bool is_own_call(const siginfo_t *info)
            info->si_call_addr == machine_clone_end;
 }
 
-// end_without_calls ends the process by a fault for which the kernel has no room: the
-// dispatcher would get every system call of ours, also the return from this handler.
-__attribute__((noreturn)) static void end_without_calls(const ucontext_t *context)
+// crash_fault_without_room: a dispatcher would get every system call of ours, also the
+// return from this handler.
+void crash_fault_without_room(const ucontext_t *context)
 {
     // More than the red zone, below which the kernel would begin at the stack's top.
     const uintptr_t too_little = 512;
     machine_fault_at((uintptr_t)context->uc_stack.ss_sp + too_little);
 }
 
+bool crash_is_strict(void)
+{
+    uint64_t thread = crash_state.strict_thread;
+    // Where the thread cannot be identified without a call, all are treated alike.
+    return thread != 0 &&
+           (thread == CRASH_STRICT_ALL || !crash_state.reads_thread_word ||
+            thread == machine_thread_word(true));
+}
+
+// relay_strictly ends the process if the program has no handler for the signal. False:
+// it has one.
+static bool relay_strictly(siginfo_t *info, void *context, struct crash_asked *asked)
+{
+    if (crash_action_calls(&asked->action))
+        return false;
+    if (info->si_code > 0 || asked->action.handler == (uintptr_t)SIG_DFL)
+        crash_die_without_calls(info, context);
+    asked->action.handler = 0;
+    return true;
+}
+
 bool crash_relay(int signal, siginfo_t *info, void *context, struct crash_asked *asked)
 {
     bool dispatched = is_dispatched(signal, info);
-    if (signal_in(crash_plan->signals, signal) && !dispatched)
+    bool strict = crash_is_strict();
+    if (signal_in(crash_plan->signals, signal) && !dispatched && !strict)
         return false;
     crash_action_read(signal, &asked->action);
+    if (strict && relay_strictly(info, context, asked))
+        return true;
     if (dispatched && (!crash_action_calls(&asked->action) || is_own_call(info)))
-        end_without_calls(context);
+        crash_fault_without_room(context);
     asked->signal = signal;
     asked->info = info;
     asked->context = context;
@@ -66,7 +90,7 @@ bool crash_relay(int signal, siginfo_t *info, void *context, struct crash_asked 
     if (asked->note != NULL)
         asked->note->is_fault = false;
     asked->relayed = true;
-    if (signal == SIGTERM)
+    if (signal == SIGTERM && !strict)
         note_end(info);
     if (!crash_stack_leave(asked))
         machine_fault(SIGSEGV); // as the kernel does where it finds no room

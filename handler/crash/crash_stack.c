@@ -41,6 +41,7 @@ void crash_stack_mark(void *stack, const stack_t *before)
     struct crash_own_stack *own = stack;
     own->theirs = before != NULL ? *before : no_stack;
     own->mark = stack_mark(stack);
+    own->rounds = 0;
 }
 
 struct crash_own_stack *crash_stack_own(const stack_t *stack)
@@ -75,7 +76,8 @@ static bool may_be_full(const struct crash_asked *asked, uintptr_t stack)
 {
     const uintptr_t below = 1024 * 1024, above = 64 * 1024 * 1024;
     const siginfo_t *info = asked->info;
-    if (info->si_code <= 0 || (asked->signal != SIGSEGV && asked->signal != SIGBUS))
+    if (info->si_code <= 0 || crash_is_strict() ||
+        (asked->signal != SIGSEGV && asked->signal != SIGBUS))
         return false;
     return (uintptr_t)info->si_addr - (stack - below) < below + above ||
            info->si_code == SI_KERNEL ||

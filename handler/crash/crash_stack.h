@@ -16,8 +16,20 @@ struct crash_asked;
 #pragma GCC visibility push(hidden)
 
 // crash_relay fills in asked if the signal is only to be passed on to the program's
-// handler: one that is not ours, or a system call that the program dispatches itself.
+// handler: one that is not ours, a system call that the program dispatches itself, or
+// any in strict seccomp mode. asked->action.handler 0: there is nothing to call.
 bool crash_relay(int signal, siginfo_t *info, void *context, struct crash_asked *asked);
+
+// crash_is_strict returns true if the thread is in strict seccomp mode: the kernel ends
+// it for every call but read, write, exit and the return from a signal handler.
+// crash_state.strict_thread is the machine_thread_word of the one thread in that mode,
+// CRASH_STRICT_ALL where there are several, or 0.
+enum { CRASH_STRICT_ALL = 1 };
+bool crash_is_strict(void);
+
+// crash_fault_without_room ends the process by a fault for which the kernel finds no
+// room on the alternate stack of context.
+__attribute__((noreturn)) void crash_fault_without_room(const ucontext_t *context);
 
 // crash_relay_end does what is to be done once the handler of a relayed signal has
 // returned. False: it was not relayed.
@@ -34,6 +46,7 @@ struct crash_own_stack {
     stack_t theirs; // what the program has set
     bool first;     // its guard is below
     bool nested;    // theirs was in use already when a handler was last called on it
+    uint8_t rounds; // of the thread's destructors, so far
 };
 
 // crash_stack_bytes is the size of an alternate stack of ours.

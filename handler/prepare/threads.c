@@ -2,6 +2,7 @@
 #include "handler/prepare/threads.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -159,13 +160,18 @@ void threads_stack_destroy(void *stack)
     sys_munmap((char *)stack - guard, guard + stack_bytes());
 }
 
-// at_thread_end frees the stack; the thread may have replaced it by one of its own. A
-// thread that ends in a signal handler still runs on it, and the kernel refuses to
-// disable it: then it stays mapped.
+// at_thread_end is the destructor of stack_key. It frees the stack in the last round of
+// destructors, because those of the program may overflow the thread's stack in any. The
+// thread may have replaced it by one of its own. A thread that ends in a signal handler
+// still runs on it, and the kernel refuses to disable it: then it stays mapped.
 static void at_thread_end(void *stack)
 {
     const stack_t none = { .ss_flags = SS_DISABLE };
+    struct crash_own_stack *own = stack;
     stack_t now;
+    if (++own->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+        pthread_setspecific(stack_key, stack) == 0)
+        return;
     if (kernel_altstack(&none, &now) != 0)
         return;
     if (now.ss_sp != stack && (now.ss_flags & SS_DISABLE) == 0)
