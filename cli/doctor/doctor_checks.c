@@ -84,6 +84,14 @@ static void append_yama(struct text *line)
 enum doctor_verdict doctor_ptrace(struct doctor *doctor, struct doctor_finding *out)
 {
     struct session *session = doctor->session;
+    if (access("/proc/self/stat", F_OK) != 0) {
+        text_append_string(
+            &out->line, "/proc is not mounted: a crashed process cannot be read, and "
+                        "`crashhook run` does not see how a program was killed; "
+                        "mount it");
+        text_append_string(&out->fix, "mount -t proc proc /proc\n");
+        return DOCTOR_TROUBLE;
+    }
     pid_t target = start_target();
     int error = target > 0 ? trace_sibling(session, target) : errno;
     if (target > 0) {
@@ -147,6 +155,15 @@ enum doctor_verdict doctor_library(struct doctor *doctor, struct doctor_finding 
     return DOCTOR_FINE;
 }
 
+// note_kills says what else stops where there is no agent.
+static void note_kills(const struct settings *settings, struct text *line)
+{
+    if (settings->kills != KILLS_NO)
+        text_append_string(line,
+                           "; without an agent CRASHHOOK_KILLS reports the kills of "
+                           "programs under `crashhook run` only");
+}
+
 // doctor_agent_runs starts the agent without a channel to a crashed process: then it
 // has nothing to do, and exits with 1.
 bool doctor_agent_runs(const char *agent)
@@ -172,6 +189,7 @@ enum doctor_verdict doctor_agent(struct doctor *doctor, struct doctor_finding *o
         text_append_string(&out->line,
                            "crashhook-agent is not where it should be; install "
                            "it again or set CRASHHOOK_AGENT");
+        note_kills(&session->settings, &out->line);
         return DOCTOR_TROUBLE;
     }
     text_append_string(&out->line, agent);
@@ -183,6 +201,7 @@ enum doctor_verdict doctor_agent(struct doctor *doctor, struct doctor_finding *o
                                        "change it or a folder above it, so it");
     text_append_string(&out->line,
                        " cannot be run; set CRASHHOOK_AGENT to one that can");
+    note_kills(&session->settings, &out->line);
     text_append_string(
         &out->fix, session->settings.agent != NULL ? "unset CRASHHOOK_AGENT\n" : "");
     return DOCTOR_TROUBLE;
@@ -236,6 +255,15 @@ static enum doctor_verdict note_room(const struct spool *spool, struct text *lin
     return DOCTOR_TROUBLE;
 }
 
+// lacks_room is true if the disk, which may have room, refuses it to this user.
+static bool lacks_room(int fd)
+{
+    struct rlimit limit = { .rlim_cur = 0 };
+    (void)getrlimit(RLIMIT_FSIZE, &limit); // past which SIGXFSZ would be raised
+    return limit.rlim_cur >= LEAST_BYTES && fallocate(fd, 0, 0, LEAST_BYTES) != 0 &&
+           (errno == EDQUOT || errno == ENOSPC);
+}
+
 enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *out)
 {
     struct session *session = doctor->session;
@@ -270,9 +298,18 @@ enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *o
         text_append_string(&out->fix, "\n");
         return DOCTOR_TROUBLE;
     }
+    bool refused = lacks_room(fd);
+    bool quota = refused && errno == EDQUOT;
     spool_discard(&session->spool, id);
     close(fd);
-    return note_room(&session->spool, &out->line);
+    enum doctor_verdict verdict = note_room(&session->spool, &out->line);
+    if (!refused || verdict == DOCTOR_TROUBLE)
+        return verdict;
+    text_appendf(&out->line,
+                 ": %s refuses the %d KiB of a report; set CRASHHOOK_SPOOL to another "
+                 "disk",
+                 quota ? "a quota" : "the disk", LEAST_BYTES >> 10);
+    return DOCTOR_TROUBLE;
 }
 
 // core_reader copies the program that a core_pattern pipes cores to; false: there is

@@ -67,7 +67,13 @@ static bool note_live_settings(const struct text *environment,
 
 static void note_live_limits(const struct text *status, struct doctor_finding *out)
 {
-    if (doctor_status_number(status, "\nSeccomp:", 10) == 2)
+    enum { STRICT = 1, FILTER = 2 };
+    if (doctor_status_number(status, "\nSeccomp:", 10) == STRICT)
+        text_append_string(&out->line,
+                           "; its first thread is in strict seccomp mode, so "
+                           "a crash of that is not reported, except by "
+                           "`crashhook run`");
+    if (doctor_status_number(status, "\nSeccomp:", 10) == FILTER)
         text_append_string(&out->line,
                            "; it has a seccomp filter, and what that denies "
                            "is not in its report");

@@ -220,6 +220,11 @@ class Programs(Doctor):
             self.assertIn("users other than root and this one", found["agent"][1])
             self.assertEqual(found["test crash"][0], "note")
             self.assertIn("CRASHHOOK_AGENT is ignored", found["test crash"][1])
+            # Nor is there a supervisor for programs that are not under run.
+            words = "without an agent CRASHHOOK_KILLS reports the kills of programs under"
+            self.assertNotIn(words, found["agent"][1])
+            found = self.found(scene, CRASHHOOK_AGENT=copied, CRASHHOOK_KILLS="yes")
+            self.assertIn(words, found["agent"][1])
 
     def test_a_static_program_without_an_agent_beside_it_is_trouble(self):
         with Scene() as scene:
@@ -588,6 +593,18 @@ class Places(Doctor):
             for kind in ("lxc", "oci"):
                 _, text, _ = self.found(scene, container=kind)["container"]
                 self.assertFalse(text.startswith("this is none"), text)
+
+    @needs_root
+    def test_a_machine_without_proc_is_trouble(self):
+        with Scene() as scene:
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" doctor --json',
+                 scene.command], env=scene.environment({}), stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        checks = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+        self.assertEqual(checks["ptrace"]["verdict"], "trouble")
+        self.assertIn("/proc is not mounted", checks["ptrace"]["text"])
+        self.assertEqual(checks["ptrace"]["fix"], ["mount -t proc proc /proc"])
 
 
 class Printing(Doctor):

@@ -116,10 +116,12 @@ class Strict(Case):
         for _, scene, _ in self.each_way("strict", "refused"):
             self.assert_reported(scene, "write_null")
 
-    def test_a_signal_from_outside_ends_a_strict_program(self):
+    def test_a_signal_from_outside_ends_a_strict_program_which_the_doctor_knows(self):
         with Scene() as scene:
             process = scene.start([program("strict_shared"), "waits"])
             self.assertEqual(os.read(process.stdout.fileno(), 6), b"ready\n")
+            said = scene.command("doctor", "--pid", str(process.pid)).stdout
+            self.assertIn("its first thread is in strict seccomp mode", said)
             process.send_signal(signal.SIGSEGV)
             process.communicate(timeout=10)
             self.assertEqual(process.returncode, -signal.SIGSEGV)

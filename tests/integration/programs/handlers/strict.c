@@ -21,6 +21,7 @@
 #endif
 
 static volatile int strict;
+static int pipe_ends[2];
 
 static void enter_strict_mode(void)
 {
@@ -52,19 +53,24 @@ static void skip_instruction(int number, siginfo_t *info, void *context)
 #endif
 }
 
+static void wait_in_read(void)
+{
+    char byte;
+    (void)!read(pipe_ends[0], &byte, 1);
+}
+
 static void *wait_for_ever(void *unused)
 {
-    int ends[2];
-    (void)!pipe(ends);
     enter_strict_mode();
     strict = 1;
-    (void)!read(ends[0], (char[1]){ 0 }, 1);
+    wait_in_read();
     return unused;
 }
 
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
+    (void)!pipe(pipe_ends);
     if (strcmp(what, "handles") == 0)
         signal(SIGSEGV, leave_with_3);
     if (strcmp(what, "recovers") == 0) {
@@ -98,7 +104,7 @@ int main(int count, char **words)
     }
     if (strcmp(what, "waits") == 0) {
         (void)!write(STDOUT_FILENO, "ready\n", 6);
-        (void)!read(STDIN_FILENO, (char[1]){ 0 }, 1);
+        wait_in_read();
     }
     write_null();
 }
