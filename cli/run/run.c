@@ -21,7 +21,6 @@ enum {
     OPTIONS_MAX = 40,
     HELP_SIZE = 256,
     VALUE_SIZE = 64,
-    CHECK_MS = 100, // for the spool to answer before a program is traced
 };
 
 // describe_value writes what a variable's option takes: "no|yes|tty", or VALUE, and
@@ -254,7 +253,7 @@ static int run_by_trace(const struct options *options, struct session *session)
         return command_fail("cannot start the tracer: %s", strerror(errno));
     forget_preload(SETTINGS_TRACED, "yes");
     // The program takes the place of this process, so this is the last moment.
-    run_check_spool(session, CHECK_MS);
+    run_check_spool(session, true);
     return run_traced(agent, options->arguments, kept);
 }
 

@@ -166,8 +166,9 @@ static bool reap_children(struct wrapped *program)
     return pid < 0 && errno == ECHILD;
 }
 
-void run_check_spool(const struct session *session, uint64_t most_ms)
+void run_check_spool(const struct session *session, bool traced)
 {
+    enum { TRACED_MS = 100 };
     static struct liveness none = { .fd = -1, .copier = -1 };
     struct session own = *session;
     struct aside check;
@@ -175,7 +176,10 @@ void run_check_spool(const struct session *session, uint64_t most_ms)
         (void)!session_spool_open(&own, SPOOL_CREATE);
         _exit(EXIT_SUCCESS);
     }
-    (void)aside_await(&check, most_ms);
+    if (traced)
+        (void)aside_await_work(&check, TRACED_MS);
+    else
+        (void)aside_await(&check, ANSWER_MS);
     aside_leave(&check);
 }
 
@@ -190,7 +194,7 @@ static void await_program(struct wrapped *program)
         // enough.
         if (!program->checked && program->keeper.pause_ms >= CHECKED_MS) {
             program->checked = true;
-            run_check_spool(program->keeper.session, ANSWER_MS);
+            run_check_spool(program->keeper.session, false);
         }
         if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
             pass_on_to_program(program, number, &info);

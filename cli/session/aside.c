@@ -65,17 +65,23 @@ static bool pass_on_said(struct aside *aside)
     return true;
 }
 
-// waits_for_disk is how often the process has waited for anything, if it waits
-// uninterruptibly now; 0: it does not, or there is no /proc.
-static uint64_t waits_for_disk(pid_t pid)
+// count_waits counts how often the process has waited for anything. 0: it does not wait
+// now, or not in state wanted (0: any), or there is no /proc.
+static uint64_t count_waits(pid_t pid, char wanted)
 {
+    static const char state[] = "\nState:\t";
     static const char count[] = "\nvoluntary_ctxt_switches:";
     struct text CH_CLEANUP(text_deinit) status = { 0 };
     if (read_process_file(pid, "status", STATUS_BYTES, &status) != CH_OK ||
-        status.size == 0 || strstr(status.bytes, "\nState:\tD") == NULL)
+        status.size == 0)
         return 0;
+    const char *is = strstr(status.bytes, state);
     const char *at = strstr(status.bytes, count);
-    return at != NULL ? strtoull(at + strlen(count), NULL, 10) : 0;
+    if (is == NULL || at == NULL)
+        return 0;
+    is += sizeof(state) - 1;
+    bool waits = wanted != 0 ? *is == wanted : *is != 'R';
+    return waits ? strtoull(at + strlen(count), NULL, 10) : 0;
 }
 
 bool aside_await(struct aside *aside, uint64_t most_ms)
@@ -88,9 +94,9 @@ bool aside_await(struct aside *aside, uint64_t most_ms)
         if (now >= deadline)
             return false;
         uint64_t left = deadline - now < DISK_MS ? deadline - now : DISK_MS;
-        uint64_t waits = waits_for_disk(aside->pid);
+        uint64_t waits = count_waits(aside->pid, 'D');
         int ready = poll(&said, 1, (int)left);
-        if (ready == 0 && waits != 0 && waits_for_disk(aside->pid) == waits)
+        if (ready == 0 && waits != 0 && count_waits(aside->pid, 'D') == waits)
             return false;
         if (ready <= 0 || pass_on_said(aside))
             continue;
@@ -100,6 +106,18 @@ bool aside_await(struct aside *aside, uint64_t most_ms)
             continue;
     }
     return true;
+}
+
+bool aside_await_work(struct aside *aside, unsigned most_ms)
+{
+    for (; most_ms > 0; most_ms--) {
+        uint64_t waits = count_waits(aside->pid, 0);
+        if (aside_await(aside, 1))
+            return true;
+        if (waits != 0 && count_waits(aside->pid, 0) == waits)
+            return false;
+    }
+    return false;
 }
 
 void aside_leave(struct aside *aside)

@@ -27,5 +27,9 @@ void aside_answer(void);
 // that many milliseconds, or it waits for a disk that does not answer.
 bool aside_await(struct aside *aside, uint64_t most_ms);
 
+// aside_await_work is aside_await for a process that is not worth waiting for: it also
+// returns false once the other process has waited for anything for a millisecond.
+bool aside_await_work(struct aside *aside, unsigned most_ms);
+
 // aside_leave leaves the process to itself.
 void aside_leave(struct aside *aside);

@@ -3,6 +3,7 @@
 # A file system with files that a test chooses, served over /dev/fuse by a child process,
 # which can be stopped: then nobody who asks it anything gets an answer. Needs root.
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -71,21 +72,38 @@ class Server:
             os.write(self.fd, struct.pack("<IiQ", 16 + len(body), failed, unique) + body)
 
 
+def mount(place):
+    """Makes the folder and mounts there; gives the server's descriptor."""
+    os.mkdir(place)
+    try:
+        fd = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as error:
+        raise unittest.SkipTest(f"/dev/fuse: {error.strerror}") from error
+    libc = ctypes.CDLL(None, use_errno=True)
+    options = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"
+    if libc.mount(b"files", place.encode(), b"fuse", 0, options.encode()) != 0:
+        os.close(fd)
+        raise unittest.SkipTest(f"mount: {os.strerror(ctypes.get_errno())}")
+    return fd
+
+
+@contextlib.contextmanager
+def silent_folder(place):
+    """A mount whose server never answers."""
+    fd = mount(place)
+    try:
+        yield
+    finally:
+        os.close(fd)  # whoever waits for an answer gets an error
+        subprocess.run(["umount", "-l", place], check=False)
+
+
 class FuseFolder:
     """The mount; files maps names to bytes."""
 
     def __init__(self, place, files):
         self.place = place
-        os.mkdir(place)
-        try:
-            fd = os.open("/dev/fuse", os.O_RDWR)
-        except OSError as error:
-            raise unittest.SkipTest(f"/dev/fuse: {error.strerror}") from error
-        libc = ctypes.CDLL(None, use_errno=True)
-        options = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"
-        if libc.mount(b"files", place.encode(), b"fuse", 0, options.encode()) != 0:
-            os.close(fd)
-            raise unittest.SkipTest(f"mount: {os.strerror(ctypes.get_errno())}")
+        fd = mount(place)
         self.server = os.fork()
         if self.server == 0:
             try:

@@ -5,7 +5,6 @@
 # nothing. The program dies by its signal in time, with an agent and without one; what was
 # to be written to the frozen disk is there when it is thawed.
 
-import ctypes
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ import subprocess
 import unittest
 
 import harness
+from fuse_folder import silent_folder
 from harness import Scene, example, wait_for
 
 TIMEOUT = 1.0
@@ -76,26 +76,13 @@ class HungDisk(unittest.TestCase):
             run("umount", "-l", place)
 
     def test_a_file_system_that_never_answers_keeps_nobody(self):
-        libc = ctypes.CDLL(None, use_errno=True)
         with Scene() as scene:
             place = os.path.join(scene.folder, "fuse")
-            os.mkdir(place)
-            try:
-                server = os.open("/dev/fuse", os.O_RDWR)
-            except OSError as error:
-                self.skipTest(f"/dev/fuse: {error.strerror}")
-            options = f"fd={server},rootmode=40000,user_id=0,group_id=0"
-            if libc.mount(b"silent", place.encode(), b"fuse", 0, options.encode()) != 0:
-                os.close(server)
-                self.skipTest(f"mount: {os.strerror(ctypes.get_errno())}")
             scene.spool = os.path.join(place, "spool")
-            try:
+            with silent_folder(place):
                 for agent in AGENTS:
                     with self.subTest(agent):
                         self.dies_in_time(scene, agent)
-            finally:
-                os.close(server)  # who waits for an answer gets an error
-                run("umount", "-l", place)
 
 
 if __name__ == "__main__":
