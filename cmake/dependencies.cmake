@@ -31,6 +31,7 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 # libdeflate has a file for pkg-config since 1.9 alone.
 find_path(DEFLATE_INCLUDE libdeflate.h REQUIRED)                        # formats/
 find_library(DEFLATE_LIBRARY deflate REQUIRED)
+pkg_check_modules(NETTLE REQUIRED IMPORTED_TARGET nettle>=3.0)          # report/
 if(CRASHHOOK_WITH_LZMA)
     pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)            # symbolizer/
 endif()

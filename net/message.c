@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "base/sha256.h"
 #include "net/http.h"
 #include "net/libcurl.h"
+#include "report/digest.h"
 
 enum { CONNECT_MS = 5000, HEADERS_SIZE = 256 };
 

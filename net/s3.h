@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/sha256.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "net/s3_address.h"
+#include "report/digest.h"
 
 // s3_object is an object of a listing; name is without the prefix.
 struct s3_object {

@@ -123,19 +123,17 @@ enum ch_status object_store_list(struct object_store *objects, const char *folde
 enum ch_status object_store_sum(FILE *file, size_t size, char out[SHA256_HEX_SIZE])
 {
     char part[PART_BYTES];
-    uint8_t sum[SHA256_SIZE];
-    struct sha256 sha;
+    struct sha256_ctx sha;
     sha256_init(&sha);
     rewind(file);
     while (size != 0) {
         size_t got = fread(part, 1, size < sizeof(part) ? size : sizeof(part), file);
         if (got == 0)
             return CH_ERR_IO;
-        sha256_add(&sha, part, got);
+        sha256_update(&sha, got, (const uint8_t *)part);
         size -= got;
     }
     rewind(file);
-    sha256_finish(&sha, sum);
-    hex_encode(sum, sizeof(sum), out);
+    sha256_finish_hex(&sha, out);
     return CH_OK;
 }

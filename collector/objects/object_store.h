@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/sha256.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "report/digest.h"
 
 enum { OBJECT_NAME_SIZE = 200, OBJECT_WHY_SIZE = 256 };
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sha256.h"
 #include "collector/server/rate.h"
 #include "collector/server/setting_line.h"
+#include "report/digest.h"
 
 static const char server_word[] = "server=";
 

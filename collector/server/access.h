@@ -21,11 +21,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/sha256.h"
 #include "base/status.h"
 #include "collector/server/rate.h"
 #include "collector/store/entry.h"
 #include "collector/store/store.h"
+#include "report/digest.h"
 
 enum {
     ACCESS_TOKENS = 16384,

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/sha256.h"
 #include "base/utf8.h"
 #include "collector/database/moment.h"
+#include "report/digest.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/title.h"
 #include "report/value/report.h"

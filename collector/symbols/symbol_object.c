@@ -16,7 +16,7 @@ enum { LEVEL = 3, PART_BYTES = 256 << 10 };
 struct symbol_packing {
     ZSTD_CStream *stream;
     FILE *to;
-    struct sha256 sum;
+    struct sha256_ctx sum;
     char *in;
     char *out;
 };
@@ -54,16 +54,9 @@ static bool pack_file(struct symbol_packing *packing, int fd)
         got = file_read_all(fd, packing->in, PART_BYTES);
         if (got < 0 || !pack_part(packing, (size_t)got))
             return false;
-        sha256_add(&packing->sum, packing->in, (size_t)got);
+        sha256_update(&packing->sum, (size_t)got, (const uint8_t *)packing->in);
     } while (got != 0);
     return fflush(packing->to) == 0;
-}
-
-static void write_sum(struct sha256 *sum, char out[SHA256_HEX_SIZE])
-{
-    uint8_t bytes[SHA256_SIZE];
-    sha256_finish(sum, bytes);
-    hex_encode(bytes, sizeof(bytes), out);
 }
 
 enum ch_status symbol_object_put(struct object_store *objects, const char *folder,
@@ -83,7 +76,7 @@ enum ch_status symbol_object_put(struct object_store *objects, const char *folde
     (void)ZSTD_CCtx_setParameter(packing.stream, ZSTD_c_compressionLevel, LEVEL);
     if (!pack_file(&packing, fd))
         return CH_ERR_IO;
-    write_sum(&packing.sum, sum);
+    sha256_finish_hex(&packing.sum, sum);
     (void)snprintf(out_name, OBJECT_NAME_SIZE, "%.100s/%s.zst", folder, sum);
     long size = ftell(packing.to);
     if (size < 0)
@@ -98,7 +91,7 @@ enum ch_status symbol_object_put(struct object_store *objects, const char *folde
 static enum ch_status unpack(FILE *from, struct symbol_upload *upload,
                              char sum[SHA256_HEX_SIZE])
 {
-    struct sha256 sha;
+    struct sha256_ctx sha;
     size_t left = 1; // of a frame: 0 at its end
     uint64_t unpacked = 0;
     enum ch_status status = CH_OK;
@@ -118,13 +111,13 @@ static enum ch_status unpack(FILE *from, struct symbol_upload *upload,
             status = ZSTD_isError(left) || unpacked > HTTP_FILE_MAX_BYTES
                          ? CH_ERR_MALFORMED
                          : symbol_upload_write(upload, out, output.pos);
-            sha256_add(&sha, out, output.pos);
+            sha256_update(&sha, output.pos, (const uint8_t *)out);
         }
     }
     ZSTD_freeDStream(stream);
     free(in);
     free(out);
-    write_sum(&sha, sum);
+    sha256_finish_hex(&sha, sum);
     return status == CH_OK && left != 0 ? CH_ERR_TRUNCATED : status;
 }
 

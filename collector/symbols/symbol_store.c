@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/sha256.h"
 #include "base/system/file.h"
 #include "collector/database/moment.h"
 #include "collector/store/store_naming.h"
@@ -19,6 +18,7 @@
 #include "collector/store/store_symbols.h"
 #include "collector/symbols/symbol_folder_size.h"
 #include "collector/symbols/symbol_object.h"
+#include "report/digest.h"
 
 enum {
     KNOWN_MS = 5000,    // that the list of keys is believed

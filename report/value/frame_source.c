@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/hex.h"
-#include "base/md5.h"
 #include "base/system/reachable.h"
 #include "formats/debug/elf.h"
+#include "report/digest.h"
 #include "report/value/report.h"
 #include "report/value/report_rights.h"
 #include "report/value/source_file.h"
@@ -45,12 +45,12 @@ static void source_sum(FILE *file, char out[static 2 * MD5_SIZE + 1])
 {
     uint8_t bytes[16384];
     uint8_t sum[MD5_SIZE];
-    struct md5 md5;
+    struct md5_ctx md5;
     size_t count;
     md5_init(&md5);
     while ((count = fread(bytes, 1, sizeof(bytes), file)) != 0)
-        md5_add(&md5, bytes, count);
-    md5_finish(&md5, sum);
+        md5_update(&md5, count, bytes);
+    md5_digest(&md5, sizeof(sum), sum);
     hex_encode(sum, sizeof(sum), out);
     rewind(file);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "base/md5.h"
 #include "base/text.h"
+#include "report/digest.h"
 #include "report/file/system_image.h"
 #include "report/secrets/sanitize.h"
 

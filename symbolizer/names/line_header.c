@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/md5.h"
+#include "report/digest.h"
 
 enum { FORMATS_MAX = 32 };
 

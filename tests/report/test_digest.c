@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/sha256.h"
+#include "report/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +37,13 @@ static void sha256_is_the_same_however_the_bytes_are_added(void **state)
         bytes[i] = (uint8_t)(i * 7);
     sha256_hex(bytes, sizeof(bytes), whole);
     for (size_t part = 1; part < 130; part += 3) {
-        uint8_t sum[SHA256_SIZE];
         char hex[SHA256_HEX_SIZE];
-        struct sha256 sha;
+        struct sha256_ctx sha;
         sha256_init(&sha);
         for (size_t at = 0; at < sizeof(bytes); at += part)
-            sha256_add(&sha, bytes + at,
-                       sizeof(bytes) - at < part ? sizeof(bytes) - at : part);
-        sha256_finish(&sha, sum);
-        hex_encode(sum, sizeof(sum), hex);
+            sha256_update(&sha, sizeof(bytes) - at < part ? sizeof(bytes) - at : part,
+                          bytes + at);
+        sha256_finish_hex(&sha, hex);
         assert_string_equal(hex, whole);
     }
 }
