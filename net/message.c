@@ -7,7 +7,7 @@
 #include "base/hex.h"
 #include "net/http.h"
 #include "net/libcurl.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 enum { CONNECT_MS = 5000, HEADERS_SIZE = 256 };
 

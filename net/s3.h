@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "net/s3_address.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 // s3_object is an object of a listing; name is without the prefix.
 struct s3_object {

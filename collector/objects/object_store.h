@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 enum { OBJECT_NAME_SIZE = 200, OBJECT_WHY_SIZE = 256 };
 

@@ -8,7 +8,7 @@
 
 #include "collector/server/rate.h"
 #include "collector/server/setting_line.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 static const char server_word[] = "server=";
 

@@ -25,7 +25,7 @@
 #include "collector/server/rate.h"
 #include "collector/store/entry.h"
 #include "collector/store/store.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 enum {
     ACCESS_TOKENS = 16384,

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "collector/database/moment.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/title.h"
 #include "report/value/report.h"

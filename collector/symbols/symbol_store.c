@@ -18,7 +18,7 @@
 #include "collector/store/store_symbols.h"
 #include "collector/symbols/symbol_folder_size.h"
 #include "collector/symbols/symbol_object.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 enum {
     KNOWN_MS = 5000,    // that the list of keys is believed

@@ -13,7 +13,7 @@
 #include "base/hex.h"
 #include "base/system/reachable.h"
 #include "formats/debug/elf.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 #include "report/value/report.h"
 #include "report/value/report_rights.h"
 #include "report/value/source_file.h"

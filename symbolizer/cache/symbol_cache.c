@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "base/cursor.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 #include "symbolizer/cache/packed_name.h"
 #include "symbolizer/cache/row_block.h"
 

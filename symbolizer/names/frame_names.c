@@ -5,7 +5,7 @@
 
 #include "base/hex.h"
 #include "base/text.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 #include "report/file/system_image.h"
 #include "report/secrets/sanitize.h"
 

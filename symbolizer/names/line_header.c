@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 enum { FORMATS_MAX = 32 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
-#include "report/digest.h"
+#include "report/file/digest.h"
 #include "symbolizer/cache/packed_name.h"
 #include "symbolizer/cache/row_block.h"
 #include "symbolizer/cache/symbol_cache.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/digest.h"
+#include "report/file/digest.h"
 
 #include <string.h>
 
