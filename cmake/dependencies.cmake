@@ -23,7 +23,7 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)                # upload
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)             # above formats/
 if(CRASHHOOK_WITH_COLLECTOR)
     pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd) # collector/
-    pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)          # collector/
+    pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.35)          # collector/
     ch_optional_module(POSTGRESQL PQ libpq)                             # collector/
 endif()
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
