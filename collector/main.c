@@ -15,6 +15,7 @@
 
 #include "base/system/standard_files.h"
 #include "collector/database/moment.h"
+#include "collector/database/sql.h"
 #include "collector/jobs/alerts.h"
 #include "collector/jobs/backups.h"
 #include "collector/jobs/body_packer.h"
@@ -114,6 +115,21 @@ static bool read_symbol_options(const struct options *options,
              out->keep_ms != 0));
 }
 
+static void print_query(const char *text)
+{
+    (void)fprintf(stderr, "query: %s\n", text);
+}
+
+// read_log switches on what `--log` names. It returns false for anything else.
+static bool read_log(const char *log, struct collector *collector)
+{
+    bool both = log != NULL && strcmp(log, "requests,queries") == 0;
+    bool queries = both || (log != NULL && strcmp(log, "queries") == 0);
+    collector->log_requests = both || (log != NULL && strcmp(log, "requests") == 0);
+    sql_watch(queries ? print_query : NULL);
+    return log == NULL || queries || collector->log_requests;
+}
+
 // read_collector_limits fills the collector from options and returns NULL, or a
 // sentence that says which option is wrong.
 static const char *read_collector_limits(const struct options *options,
@@ -123,8 +139,8 @@ static const char *read_collector_limits(const struct options *options,
     if (!read_retention(options, retention))
         return "--keep is not a time such as 90d, --keep-per-group not a number, or"
                " --keep-size not a size of at least 64M such as 50G";
-    if (options->log != NULL && strcmp(options->log, "requests") != 0)
-        return "--log is not `requests`";
+    if (!read_log(options->log, collector))
+        return "--log is not `requests`, `queries` or `requests,queries`";
     struct body_packer_options packing;
     struct symbol_store_options symbols;
     if (body_packer_read(options->body_segments, &packing) != CH_OK)
@@ -142,7 +158,6 @@ static const char *read_collector_limits(const struct options *options,
     collector->templates = (struct page_templates){ .source = options->source_url,
                                                     .root = options->source_root,
                                                     .issue = options->issue_url };
-    collector->log_requests = options->log != NULL;
     const char *workers = options->workers != NULL ? options->workers : "2";
     char *end = NULL;
     collector->workers = (unsigned)strtoul(workers, &end, 10);

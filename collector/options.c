@@ -67,8 +67,9 @@ static const struct row {
       "where an issue is begun: {title} {text} {url} {group}" },
     { "--read-only", "yes", NULL, offsetof(struct options, read_only),
       "only show what is stored: on a standby, or beside the collector that writes" },
-    { "--log", "requests", NULL, offsetof(struct options, log),
-      "a line of JSON on stderr for every request" },
+    { "--log", "WHAT", NULL, offsetof(struct options, log),
+      "lines on stderr: requests, in JSON; queries, the SQL of the store; or both as"
+      " requests,queries" },
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };

@@ -14,6 +14,13 @@ static const struct {
     { "postgres://", 0, sql_postgres_open },
 };
 
+static void (*watch)(const char *text);
+
+void sql_watch(void (*seen)(const char *text))
+{
+    watch = seen;
+}
+
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 
 static size_t find_kind(const char *name)
@@ -51,8 +58,11 @@ void sql_close(struct sql *sql)
 void sql_queue(struct sql *sql, unsigned statement, const struct sql_value *values,
                size_t count, sql_row_fn *visit, void *context)
 {
-    if (sql->failed == CH_OK)
-        sql->driver->queue(sql, statement, values, count, visit, context);
+    if (sql->failed != CH_OK)
+        return;
+    if (watch != NULL)
+        watch(sql_statement_text(sql, statement));
+    sql->driver->queue(sql, statement, values, count, visit, context);
 }
 
 enum ch_status sql_flush(struct sql *sql)
@@ -69,7 +79,17 @@ enum ch_status sql_query(struct sql *sql, const char *text,
                          const struct sql_value *values, size_t count,
                          sql_row_fn *visit, void *context)
 {
+    if (watch != NULL)
+        watch(text);
     return sql->driver->query(sql, text, values, count, visit, context);
+}
+
+enum ch_status sql_ask(struct sql *sql, unsigned statement,
+                       const struct sql_value *values, size_t count, sql_row_fn *visit,
+                       void *context)
+{
+    return sql_query(sql, sql_statement_text(sql, statement), values, count, visit,
+                     context);
 }
 
 enum ch_status sql_script(struct sql *sql, const char *text)

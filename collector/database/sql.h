@@ -20,7 +20,7 @@
 
 #include "base/status.h"
 
-enum { SQL_STATEMENTS = 192, SQL_VALUES = 512, SQL_ERROR_SIZE = 200 };
+enum { SQL_STATEMENTS = 256, SQL_VALUES = 512, SQL_ERROR_SIZE = 200 };
 
 enum sql_dialect { SQL_SQLITE, SQL_POSTGRES };
 
@@ -152,6 +152,17 @@ static inline const char *sql_statement_text(const struct sql *sql, unsigned sta
 CH_CHECKED enum ch_status sql_query(struct sql *sql, const char *text,
                                     const struct sql_value *values, size_t count,
                                     sql_row_fn *visit, void *context);
+
+// sql_ask is sql_query for a statement of the table, which is planned anew for its
+// values.
+CH_CHECKED enum ch_status sql_ask(struct sql *sql, unsigned statement,
+                                  const struct sql_value *values, size_t count,
+                                  sql_row_fn *visit, void *context);
+
+// sql_watch passes the text of each statement to seen before it is run, on any thread;
+// NULL passes none. Call it before a connection is opened. It passes neither values nor
+// scripts.
+void sql_watch(void (*seen)(const char *text));
 
 // sql_script runs statements without values.
 CH_CHECKED enum ch_status sql_script(struct sql *sql, const char *text);

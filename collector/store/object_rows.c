@@ -35,11 +35,7 @@ static enum ch_status put_part(struct sql *sql, void *context)
     const struct sql_value values[] = { sql_text(part->name), sql_number(part->part),
                                         sql_bytes(part->bytes, part->size),
                                         sql_number(moment_now()) };
-    return sql_query(sql,
-                     "INSERT INTO object_parts(name, part, bytes, added) VALUES(?1, ?2,"
-                     " ?3, ?4) ON CONFLICT(name, part) DO UPDATE SET bytes ="
-                     " excluded.bytes, added = excluded.added",
-                     values, 4, NULL, NULL);
+    return sql_ask(sql, STORE_PART_ADD, values, 4, NULL, NULL);
 }
 
 static enum ch_status rows_put(struct object_side *side, const char *name,
@@ -103,12 +99,9 @@ static enum ch_status read_parts(struct object_side *side, const char *name,
     bool any = false;
     for (bool more = true; more && status == CH_OK && reading->left != 0; part++) {
         const struct sql_value values[] = { sql_text(name), sql_number(part) };
-        struct sql *reader = store_borrow(store_of(side));
         reading->found = false;
-        status = sql_query(
-            reader, "SELECT bytes FROM object_parts WHERE name = ?1 AND part = ?2",
-            values, 2, take_part, reading);
-        store_return(store_of(side), reader);
+        status =
+            store_ask(store_of(side), STORE_PART_READ, values, 2, take_part, reading);
         more = reading->found;
         any = any || more;
     }
@@ -141,8 +134,7 @@ static enum ch_status rows_read(struct object_side *side, const char *name,
 static enum ch_status remove_parts(struct sql *sql, void *context)
 {
     const struct sql_value name = sql_text(context);
-    return sql_query(sql, "DELETE FROM object_parts WHERE name = ?1", &name, 1, NULL,
-                     NULL);
+    return sql_ask(sql, STORE_PARTS_REMOVE, &name, 1, NULL, NULL);
 }
 
 static enum ch_status rows_remove(struct object_side *side, const char *name, char *why)
@@ -183,14 +175,9 @@ static enum ch_status rows_list(struct object_side *side, const char *folder,
     char end[OBJECT_NAME_SIZE + 2];
     (void)snprintf(end, sizeof(end), "%s0", folder); // '0' comes after '/'
     const struct sql_value values[] = { sql_text(folder), sql_text(end) };
-    struct sql *reader = store_borrow(store_of(side));
     (void)snprintf(why, OBJECT_WHY_SIZE, "cannot list objects");
-    enum ch_status status = sql_query(reader,
-                                      "SELECT name, CAST(sum(length(bytes)) AS bigint) "
-                                      "AS size, max(added) AS added FROM object_parts"
-                                      " WHERE name > ?1 AND name < ?2 GROUP BY name",
-                                      values, 2, keep_seen, &listing);
-    store_return(store_of(side), reader);
+    enum ch_status status =
+        store_ask(store_of(side), STORE_PARTS_LIST, values, 2, keep_seen, &listing);
     // Visitors may ask the store: they are called when the connection is back.
     for (size_t at = 0; status == CH_OK && at < listing.names.size;) {
         struct rows_seen seen;

@@ -88,8 +88,7 @@ static enum ch_status open_writer(struct store *store, const char *name,
     // A SQLite file is one collector's: what is claimed was claimed before it was
     // killed.
     if (status == CH_OK && store->writer->dialect == SQL_SQLITE)
-        status = sql_script(store->writer, "UPDATE jobs SET until = 0 WHERE until"
-                                           " < " STORE_NEVER);
+        status = sql_ask(store->writer, STORE_JOBS_FREE, NULL, 0, NULL, NULL);
     return status;
 }
 
@@ -222,12 +221,21 @@ static enum ch_status do_nothing(struct sql *sql, void *context)
     return sql_flush(sql);
 }
 
+enum ch_status store_ask(struct store *store, enum store_statement statement,
+                         const struct sql_value *values, size_t count,
+                         sql_row_fn *visit, void *context)
+{
+    struct sql *reader = store_borrow(store);
+    enum ch_status status = sql_ask(reader, statement, values, count, visit, context);
+    store_return(store, reader);
+    return status;
+}
+
 static enum ch_status check_reading(struct store *store, char error[STORE_ERROR_SIZE])
 {
     int64_t one = 0;
     struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader, "SELECT 1", NULL, 0, sql_take_number, &one);
+    enum ch_status status = sql_ask(reader, STORE_PING, NULL, 0, sql_take_number, &one);
     if (status != CH_OK)
         snprintf(error, STORE_ERROR_SIZE, "cannot reach the store: %.200s",
                  reader->error);

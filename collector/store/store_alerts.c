@@ -141,18 +141,6 @@ static enum ch_status spread_alerts(struct sql *sql, void *context)
     return status == CH_OK ? sql_flush(sql) : status;
 }
 
-// count_rows asks a reader first: an empty queue must not cost a writer's turn.
-static enum ch_status count_rows(struct store *store, const char *sql,
-                                 const struct sql_value *values, size_t count,
-                                 int64_t *out)
-{
-    *out = 0;
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(reader, sql, values, count, sql_take_number, out);
-    store_return(store, reader);
-    return status;
-}
-
 enum ch_status store_alerts_spread(struct store *store,
                                    const struct store_receivers *receivers,
                                    size_t *out_count, char error[STORE_ERROR_SIZE])
@@ -161,8 +149,9 @@ enum ch_status store_alerts_spread(struct store *store,
     struct spreading spreading = { .receivers = receivers };
     *out_count = 0;
     snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
-    enum ch_status status = count_rows(
-        store, "SELECT count(*) FROM alerts WHERE spread = 0", NULL, 0, &waiting);
+    // A reader is asked first: an empty queue must not cost a writer's turn.
+    enum ch_status status =
+        store_ask(store, STORE_ALERTS_UNSPREAD, NULL, 0, sql_take_number, &waiting);
     if (status != CH_OK || waiting == 0)
         return status;
     struct store_job job = { .what = "spread alerts",
@@ -208,12 +197,6 @@ struct alert_listing {
     int64_t tries;
 };
 
-#define ALERT_COLUMNS                                                                  \
-    "SELECT a.number, a.id, a.kind, a.group_id, a.title, a.detail, a.body, a.time,"    \
-    " coalesce(r.id, '') AS report_id, coalesce(g.project, '') AS project FROM "       \
-    "alerts a LEFT JOIN reports r"                                                     \
-    " ON r.number = a.report LEFT JOIN groups g ON g.fingerprint = a.group_id"
-
 static void list_alert(void *context, const struct sql_row *row)
 {
     const struct alert_listing *listing = context;
@@ -241,10 +224,7 @@ enum ch_status store_alert_claim(struct store *store, const char *receiver,
                                  sql_number(now_ms + WAIT_MAX_MS) };
     snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
     enum ch_status status =
-        count_rows(store,
-                   "SELECT count(*) FROM alert_sends WHERE receiver = ?1 AND"
-                   " (due <= ?2 OR due > ?3)",
-                   asked, 3, &due);
+        store_ask(store, STORE_ALERTS_DUE, asked, 3, sql_take_number, &due);
     if (status == CH_OK && due == 0)
         return CH_ERR_NOT_FOUND;
     struct sending sending = { .receiver = receiver, .until_ms = now_ms + lease_ms };
@@ -259,11 +239,7 @@ enum ch_status store_alert_claim(struct store *store, const char *receiver,
         return status;
     struct alert_listing listing = { visit, context, sending.tries };
     struct sql_value number = sql_number(sending.alert);
-    struct sql *reader = store_borrow(store);
-    status = sql_query(reader, ALERT_COLUMNS " WHERE a.number = ?1", &number, 1,
-                       list_alert, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_ALERT_READ, &number, 1, list_alert, &listing);
 }
 
 static enum ch_status end_alert(struct sql *sql, void *context)
@@ -333,8 +309,8 @@ enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
                              .work = forget_alerts,
                              .context = &keep_ms };
     snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
-    enum ch_status status = count_rows(
-        store, "SELECT count(*) FROM alerts WHERE time < ?1", &before, 1, &old);
+    enum ch_status status =
+        store_ask(store, STORE_ALERTS_OLD, &before, 1, sql_take_number, &old);
     return status == CH_OK && old != 0 ? store_transact(store, &job, error) : status;
 }
 
@@ -351,15 +327,7 @@ enum ch_status store_alert_state_of(struct store *store, const char *receiver,
 {
     *out = (struct store_alert_state){ 0 };
     struct sql_value value = sql_text(receiver);
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader,
-                  "SELECT count(*) AS waiting, coalesce(max(tries), 0) AS tries, "
-                  "coalesce(max(error), '') AS error"
-                  " FROM alert_sends WHERE receiver = ?1",
-                  &value, 1, take_state, out);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_ALERT_STATE, &value, 1, take_state, out);
 }
 
 enum ch_status store_list_alerts(struct store *store, const char *project, size_t limit,
@@ -367,14 +335,7 @@ enum ch_status store_list_alerts(struct store *store, const char *project, size_
 {
     struct alert_listing listing = { visit, context, 0 };
     struct sql_value values[] = { sql_number((int64_t)limit), sql_text(project) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader,
-                  ALERT_COLUMNS " WHERE ?2 = '' OR g.project = ?2 ORDER BY"
-                                " a.number DESC LIMIT ?1",
-                  values, 2, list_alert, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_ALERTS_LIST, values, 2, list_alert, &listing);
 }
 
 struct burst_listing {
@@ -395,14 +356,5 @@ enum ch_status store_list_bursts(struct store *store, int64_t since_ms, int64_t 
     struct burst_listing listing = { visit, context };
     struct sql_value values[] = { sql_number(since_ms), sql_number(least),
                                   sql_number(BURSTS) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT g.fingerprint, g.title, b.n FROM (SELECT group_number, count(*) AS n"
-        " FROM reports WHERE received >= ?1 GROUP BY group_number HAVING count(*) >="
-        " ?2) b JOIN groups g ON g.number = b.group_number WHERE g.status <>"
-        " 'ignored' ORDER BY b.n DESC LIMIT ?3",
-        values, 3, list_burst, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_LIST_BURSTS, values, 3, list_burst, &listing);
 }

@@ -15,12 +15,6 @@ enum {
     STORE_BODY_LOOKS = 3,   // at a body that moves meanwhile
 };
 
-// STORE_BODY_COLUMNS are the columns that store_body_read reads, of bodies b and
-// segments s; STORE_BODY_SEGMENTS joins these.
-#define STORE_BODY_COLUMNS                                                             \
-    "b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length"
-#define STORE_BODY_SEGMENTS " LEFT JOIN segments s ON s.number = b.segment"
-
 // store_body_found is the body of a row, which may have to be fetched.
 struct store_body_found {
     struct store_body body; // bytes live as long as the row, or what was fetched
@@ -31,8 +25,8 @@ struct store_body_found {
     struct text fetched;
 };
 
-// store_body_read reads these columns of a row. What was fetched for the
-// same reference before is the body then.
+// store_body_read reads {BODY_COLUMNS} of sql/parts.sql in a row. What was fetched for
+// the same reference before is the body then.
 void store_body_read(const struct sql_row *row, struct store_body_found *found);
 
 // store_body_fetch fetches what is away. CH_ERR_NOT_FOUND: its object is gone.

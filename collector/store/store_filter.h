@@ -49,6 +49,7 @@ enum store_key {
     STORE_KEY_ASSIGNEE,
     STORE_KEY_PROJECT,
     STORE_KEY_SHORT_WORD, // part of its title or summary
+    STORE_KEY_COUNT
 };
 
 // store_word_key is the key of a searched word: the indexes find three characters and

@@ -80,6 +80,12 @@ struct sql *store_borrow(struct store *store);
 struct sql *store_borrow_to_list(struct store *store);
 void store_return(struct store *store, struct sql *reader);
 
+// store_ask runs a statement of the table with a connection to read with, and visits
+// its rows; visitors must not ask the store.
+CH_CHECKED enum ch_status store_ask(struct store *store, enum store_statement statement,
+                                    const struct sql_value *values, size_t count,
+                                    sql_row_fn *visit, void *context);
+
 // store_list_append adds a number to a list, which store_list_end turns into a value
 // for statements. An empty text is an empty list.
 void store_list_append(struct text *list, int64_t number);
@@ -102,6 +108,20 @@ bool store_is_regression(const char *release, int64_t time_ms,
 // report gave rise to; detail is a release or empty.
 void store_queue_alert(struct sql *sql, const char *kind, const char *group_id,
                        int64_t report, const struct entry *entry, const char *detail);
+
+// store_gain is what a group gains: count reports like entry, which came first_ms to
+// last_ms. If it is created, it takes the decision of the group `decided`.
+struct store_gain {
+    const struct entry *entry;
+    const char *decided;
+    int64_t count;
+    int64_t first_ms;
+    int64_t last_ms;
+};
+
+// store_gain_group queues STORE_GAIN_GROUP.
+void store_gain_group(struct sql *sql, const struct store_gain *gain, sql_row_fn *visit,
+                      void *context);
 
 // store_lose_facets queues taking the values of listed reports off the counts of their
 // groups. It appends the facets that nobody has any more to lost, of which those that

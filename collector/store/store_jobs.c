@@ -65,21 +65,10 @@ static void visit_claimed(void *context, const struct sql_row *row)
         reading->claim->claiming->visit(reading->claim->claiming->context, &naming);
 }
 
-#define CLAIMED_BODY(condition)                                                        \
-    "SELECT r.received, g.project, " STORE_BODY_COLUMNS " FROM reports r JOIN groups"  \
-    " g ON g.number = r.group_number JOIN bodies b ON b.report = r.number" condition   \
-        STORE_BODY_SEGMENTS " WHERE r.number = ?1"
-
 static enum ch_status query_claimed(struct store *store, struct claim_reading *reading)
 {
     struct sql_value number = sql_number(reading->naming->report);
-    struct sql *reader = store_borrow(store);
-    const char *text = reader->dialect == SQL_POSTGRES
-                           ? CLAIMED_BODY(" AND b.received = r.received")
-                           : CLAIMED_BODY("");
-    enum ch_status status = sql_query(reader, text, &number, 1, visit_claimed, reading);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_JOB_BODY, &number, 1, visit_claimed, reading);
 }
 
 // read_claimed_body visits one body; it holds no connection while it is fetched.
@@ -114,13 +103,7 @@ static enum ch_status read_claimed(struct store *store, const struct claim *clai
 static enum ch_status is_claimable(struct store *store, int64_t *out)
 {
     struct sql_value now = sql_number(moment_now());
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE until <= ?1 LIMIT 1) one", &now,
-        1, sql_take_number, out);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_JOB_DUE, &now, 1, sql_take_number, out);
 }
 
 enum ch_status store_claim(struct store *store, const struct store_claiming *claiming,
@@ -237,11 +220,8 @@ enum ch_status store_find_build(struct store *store, const char *id,
 {
     struct build_finding finding = { visit, context, false };
     struct sql_value value = sql_text(id);
-    struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader, "SELECT build, project, sender FROM symbols WHERE build = ?1",
-                  &value, 1, find_build, &finding);
-    store_return(store, reader);
+        store_ask(store, STORE_FIND_BUILD, &value, 1, find_build, &finding);
     return status == CH_OK && !finding.found ? CH_ERR_NOT_FOUND : status;
 }
 
@@ -279,15 +259,7 @@ static void take_backlog(void *context, const struct sql_row *row)
 enum ch_status store_backlog_of(struct store *store, struct store_backlog *out)
 {
     *out = (struct store_backlog){ 0 };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader,
-                  "SELECT count(*) AS waiting, coalesce(min(queued), 0) AS oldest FROM "
-                  "jobs WHERE until"
-                  " < " STORE_NEVER,
-                  NULL, 0, take_backlog, out);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_JOBS_WAITING, NULL, 0, take_backlog, out);
 }
 
 struct past_listing {
@@ -311,14 +283,7 @@ enum ch_status store_list_history(struct store *store, const char *id,
 {
     struct past_listing listing = { .visit = visit, .context = context };
     struct sql_value value = sql_text(id);
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT kind, other, detail, count, time FROM history WHERE group_id = ?1"
-        " ORDER BY time DESC, number DESC LIMIT 50",
-        &value, 1, list_past, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_HISTORY_LIST, &value, 1, list_past, &listing);
 }
 
 struct kin_listing {
@@ -341,12 +306,5 @@ enum ch_status store_list_kin(struct store *store, const char *project,
 {
     struct kin_listing listing = { .visit = visit, .context = context };
     struct sql_value values[] = { sql_number(STORE_KIN), sql_text(project) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader,
-                  "SELECT fingerprint, title, stack, count FROM groups WHERE stack <>"
-                  " '' AND project = ?2 ORDER BY last_seen DESC, number DESC LIMIT ?1",
-                  values, 2, list_kin, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_LIST_KIN, values, 2, list_kin, &listing);
 }

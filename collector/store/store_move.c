@@ -229,10 +229,8 @@ static enum ch_status move_next_step(struct sql *sql, void *context)
 static bool is_moving(struct store *store)
 {
     int64_t count = 0;
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(reader, "SELECT count(*) FROM moves", NULL, 0,
-                                      sql_take_number, &count);
-    store_return(store, reader);
+    enum ch_status status =
+        store_ask(store, STORE_MOVES_COUNT, NULL, 0, sql_take_number, &count);
     return status != CH_OK || count != 0;
 }
 

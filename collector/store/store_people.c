@@ -45,8 +45,6 @@ static void list_login(void *context, const struct sql_row *row)
     listing->visit(listing->context, &login);
 }
 
-#define LOGIN_COLUMNS "SELECT id, token, name, address, created, seen FROM logins"
-
 enum ch_status store_login_find(struct store *store, const char *id,
                                 store_login_fn *visit, void *context)
 {
@@ -55,11 +53,8 @@ enum ch_status store_login_find(struct store *store, const char *id,
         sql_text(id),
         sql_number(moment_now() - (int64_t)STORE_LOGIN_DAYS * MOMENT_DAY_MS),
     };
-    struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader, LOGIN_COLUMNS " WHERE id = ?1 AND created > ?2", values, 2,
-                  list_login, &listing);
-    store_return(store, reader);
+        store_ask(store, STORE_LOGIN_FIND, values, 2, list_login, &listing);
     return status == CH_OK && listing.count == 0 ? CH_ERR_NOT_FOUND : status;
 }
 
@@ -68,12 +63,7 @@ enum ch_status store_list_logins(struct store *store, store_login_fn *visit,
 {
     struct login_listing listing = { visit, context, 0 };
     struct sql_value limit = sql_number(STORE_PAGE_MAX);
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader, LOGIN_COLUMNS " ORDER BY seen DESC LIMIT ?1", &limit, 1,
-                  list_login, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_LOGINS_LIST, &limit, 1, list_login, &listing);
 }
 
 static enum ch_status end_login(struct sql *sql, void *context)
@@ -150,14 +140,7 @@ enum ch_status store_list_audit(struct store *store, const char *project,
 {
     struct deed_listing listing = { visit, context };
     struct sql_value values[] = { sql_text(project), sql_number(STORE_AUDIT_MOST) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader,
-                  "SELECT time, who, project, what, detail FROM audit WHERE ?1 = '' OR"
-                  " project = ?1 ORDER BY number DESC LIMIT ?2",
-                  values, 2, list_deed, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_AUDIT_LIST, values, 2, list_deed, &listing);
 }
 
 struct erasing {
@@ -184,19 +167,17 @@ static enum ch_status erase_reports(struct sql *sql, void *context)
         STORE_PLACES_TRIM,  STORE_REMOVE_NAMELESS, STORE_REMOVE_REPORTS,
     };
     struct erasing *erasing = context;
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, sql->dialect, erasing->filter, NULL);
+    query.named[VALUE_LIMIT] = sql_number(STORE_TRIM_STEP);
     erasing->removed = 0;
     text_clear(&erasing->reports);
     text_clear(&erasing->groups);
     text_clear(&erasing->lost);
-    store_query_add(&query, "SELECT r.number, r.group_number FROM reports r JOIN groups"
-                            " g ON g.number = r.group_number WHERE 1 = 1");
-    store_query_narrow_reports(&query, erasing->filter, false);
-    store_query_add_number(&query, " ORDER BY r.number LIMIT ?", STORE_TRIM_STEP);
     enum ch_status status = sql_flush(sql);
     if (status == CH_OK)
-        status = store_query_run(&query, sql, take_erased, erasing);
+        status =
+            store_query_run(&query, sql, STORE_ERASED_REPORTS, take_erased, erasing);
     if (status != CH_OK || erasing->removed == 0)
         return status;
     struct sql_value reports = store_list_end(sql, &erasing->reports);

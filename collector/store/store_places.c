@@ -8,7 +8,6 @@
 #include "collector/database/moment.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
-#include "collector/store/store_schema.h"
 
 struct place_listing {
     store_place_fn *visit;
@@ -33,23 +32,8 @@ enum ch_status store_list_places(struct store *store, const struct store_place_o
     store_build_key(of->project, of->build, key);
     struct sql_value values[] = { sql_text(of->build), sql_text(places),
                                   sql_text(key) };
-    struct sql *reader = store_borrow(store);
-    const char *text =
-        reader->dialect == SQL_POSTGRES
-            ? "SELECT build, place, frames FROM place_names WHERE build IN (?1, ?3) AND"
-              " place IN (SELECT json_array_elements_text(CAST(?2 AS json)))"
-            : "SELECT build, place, frames FROM place_names WHERE build IN (?1, ?3) AND"
-              " place IN (SELECT value FROM json_each(?2))";
-    enum ch_status status = sql_query(reader, text, values, 3, list_place, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_LIST_PLACES, values, 3, list_place, &listing);
 }
-
-// KNOWN_PLACES lists the places of the builds that the reports of a list lack.
-#define KNOWN_PLACES(listed)                                                           \
-    "SELECT build, place, frames FROM place_names WHERE build IN (SELECT p.prefix ||"  \
-    " n.build FROM nameless n, (SELECT '' AS prefix UNION SELECT CAST(?3 AS text)) p"  \
-    " WHERE n.report " listed ") LIMIT ?2"
 
 enum ch_status store_list_known_places(struct store *store,
                                        const struct store_reports_of *of,
@@ -65,14 +49,11 @@ enum ch_status store_list_known_places(struct store *store,
         store_list_append(&list, of->numbers[i]);
     struct sql_value values[] = { store_list_end(reader, &list),
                                   sql_number(STORE_KNOWN_PLACES), sql_text(prefix) };
-    const char *text = reader->dialect == SQL_POSTGRES
-                           ? KNOWN_PLACES("= ANY(CAST(?1 AS bigint[]))")
-                           : KNOWN_PLACES("IN (SELECT value FROM json_each(?1))");
     enum ch_status status =
-        sql_query(reader, "SELECT coalesce(max(time), 0) FROM symbols", NULL, 0,
-                  sql_take_number, out_moment);
+        sql_ask(reader, STORE_LAST_SYMBOLS, NULL, 0, sql_take_number, out_moment);
     if (status == CH_OK)
-        status = sql_query(reader, text, values, 3, list_place, &listing);
+        status =
+            sql_ask(reader, STORE_LIST_KNOWN_PLACES, values, 3, list_place, &listing);
     store_return(store, reader);
     return status;
 }
@@ -129,13 +110,8 @@ enum ch_status store_name_later(struct store *store, const char *id,
     struct store_job job = { .what = "queue a report to be named",
                              .work = queue_asked,
                              .context = &asked };
-    struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader,
-                  "SELECT CASE WHEN j.until < " STORE_NEVER " THEN 0 ELSE 1 END FROM"
-                  " jobs j JOIN reports r ON r.number = j.report WHERE r.id = ?1",
-                  &value, 1, sql_take_number, &asked.until);
-    store_return(store, reader);
+        store_ask(store, STORE_JOB_STATE, &value, 1, sql_take_number, &asked.until);
     *out = asked.until == 1 ? STORE_NAMES_FAILED : STORE_NAMES_PENDING;
     snprintf(error, STORE_ERROR_SIZE, "cannot read what is to be named");
     if (status != CH_OK || asked.until >= 0)

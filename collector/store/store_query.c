@@ -1,25 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writing a statement for a filter. The text has clauses, which nest, and lists of
+// terms, which do not: one counter and one list are the whole state.
 #include "collector/store/store_query.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+// writing is where the text of a statement is.
+struct writing {
+    int depth;        // of clauses and lists
+    int dropped;      // the depth of the clause that is left out, or 0
+    int list;         // the depth of the list, or 0
+    const char *body; // of the list
+    const struct store_term *terms[STORE_TERMS];
+    size_t count;
+    size_t next;
+};
+
 void store_query_deinit(struct store_query *query)
 {
     text_deinit(&query->sql);
-    for (size_t i = 0; i < query->pattern_count; i++)
+    for (size_t i = 0; i < STORE_TERMS; i++)
         text_deinit(&query->patterns[i]);
 }
 
-void store_query_add(struct store_query *query, const char *sql)
+static unsigned take_digits(const char **text)
 {
-    text_append_string(&query->sql, sql);
+    unsigned number = (unsigned)((*text)[0] - '0') * 10 + (unsigned)((*text)[1] - '0');
+    *text += 2;
+    return number;
 }
 
-// query_bind binds a value, or finds a text that is bound already: a term stands in
-// many places of a query.
-static size_t query_bind(struct store_query *query, struct sql_value value)
+static bool clause_holds(const struct store_query *query, unsigned clause)
+{
+    return clause < STORE_KEY_COUNT
+               ? query->term != NULL && query->term->key == (enum store_key)clause
+               : query->holds[clause];
+}
+
+// begin_clause takes the conditions of a clause.
+static const char *begin_clause(struct store_query *query, struct writing *writing,
+                                const char *text)
+{
+    bool holds = true;
+    while (*text != QUERY_THEN) {
+        bool negated = *text == '!';
+        text += negated;
+        holds &= clause_holds(query, take_digits(&text)) != negated;
+    }
+    writing->depth++;
+    if (writing->dropped == 0 && !holds)
+        writing->dropped = writing->depth;
+    return text + 1;
+}
+
+static const char *begin_list(struct store_query *query, struct writing *writing,
+                              const char *text)
+{
+    unsigned list = take_digits(&text);
+    writing->depth++;
+    if (writing->dropped != 0)
+        return text;
+    assert(writing->list == 0);
+    writing->list = writing->depth;
+    writing->body = text;
+    writing->next = 0;
+    writing->count = store_query_list(query, (enum query_list)list, writing->terms);
+    if (writing->count == 0)
+        writing->dropped = writing->depth;
+    else
+        store_query_enter(query, writing->terms[writing->next++]);
+    return text;
+}
+
+// end_one ends a clause or a list, or goes on with the next term of that.
+static const char *end_one(struct store_query *query, struct writing *writing,
+                           const char *text)
+{
+    if (writing->depth == writing->list) {
+        if (writing->next < writing->count) {
+            store_query_enter(query, writing->terms[writing->next++]);
+            return writing->body;
+        }
+        writing->list = 0;
+        query->term = NULL;
+    }
+    if (writing->depth == writing->dropped)
+        writing->dropped = 0;
+    writing->depth--;
+    return text;
+}
+
+// pattern_of is the value of a term in the form that the index takes: a quoted string
+// of FTS5, or a pattern of LIKE.
+static const char *pattern_of(struct store_query *query)
+{
+    bool postgres = query->dialect == SQL_POSTGRES;
+    struct text *out = &query->patterns[query->term - query->filter->terms];
+    if (out->size != 0)
+        return out->bytes;
+    text_append_string(out, postgres ? "%" : "\"");
+    for (const char *value = query->term->value; *value != 0; value++) {
+        if (postgres && strchr("\\%_", *value) != NULL)
+            text_append_string(out, "\\");
+        else if (!postgres && *value == '"')
+            text_append_string(out, "\"");
+        text_append(out, value, 1);
+    }
+    text_append_string(out, postgres ? "%" : "\"");
+    return text_ok(out) ? out->bytes : "";
+}
+
+// bind_value binds a value, or finds a text that is bound already: a term stands in
+// many places of a statement. Numbers are not shared: their types may differ.
+static size_t bind_value(struct store_query *query, struct sql_value value)
 {
     for (size_t i = 0; i < query->count && value.text != NULL; i++) {
         if (query->values[i].text == value.text)
@@ -30,55 +126,83 @@ static size_t query_bind(struct store_query *query, struct sql_value value)
     return query->count;
 }
 
-static void query_add_value(struct store_query *query, const char *sql,
-                            struct sql_value value)
+static void add_value(struct store_query *query, unsigned which)
 {
-    size_t number = query_bind(query, value);
-    for (; *sql != 0; sql++) {
-        text_append(&query->sql, sql, 1);
-        if (*sql == '?')
-            text_appendf(&query->sql, "%zu", number);
+    struct sql_value value = query->named[which];
+    if (which == VALUE_KIND) {
+        text_appendf(&query->sql, "%d", (int)value.number);
+        return;
+    }
+    if (which == VALUE_PATTERN)
+        value = sql_text(pattern_of(query));
+    text_appendf(&query->sql, "?%zu", bind_value(query, value));
+}
+
+// add_sql appends SQL, with one blank where clauses were left out.
+static void add_sql(struct store_query *query, const char *sql, size_t length)
+{
+    const struct text *out = &query->sql;
+    bool blank = out->size == 0 || out->bytes[out->size - 1] == ' ';
+    size_t skipped = blank && length != 0 && *sql == ' ';
+    text_append(&query->sql, sql + skipped, length - skipped);
+}
+
+void store_query_write(struct store_query *query, enum store_statement statement)
+{
+    static const char special[] = { QUERY_IF, QUERY_END, QUERY_EACH, QUERY_VALUE, 0 };
+    const struct sql_statement *texts = &store_statements[statement];
+    bool postgres = query->dialect == SQL_POSTGRES && texts->postgres != NULL;
+    const char *text = postgres ? texts->postgres : texts->sqlite;
+    struct writing writing = { 0 };
+    text_clear(&query->sql);
+    query->count = 0;
+    while (*text != 0) {
+        size_t length = strcspn(text, special);
+        if (writing.dropped == 0)
+            add_sql(query, text, length);
+        text += length;
+        if (*text == QUERY_IF) {
+            text = begin_clause(query, &writing, text + 1);
+        } else if (*text == QUERY_EACH) {
+            text = begin_list(query, &writing, text + 1);
+        } else if (*text == QUERY_END) {
+            text = end_one(query, &writing, text + 1);
+        } else if (*text == QUERY_VALUE) {
+            text++;
+            unsigned which = take_digits(&text);
+            if (writing.dropped == 0)
+                add_value(query, which);
+        }
     }
 }
 
-void store_query_add_text(struct store_query *query, const char *sql, const char *value)
+enum ch_status store_query_run(struct store_query *query, struct sql *sql,
+                               enum store_statement statement, sql_row_fn *visit,
+                               void *context)
 {
-    query_add_value(query, sql, sql_text(value));
-}
-
-void store_query_add_number(struct store_query *query, const char *sql, int64_t value)
-{
-    query_add_value(query, sql, sql_number(value));
-}
-
-void store_query_add_equal(struct store_query *query, const char *column,
-                           const char *value)
-{
-    store_query_add(query, column);
-    store_query_add_text(query, " = ?", value);
-}
-
-enum ch_status store_cursor_read(const char *text, struct store_cursor *out)
-{
-    static const char digits[] = "0123456789";
-    size_t first = strspn(text, digits);
-    size_t second = text[first] == '.' ? strspn(text + first + 1, digits) : 0;
-    if (first == 0 || first > 18 || second == 0 || second > 18 ||
-        text[first + 1 + second] != 0)
-        return CH_ERR_MALFORMED;
-    *out = (struct store_cursor){ .place = strtoll(text, NULL, 10),
-                                  .number = strtoll(text + first + 1, NULL, 10) };
-    return CH_OK;
-}
-
-enum ch_status store_query_run(const struct store_query *query, struct sql *sql,
-                               sql_row_fn *visit, void *context)
-{
+    store_query_write(query, statement);
     bool ok = text_ok(&query->sql);
-    for (size_t i = 0; i < query->pattern_count; i++)
+    for (size_t i = 0; i < STORE_TERMS; i++)
         ok &= text_ok(&query->patterns[i]);
     if (!ok)
         return CH_ERR_NO_MEMORY;
     return sql_query(sql, query->sql.bytes, query->values, query->count, visit,
                      context);
+}
+
+enum ch_status store_query_go_on(struct store_query *query)
+{
+    static const char digits[] = "0123456789";
+    const char *text = query->filter->cursor;
+    if (text == NULL)
+        return CH_OK;
+    size_t first = strspn(text, digits);
+    size_t second = text[first] == '.' ? strspn(text + first + 1, digits) : 0;
+    if (first == 0 || first > 18 || second == 0 || second > 18 ||
+        text[first + 1 + second] != 0)
+        return CH_ERR_MALFORMED;
+    query->holds[CLAUSE_AFTER] = true;
+    query->named[VALUE_PLACE] = sql_number(strtoll(text, NULL, 10));
+    query->named[VALUE_NUMBER_AFTER] = sql_number(strtoll(text + first + 1, NULL, 10));
+    return CH_OK;
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A query is a SELECT that grows with the conditions of a filter; every value is bound.
+// Statements that a filter narrows: sql/filtered.sql has them with all clauses, and a
+// query is one of them for a filter.
+//
+// A clause has conditions, and is left out unless they hold; it may be there for each
+// term of a list. All conditions and values are found out when a query begins or, if
+// they are of a term, when the text comes to that term; so a statement is read in its
+// file alone. Every value is bound.
 //
 // Lists of groups are narrowed by facets, which are exact for one condition; where
 // several conditions must hold for the same report, the reports of the groups that the
 // facets let through are examined as well. Searches use the index over facets.
 #pragma once
 #include "collector/store/store_internal.h"
-
-// STORE_QUERY_PATTERNS is enough for two searches in each place where a filter is used.
-enum { STORE_QUERY_PATTERNS = 8 * STORE_TERMS };
 
 // store_look is what is looked up before a query is put together. A term is wide if
 // more than STORE_WIDE facets have it: then the groups are asked for it one by one, in
@@ -21,98 +24,153 @@ struct store_look {
     struct text rising;     // the groups that rise; empty: not looked up
 };
 
+// QUERY_IF and so on are the bytes that statements.cmake writes: `if` is followed by
+// conditions and `then`, `each` by a list, `value` by a value. Numbers have two digits.
+enum { QUERY_IF = 1, QUERY_THEN, QUERY_END, QUERY_EACH, QUERY_VALUE };
+
+// query_clause is a condition of a clause. Lower numbers are those of enum store_key:
+// the term has that key.
+enum query_clause {
+    CLAUSE_BY_COUNT = STORE_KEY_COUNT, // groups are sorted by
+    CLAUSE_BY_MACHINES,
+    CLAUSE_BY_FIRST_SEEN,
+    CLAUSE_BY_LAST_SEEN,
+    CLAUSE_COUNTS_SORT, // the place of a group is how many reports the filter accepts
+    CLAUSE_IN_GROUP,
+    CLAUSE_IN_PROJECT,
+    CLAUSE_LOOKED_UP,            // the groups that rise
+    CLAUSE_AFTER,                // a page after the first
+    CLAUSE_COUNTED,              // each row has how many groups are found
+    CLAUSE_LIMITED,              // only the first groups are looked for,
+    CLAUSE_BOUNDED,              // and their reports are looked at,
+    CLAUSE_ORDERED,              // in their order,
+    CLAUSE_SORTS,                // which no index has
+    CLAUSE_COMPARES_COLUMN,      // a column leaves few reports over
+    CLAUSE_NARROWED,             // there are terms on reports:
+    CLAUSE_SEVERAL,              // more than one, or one that is negated
+    CLAUSE_WORDS,                // some are words, not negated; without them
+    CLAUSE_REST_WHOLE,           // the count of one facet is the number of reports
+    CLAUSE_COUNT_SINCE,          // reports are counted by days,
+    CLAUSE_COUNT_WHOLE,          // by one facet,
+    CLAUSE_COUNT_PART,           // by one of several facets,
+    CLAUSE_EXAMINED,             // or have to be looked at,
+    CLAUSE_COUNTED_BOUNDED,      // only the newest,
+    CLAUSE_COUNTED_REST_BOUNDED, // also without words
+    CLAUSE_MARKED,               // groups were found before,
+    CLAUSE_FEW,                  // with few reports
+    CLAUSE_NEGATED,              // of a term, from here on
+    CLAUSE_OF_GROUP,
+    CLAUSE_OF_TIME,
+    CLAUSE_SEARCHED, // groups are kept by their facets
+    CLAUSE_LISTED,   // groups are kept by a list of those that have the value
+    CLAUSE_FACET,    // it has facets, and is no word
+    CLAUSE_WIDE,
+    CLAUSE_FOUND_BY_GROUP, // reports are found by the groups that have the value
+    CLAUSE_BY_TIME,        // SQLite goes through the reports by their time
+    CLAUSE_BY_ROW,         // PostgreSQL reads the row of a report for it
+    CLAUSE_HAS_MARK,       // it may be in a report's marks
+    CLAUSE_PART,           // the value may be a part of a report's
+    CLAUSE_WHOLE,          // the value is a report's, as it is
+    CLAUSE_BY_WORD,        // an index has the values with that part
+    CLAUSE_AS_IS,          // JSON has the value as it is
+    CLAUSE_ASCII,
+    CLAUSE_COUNT
+};
+
+// query_list is a list of terms. Those that columns decide come first in all but
+// LIST_TERM.
+enum query_list {
+    LIST_TERM,         // all
+    LIST_RANKED,       // all on reports
+    LIST_REST,         // these without words
+    LIST_COUNTED,      // without times since which, where the count is bounded
+    LIST_COUNTED_REST, // without both
+    LIST_LONE,         // the only one on reports, if that is not negated
+    LIST_REST_LONE,    // the same without words
+};
+
+// query_value is a value in a statement; those of a term come last.
+enum query_value {
+    VALUE_GROUP,
+    VALUE_PROJECT,
+    VALUE_PLACE, // place and number_after: the row that a page comes after
+    VALUE_NUMBER_AFTER,
+    VALUE_LIMIT,
+    VALUE_MOST, // groups that are looked for
+    VALUE_MARKED,
+    VALUE_RISEN,
+    VALUE_WEEK, // the day before the last seven, until today
+    VALUE_WEEK_MS,
+    VALUE_WEEK_BEFORE,
+    VALUE_TODAY,
+    VALUE_SINCE, // the last time since which
+    VALUE_EVER,
+    VALUE_LAST_DAY,
+    VALUE_COUNTED, // reports of a group that are counted, less one
+    VALUE_VALUE,
+    VALUE_TAG,
+    VALUE_NUMBER,
+    VALUE_DAY, // of a number that is a time
+    VALUE_NEXT_DAY,
+    VALUE_PATTERN, // of the value, for an index of words
+    VALUE_KIND,    // the number of its facet, which is written and not bound
+    VALUE_COUNT
+};
+
 struct store_query {
-    const struct store_look *look; // NULL: nothing is known
+    const struct store_filter *filter;
+    const struct store_look *look;
+    enum sql_dialect dialect;
+    bool holds[CLAUSE_COUNT];
+    struct sql_value named[VALUE_COUNT];
+    const struct store_term *term; // that the text is at, or NULL
+    bool by_index; // PostgreSQL: its index has some of the terms of the list
     struct text sql;
-    struct text patterns[STORE_QUERY_PATTERNS]; // of searches
-    size_t pattern_count;
+    struct text patterns[STORE_TERMS];
     struct sql_value values[SQL_VALUES];
     size_t count;
-    enum sql_dialect dialect;
 };
 
-// store_cursor is the row that a listing goes on after: its place in the order, and its
-// number. store_cursor_read returns CH_ERR_MALFORMED for a text that is not ours.
-struct store_cursor {
-    int64_t place;
-    int64_t number;
-};
-CH_CHECKED enum ch_status store_cursor_read(const char *text, struct store_cursor *out);
-
-// store_query_deinit frees what a query holds; all zeros with a dialect is an empty
-// query.
+// store_query_begin finds out what a filter leaves out; NULL for look: nothing is
+// known. store_query_deinit frees what the query holds.
+void store_query_begin(struct store_query *query, enum sql_dialect dialect,
+                       const struct store_filter *filter,
+                       const struct store_look *look);
 void store_query_deinit(struct store_query *query);
 
-// store_query_add appends SQL without values.
-void store_query_add(struct store_query *query, const char *sql);
+// store_query_find_most finds most groups, of which reports are looked at in the order
+// of the groups; 0: all.
+void store_query_find_most(struct store_query *query, size_t most);
 
-// store_query_add_text and store_query_add_number append SQL in which every `?` is
-// value.
-void store_query_add_text(struct store_query *query, const char *sql,
-                          const char *value);
-void store_query_add_number(struct store_query *query, const char *sql, int64_t value);
+// store_query_go_on takes the cursor of the filter, if there is one. CH_ERR_MALFORMED:
+// it is not ours.
+CH_CHECKED enum ch_status store_query_go_on(struct store_query *query);
 
-// store_query_add_equal requires that a column is value.
-void store_query_add_equal(struct store_query *query, const char *column,
-                           const char *value);
+// store_query_write writes a statement into query->sql, and store_query_run runs it.
+void store_query_write(struct store_query *query, enum store_statement statement);
+CH_CHECKED enum ch_status store_query_run(struct store_query *query, struct sql *sql,
+                                          enum store_statement statement,
+                                          sql_row_fn *visit, void *context);
 
-// store_query_add_days adds the sum of a group g's reports in the days after from, up
-// to until.
-void store_query_add_days(struct store_query *query, int64_t from, int64_t until);
+// store_query_enter finds out the conditions and values of a term, and
+// store_query_list takes the terms of a list.
+void store_query_enter(struct store_query *query, const struct store_term *term);
+size_t store_query_list(struct store_query *query, enum query_list list,
+                        const struct store_term *out[STORE_TERMS]);
 
-// store_query_add_group_condition requires that a term that is not of reports holds for
-// the group g.
-void store_query_add_group_condition(struct store_query *query,
-                                     const struct store_term *term);
+// store_query_bound is the number of groups that are looked for, or 0 where it is all.
+size_t store_query_bound(const struct store_query *query);
 
-// store_query_narrow_reports adds a filter's conditions on a report r in a group g.
-// marked says that r is known to be of a group that store_query_narrow_to_marked finds.
-void store_query_narrow_reports(struct store_query *query,
-                                const struct store_filter *filter, bool marked);
+// store_query_finds_by_group says whether there are terms that are not wide and whose
+// reports are found by the groups that have them, or terms on groups as a whole, by
+// which SQLite finds reports so.
+bool store_query_finds_by_group(const struct store_query *query);
 
-// store_query_terms is which of the terms on reports a report has to have, or where
-// they are looked for.
-enum store_query_terms {
-    TERMS_OF_ALL,   // reports of all groups
-    TERMS_IN_GROUP, // reports of one group
-    TERMS_OF_TIME,  // those on its time alone
-};
-
-// store_query_narrow_to_terms requires that a report r has a filter's terms.
-void store_query_narrow_to_terms(struct store_query *query,
-                                 const struct store_filter *filter,
-                                 enum store_query_terms terms);
-
-// store_query_narrow_by_groups adds a filter's conditions on a group g as a whole, and
-// store_query_narrow_by_reports that it has a report that the filter accepts, where its
-// values do not decide that.
-void store_query_narrow_by_groups(struct store_query *query,
-                                  const struct store_filter *filter);
-void store_query_narrow_by_reports(struct store_query *query,
-                                   const struct store_filter *filter);
-
-// store_query_search_listed keeps the groups g that have the value of each term on
-// reports, lazily: but for wide ones, of which store_query_search_wide keeps the groups
-// one by one. store_query_lists_groups says whether the former finds few groups.
-void store_query_search_listed(struct store_query *query,
-                               const struct store_filter *filter, bool lazily);
-void store_query_search_wide(struct store_query *query,
-                             const struct store_filter *filter);
-bool store_query_lists_groups(const struct store_query *query,
-                              const struct store_filter *filter);
-
-// store_query_finds_by_group says whether a filter has terms that are not wide and
-// whose reports are found by the groups that have them, and
-// store_query_narrow_to_marked keeps the groups g that have all of these.
-bool store_query_finds_by_group(const struct store_filter *filter,
-                                const struct store_look *look);
-void store_query_narrow_to_marked(struct store_query *query,
-                                  const struct store_filter *filter);
-
-// store_query_compares_column says whether a column leaves few of a group's reports
-// over, and store_query_narrows_groups whether a filter has terms on groups as a whole.
-bool store_query_compares_column(const struct store_filter *filter);
-bool store_query_narrows_groups(const struct store_filter *filter);
+// store_query_has_probe says whether an index can tell how many facets have a term, and
+// store_query_has_trigram whether it finds them without reading all of it. The index of
+// PostgreSQL leaves out what is no letter or digit.
+bool store_query_has_probe(const struct store_term *term);
+bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term);
 
 // store_query_look looks up what a filter's query needs to know; store_look_deinit
 // frees it.
@@ -120,95 +178,3 @@ CH_CHECKED enum ch_status store_query_look(struct store *store, struct sql *sql,
                                            const struct store_filter *filter,
                                            struct store_look *out);
 void store_look_deinit(struct store_look *look);
-
-// store_query_has_probe says whether facets decide which groups may have a term.
-bool store_query_has_probe(const struct store_term *term);
-
-// store_query_is_of_reports says whether a term is one on reports, and
-// store_query_finds_part whether the value of such a one may be a part of theirs.
-bool store_query_is_of_reports(const struct store_term *term);
-bool store_query_finds_part(const struct store_term *term);
-
-// store_query_add_facet_of_kind requires that a row f of facets is of the term's kind
-// and value, by looking at the value.
-void store_query_add_facet_of_kind(struct store_query *query,
-                                   const struct store_term *term);
-
-// store_query_add_wide_probe selects the facets that have a term, up to limit.
-void store_query_add_wide_probe(struct store_query *query,
-                                const struct store_term *term, int64_t limit);
-
-// store_query_add_rising requires that the group g rises, by its days.
-void store_query_add_rising(struct store_query *query);
-
-// store_query_list_groups writes the query that lists the groups g of a filter: columns
-// of them, place in the order, the number of reports that are filtered and, if counted
-// is true, how many groups are found. store_query_count_groups counts them alone.
-void store_query_list_groups(struct store_query *query,
-                             const struct store_filter *filter, const char *columns,
-                             const struct store_cursor *after, bool counted);
-void store_query_count_groups(struct store_query *query,
-                              const struct store_filter *filter);
-
-// store_query_sorts_counts is true where the place of a group is the number of its
-// reports that the filter accepts. store_query_bound is the number of groups that are
-// looked for, or 0 where it is all.
-bool store_query_sorts_counts(const struct store_filter *filter);
-size_t store_query_bound(const struct store_filter *filter,
-                         const struct store_look *look);
-
-// store_query_add_count adds the expression that counts the reports of a group g that
-// the filter accepts, and store_query_add_cut one that is 1 if that left older reports
-// out, else 0: where facets do not decide, it looks at reports, in a large store at the
-// newest STORE_COUNTED_MOST. store_query_counts says whether the filter has terms on
-// reports.
-void store_query_add_count(struct store_query *query,
-                           const struct store_filter *filter);
-void store_query_add_cut(struct store_query *query, const struct store_filter *filter);
-bool store_query_counts(const struct store_filter *filter);
-
-// store_query_begin_exists and store_query_end_exists enclose a SELECT that has to find
-// a row. With PostgreSQL it is one that no planner turns into a join: what it is asked
-// for is few rows, in their order, and a join would find all.
-void store_query_begin_exists(struct store_query *query);
-void store_query_end_exists(struct store_query *query);
-
-// store_query_add_contains requires that a text, given in SQL, contains the searched
-// string. In SQLite it may be several texts, after commas.
-void store_query_add_contains(struct store_query *query, const char *text,
-                              const char *searched);
-
-// store_query_is_indexed says whether the indexes of words can find the string: they
-// hold runs of three characters.
-bool store_query_is_indexed(const char *searched);
-
-// store_query_has_trigram says whether the index of words finds the string without
-// reading all of it. That of PostgreSQL leaves out what is no letter or digit.
-bool store_query_has_trigram(enum sql_dialect dialect, const char *searched);
-
-// store_query_add_words requires that `value` of a row f of facets is, for one of the
-// kinds of words from `kinds` on, one that contains the searched string.
-void store_query_add_words(struct store_query *query, const char *kinds,
-                           const char *searched);
-
-// store_query_add_groups_of_words selects the groups that have a mark with the searched
-// string in it. In SQLite the words of columns are found the same way.
-void store_query_add_groups_of_words(struct store_query *query, const char *searched);
-
-// store_query_add_texts adds, in SQLite, a row for each title and summary of a group
-// with the searched string in it. In PostgreSQL no index finds some of very many:
-// store_query_estimate_texts selects about how many values of columns have it.
-void store_query_add_texts(struct store_query *query, const char *searched);
-void store_query_estimate_texts(struct store_query *query, const char *searched);
-
-// store_query_add_word_search keeps the groups with a report that contains the searched
-// string; column is the number of a group. In PostgreSQL one index has all values of
-// columns; in SQLite it has only those that differ from group to group, and the others
-// are words.
-void store_query_add_word_search(struct store_query *query, const char *column,
-                                 const char *searched);
-
-// store_query_run runs the query on a connection.
-CH_CHECKED enum ch_status store_query_run(const struct store_query *query,
-                                          struct sql *sql, sql_row_fn *visit,
-                                          void *context);

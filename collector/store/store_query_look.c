@@ -20,26 +20,17 @@ void store_look_deinit(struct store_look *look)
     text_deinit(&look->rising);
 }
 
-// look_count counts the facets that have the term, up to one more than most.
-static enum ch_status look_count(struct sql *sql, const struct store_term *term,
-                                 int64_t most, int64_t *out)
+// look_count runs a statement that counts what has the term.
+static enum ch_status look_count(struct sql *sql, enum store_statement statement,
+                                 const struct store_term *term, int64_t most,
+                                 int64_t *out)
 {
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
-    store_query_add(&query, "SELECT count(*) FROM (");
-    store_query_add_wide_probe(&query, term, most + 1);
-    store_query_add(&query, ") w");
-    return store_query_run(&query, sql, sql_take_number, out);
-}
-
-// look_at_texts estimates how many titles, summaries and other columns contain a word.
-static enum ch_status look_at_texts(struct sql *sql, const struct store_term *term,
-                                    int64_t *out)
-{
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
-    store_query_estimate_texts(&query, term->value);
-    return store_query_run(&query, sql, sql_take_number, out);
+    const struct store_filter filter = { .terms = { *term },
+                                         .term_count = 1,
+                                         .limit = (size_t)most };
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, sql->dialect, &filter, NULL);
+    return store_query_run(&query, sql, statement, sql_take_number, out);
 }
 
 static enum ch_status look_at_term(struct sql *sql, const struct store_filter *filter,
@@ -51,12 +42,11 @@ static enum ch_status look_at_term(struct sql *sql, const struct store_filter *f
     int64_t most = term->key == STORE_KEY_WORD ? STORE_WIDE_WORD : STORE_WIDE;
     int64_t count = most + 1;
     enum ch_status status = CH_OK;
-    if (!store_query_finds_part(term) ||
-        store_query_has_trigram(sql->dialect, term->value))
-        status = look_count(sql, term, most, &count);
+    if (store_query_has_trigram(sql->dialect, term))
+        status = look_count(sql, STORE_PROBE_TERM, term, most, &count);
     if (status == CH_OK && term->key == STORE_KEY_WORD && count <= most &&
         sql->dialect == SQL_POSTGRES)
-        status = look_at_texts(sql, term, &count);
+        status = look_count(sql, STORE_ESTIMATE_TEXTS, term, most, &count);
     out->wide[i] = count > most;
     out->many[i] = count > STORE_MANY;
     return status;
@@ -90,23 +80,21 @@ static void look_take_rising(void *context, const struct sql_row *row)
 
 static enum ch_status look_for_many(struct sql *sql, bool *out)
 {
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
+    const struct sql_value most = sql_number(MANY_GROUPS);
     int64_t count = 0;
-    store_query_add_number(
-        &query, "SELECT count(*) FROM (SELECT 1 FROM groups LIMIT ?) w", MANY_GROUPS);
-    enum ch_status status = store_query_run(&query, sql, sql_take_number, &count);
+    enum ch_status status =
+        sql_ask(sql, STORE_COUNT_SOME_GROUPS, &most, 1, sql_take_number, &count);
     *out = count == MANY_GROUPS;
     return status;
 }
 
 static enum ch_status look_at_days(struct sql *sql, struct text *out)
 {
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect };
-    store_query_add(&query, "SELECT g.number FROM groups g WHERE ");
-    store_query_add_rising(&query);
-    enum ch_status status = store_query_run(&query, sql, look_take_rising, out);
+    static const struct store_filter all = { 0 };
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, sql->dialect, &all, NULL);
+    enum ch_status status =
+        store_query_run(&query, sql, STORE_RISEN, look_take_rising, out);
     (void)store_list_end(sql, out);
     return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
 }
@@ -148,8 +136,8 @@ enum ch_status store_renew_rising(struct store *store, int64_t now_ms)
 static enum ch_status look_at_size(struct store *store, struct sql *sql, bool *out)
 {
     int64_t last = 0;
-    enum ch_status status = sql_query(sql, sql_statement_text(sql, STORE_LAST_REPORT),
-                                      NULL, 0, sql_take_number, &last);
+    enum ch_status status =
+        sql_ask(sql, STORE_LAST_REPORT, NULL, 0, sql_take_number, &last);
     *out = last >= store->many_reports;
     return status;
 }
@@ -159,9 +147,14 @@ enum ch_status store_query_look(struct store *store, struct sql *sql,
                                 struct store_look *out)
 {
     enum ch_status status = CH_OK;
-    if (store_query_counts(filter))
-        status = look_at_size(store, sql, &out->large);
+    bool sized = false;
     for (size_t i = 0; i < filter->term_count && status == CH_OK; i++) {
+        if (!sized && filter->terms[i].key < STORE_KEY_FIRST_RELEASE) {
+            sized = true;
+            status = look_at_size(store, sql, &out->large);
+        }
+        if (status != CH_OK)
+            break;
         if (filter->terms[i].key == STORE_KEY_RISING && out->rising.size == 0)
             status = look_for_risen(store, sql, &out->rising);
         else

@@ -8,21 +8,6 @@
 #include "collector/store/store_query.h"
 #include "collector/store/store_values.h"
 
-#define REPORT_COLUMNS                                                                 \
-    "r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,"   \
-    " r.environment, r.executable, r.hostname, r.signal, r.revision, r.time,"          \
-    " r.received, r.number, r.fingerprint, g.project"
-#define FIND_BODY(condition)                                                           \
-    "SELECT " REPORT_COLUMNS ", " STORE_BODY_COLUMNS " FROM reports r"                 \
-    " JOIN groups g ON g.number = r.group_number"                                      \
-    " JOIN bodies b ON b.report = r.number" condition STORE_BODY_SEGMENTS              \
-    " WHERE r.id = ?1"
-
-#define GROUP_COLUMNS                                                                  \
-    "g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,"    \
-    " g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note,"         \
-    " g.assignee, g.machines, g.first_release, g.stack, g.resolved_in,"                \
-    " g.until_count, g.until_machines, g.until_time, g.version, g.project"
 // listing passes on at most limit rows; one row more says that there is another page.
 struct listing {
     struct sql *sql;
@@ -94,6 +79,11 @@ enum {
     FEW_COMPARED = 200000, // are compared in a column, and those that have it sorted
 };
 
+static void marked_deinit(struct marked_groups *marked)
+{
+    text_deinit(&marked->list);
+}
+
 static void take_marked(void *context, const struct sql_row *row)
 {
     struct marked_groups *marked = context;
@@ -109,52 +99,22 @@ static enum ch_status find_marked(struct sql *sql, const struct store_filter *fi
                                   const struct store_look *look,
                                   struct marked_groups *out)
 {
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect, .look = look };
-    store_query_add(&query, "SELECT g.number, g.kept FROM groups g WHERE 1 = 1");
-    store_query_narrow_to_marked(&query, filter);
-    store_query_add_number(&query, " LIMIT ?", MARKED_GROUPS_MAX + 1);
-    return store_query_run(&query, sql, take_marked, out);
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, sql->dialect, filter, look);
+    query.named[VALUE_LIMIT] = sql_number(MARKED_GROUPS_MAX + 1);
+    return store_query_run(&query, sql, STORE_MARKED_GROUPS, take_marked, out);
 }
 
-// list_reports runs the query of a list; marked is NULL, or the groups that were found.
-static enum ch_status list_reports(struct sql *sql, const struct store_look *look,
-                                   struct marked_groups *marked,
-                                   struct listing *listing)
+// narrow_to_marked finds the reports of the groups that were found, unless these are
+// very many. It returns false if there are none.
+static bool narrow_to_marked(struct store_query *query, struct sql *sql,
+                             struct marked_groups *marked)
 {
-    const struct store_filter *filter = listing->filter;
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect, .look = look };
-    bool few = marked != NULL &&
-               marked->reports <=
-                   (store_query_compares_column(filter) ? FEW_COMPARED : FEW_REPORTS);
-    store_query_add(&query, "SELECT " REPORT_COLUMNS " FROM reports r"
-                            " JOIN groups g ON g.number = r.group_number WHERE 1 = 1");
-    // An expression keeps the index of that column from being used.
-    if (marked != NULL) {
-        store_query_add(&query,
-                        few ? " AND r.group_number" : " AND r.group_number + 0");
-        store_query_add_text(&query,
-                             sql->dialect == SQL_POSTGRES
-                                 ? " = ANY(CAST(? AS bigint[]))"
-                                 : " IN (SELECT value FROM json_each(?))",
-                             store_list_end(sql, &marked->list).text);
-    }
-    store_query_narrow_reports(&query, filter, marked != NULL);
-    struct store_cursor after;
-    enum ch_status status =
-        filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
-    if (status != CH_OK)
-        return status;
-    if (filter->cursor != NULL) {
-        store_query_add_number(&query, " AND (r.time, r.number) < (?", after.place);
-        store_query_add_number(&query, ", ?)", after.number);
-    }
-    store_query_add_number(&query,
-                           few ? " ORDER BY r.time + 0 DESC, r.number DESC LIMIT ?"
-                               : " ORDER BY r.time DESC, r.number DESC LIMIT ?",
-                           (int64_t)filter->limit + 1);
-    return store_query_run(&query, sql, list_report, listing);
+    int64_t few = query->holds[CLAUSE_COMPARES_COLUMN] ? FEW_COMPARED : FEW_REPORTS;
+    query->holds[CLAUSE_MARKED] = marked->count <= MARKED_GROUPS_MAX;
+    query->holds[CLAUSE_FEW] = query->holds[CLAUSE_MARKED] && marked->reports <= few;
+    query->named[VALUE_MARKED] = store_list_end(sql, &marked->list);
+    return marked->count != 0;
 }
 
 static enum ch_status look_and_list_reports(struct sql *sql,
@@ -162,17 +122,19 @@ static enum ch_status look_and_list_reports(struct sql *sql,
                                             struct listing *listing)
 {
     const struct store_filter *filter = listing->filter;
-    struct marked_groups marked = { 0 };
-    bool by_group =
-        filter->group == NULL &&
-        (store_query_finds_by_group(filter, look) ||
-         (sql->dialect == SQL_SQLITE && store_query_narrows_groups(filter)));
-    enum ch_status status = by_group ? find_marked(sql, filter, look, &marked) : CH_OK;
-    by_group = by_group && marked.count <= MARKED_GROUPS_MAX;
-    if (status == CH_OK && (!by_group || marked.count != 0))
-        status = list_reports(sql, look, by_group ? &marked : NULL, listing);
-    text_deinit(&marked.list);
-    return status;
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, sql->dialect, filter, look);
+    CH_CLEANUP(marked_deinit) struct marked_groups marked = { 0 };
+    enum ch_status status = CH_OK;
+    if (filter->group == NULL && store_query_finds_by_group(&query)) {
+        status = find_marked(sql, filter, look, &marked);
+        if (status != CH_OK || !narrow_to_marked(&query, sql, &marked))
+            return status;
+    }
+    status = store_query_go_on(&query);
+    return status == CH_OK
+               ? store_query_run(&query, sql, STORE_LIST_REPORTS, list_report, listing)
+               : status;
 }
 
 enum ch_status store_list_reports(struct store *store,
@@ -304,40 +266,39 @@ static void list_group(void *context, const struct sql_row *row)
     listing->visit_group(listing->context, &gathered.group);
 }
 
-// list_groups runs the query of a list, and one that counts the groups of all of its
-// pages if out_found is not NULL and that query does not.
+// list_groups lists groups, and counts those of all pages if out_found is not NULL: in
+// the rows of the list, or apart where these are not all.
 static enum ch_status list_groups(struct sql *sql, struct listing *listing,
                                   const struct store_look *look,
                                   struct store_found *out_found)
 {
     const struct store_filter *filter = listing->filter;
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = sql->dialect, .look = look };
-    CH_CLEANUP(store_query_deinit)
-    struct store_query count = { .dialect = sql->dialect, .look = look };
-    struct store_cursor after;
-    enum ch_status status =
-        filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, sql->dialect, filter, look);
+    enum ch_status status = store_query_go_on(&query);
     if (status != CH_OK)
         return status;
+    size_t bound = store_query_bound(&query);
+    size_t most = bound != 0 ? bound + 1 : 0;
+    bool by_counts = query.holds[CLAUSE_COUNTS_SORT];
     // The hits of a later page are those from there on, unless counts sort them.
-    bool in_rows = out_found != NULL &&
-                   (filter->cursor == NULL || store_query_sorts_counts(filter));
-    store_query_list_groups(&query, filter, GROUP_COLUMNS,
-                            filter->cursor != NULL ? &after : NULL, in_rows);
+    bool in_rows = out_found != NULL && (filter->cursor == NULL || by_counts);
+    query.holds[CLAUSE_COUNTED] = in_rows;
+    store_query_find_most(&query, by_counts || in_rows ? most : filter->limit + 1);
     listing->sql = sql;
     listing->next[0] = 0;
-    status = store_query_run(&query, sql, list_group, listing);
+    status = store_query_run(&query, sql, STORE_LIST_GROUPS, list_group, listing);
     if (status != CH_OK || out_found == NULL)
         return status;
     if (!in_rows) {
-        store_query_count_groups(&count, filter);
-        status = store_query_run(&count, sql, sql_take_number, &listing->found);
+        query.holds[CLAUSE_AFTER] = false;
+        store_query_find_most(&query, most);
+        status = store_query_run(&query, sql, STORE_COUNT_GROUPS, sql_take_number,
+                                 &listing->found);
     }
-    int64_t bound = (int64_t)store_query_bound(filter, look);
-    bool more = bound != 0 && listing->found > bound;
-    *out_found =
-        (struct store_found){ .count = more ? bound : listing->found, .more = more };
+    bool more = bound != 0 && listing->found > (int64_t)bound;
+    *out_found = (struct store_found){ .count = more ? (int64_t)bound : listing->found,
+                                       .more = more };
     return status;
 }
 
@@ -382,21 +343,18 @@ enum ch_status store_list_counted_groups(struct store *store,
 enum ch_status store_find_group(struct store *store, const char *id,
                                 store_group_fn *visit, void *context)
 {
-    CH_CLEANUP(store_query_deinit)
-    struct store_query query = { .dialect = store->writer->dialect };
-    struct store_filter filter = { .group = id };
+    const struct store_filter filter = { .group = id };
     char next[STORE_CURSOR_SIZE];
-    store_query_add(&query,
-                    "SELECT " GROUP_COLUMNS ", g.last_seen AS place, g.count AS"
-                    " filtered, 0 AS cut, 1 AS found FROM groups g WHERE 1 = 1");
-    store_query_narrow_by_groups(&query, &filter);
+    CH_CLEANUP(store_query_deinit) struct store_query query;
+    store_query_begin(&query, store->writer->dialect, &filter, NULL);
     struct listing listing = {
         .visit_group = visit, .context = context, .limit = 1, .next = next
     };
     struct sql *reader = store_borrow_to_list(store);
     listing.sql = reader;
     next[0] = 0;
-    enum ch_status status = store_query_run(&query, reader, list_group, &listing);
+    enum ch_status status =
+        store_query_run(&query, reader, STORE_FIND_GROUP, list_group, &listing);
     store_return(store, reader);
     return status == CH_OK && listing.count == 0 ? CH_ERR_NOT_FOUND : status;
 }
@@ -423,12 +381,9 @@ static enum ch_status query_body(struct store *store, const char *id,
 {
     struct sql_value value = sql_text(id);
     struct sql *reader = store_borrow(store);
-    // With the time of receipt PostgreSQL reads one partition and not all of them.
-    const char *text = reader->dialect == SQL_POSTGRES
-                           ? FIND_BODY(" AND b.received = r.received")
-                           : FIND_BODY("");
     finding->found = false;
-    enum ch_status status = sql_query(reader, text, &value, 1, find_body, finding);
+    enum ch_status status =
+        sql_ask(reader, STORE_FIND_BODY, &value, 1, find_body, finding);
     store_return(store, reader);
     return status;
 }
@@ -477,22 +432,11 @@ enum ch_status store_list_merged(struct store *store, const char *id,
     int64_t number = 0;
     struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader, "SELECT number FROM groups WHERE fingerprint = ?1", &value, 1,
-                  sql_take_number, &number);
-    struct sql_value values[] = { value, sql_number(number), sql_number(STORE_RECENT) };
-    // With the group's number PostgreSQL knows whether it is a large one, of which it
-    // must not sort all reports. The index has the numbers of the last ones.
+        sql_ask(reader, STORE_FIND_NUMBER, &value, 1, sql_take_number, &number);
+    const struct sql_value values[] = { value, sql_number(number),
+                                        sql_number(STORE_RECENT) };
     if (status == CH_OK)
-        status = sql_query(
-            reader,
-            "WITH m AS (SELECT fingerprint FROM merged WHERE target = ?1"
-            " ORDER BY fingerprint LIMIT 100), last AS (SELECT fingerprint FROM reports"
-            " WHERE number IN (SELECT number FROM reports WHERE group_number = ?2"
-            " AND EXISTS(SELECT 1 FROM m) ORDER BY time DESC, number DESC LIMIT ?3))"
-            " SELECT m.fingerprint, count(last.fingerprint) AS recent"
-            " FROM m LEFT JOIN last ON last.fingerprint = m.fingerprint"
-            " GROUP BY m.fingerprint ORDER BY m.fingerprint",
-            values, 3, list_merged, &listing);
+        status = sql_ask(reader, STORE_LIST_MERGED, values, 3, list_merged, &listing);
     store_return(store, reader);
     return status;
 }
@@ -509,12 +453,7 @@ enum ch_status store_count(struct store *store, const char *project,
 {
     struct sql_value value = sql_text(project);
     struct sql *reader = store_borrow_to_list(store);
-    enum ch_status status =
-        sql_query(reader,
-                  "SELECT CAST(coalesce(sum(kept), 0) AS bigint) AS reports, count(*) "
-                  "AS groups FROM groups WHERE ?1 ="
-                  " '' OR project = ?1",
-                  &value, 1, take_totals, out);
+    enum ch_status status = sql_ask(reader, STORE_TOTALS, &value, 1, take_totals, out);
     store_return(store, reader);
     return status;
 }

@@ -47,44 +47,6 @@ struct packing {
     size_t step;    // the first body of the current step
 };
 
-// LIST_STAGED lists what is to be packed: ?1 is when the newest came, ?2 how many.
-#define STAGED_COLUMNS                                                                 \
-    "SELECT b.report, r.revision, r.received, length(b.bytes) AS length FROM "
-static const char *const list_staged[] = {
-    [SQL_SQLITE] = STAGED_COLUMNS
-    "bodies b INDEXED BY bodies_staged JOIN reports r ON r.number = b.report WHERE"
-    " b.segment = -1 AND r.received < ?1 ORDER BY b.report LIMIT ?2",
-    [SQL_POSTGRES] = STAGED_COLUMNS
-    "bodies b JOIN reports r ON r.number = b.report AND r.received = b.received WHERE"
-    " b.segment = -1 AND b.received < ?1 ORDER BY b.received, b.report LIMIT ?2",
-};
-
-// READ_STAGED reads one of them: ?1 is its report, ?2 the revision.
-#define READ_STAGED(condition)                                                         \
-    "SELECT r.id, b.encoding, b.bytes FROM reports r JOIN bodies b ON b.report ="      \
-    " r.number" condition                                                              \
-    " WHERE r.number = ?1 AND r.revision = ?2 AND b.segment = -1"
-
-// refer gives the bodies of a JSON array of [report, revision, start, length], ?1,
-// references into segment ?2. A report that was replaced meanwhile keeps its new body.
-static const char *const refer[] = {
-    [SQL_SQLITE] =
-        "UPDATE bodies SET segment = ?2, start = i.start, length = i.length,"
-        " bytes = x'' FROM (SELECT json_extract(value, '$[0]') AS report,"
-        " json_extract(value, '$[1]') AS revision, json_extract(value, '$[2]') AS"
-        " start, json_extract(value, '$[3]') AS length FROM json_each(?1)) i WHERE"
-        " bodies.report = i.report AND bodies.segment = -1 AND EXISTS(SELECT 1 FROM"
-        " reports r WHERE r.number = i.report AND r.revision = i.revision)",
-    [SQL_POSTGRES] =
-        "UPDATE bodies SET segment = ?2, start = i.start, length = i.length,"
-        " bytes = '' FROM (SELECT CAST(e ->> 0 AS bigint) AS report,"
-        " CAST(e ->> 1 AS bigint) AS revision, CAST(e ->> 2 AS bigint) AS start,"
-        " CAST(e ->> 3 AS bigint) AS length FROM json_array_elements(CAST(?1 AS json))"
-        " e) i JOIN reports r ON r.number = i.report AND r.revision = i.revision WHERE"
-        " bodies.report = i.report AND bodies.received = r.received AND"
-        " bodies.segment = -1",
-};
-
 static void take_staged(void *context, const struct sql_row *row)
 {
     struct packing *packing = context;
@@ -120,10 +82,8 @@ static enum ch_status list_segment(struct store *store, struct packing *packing,
     packing->count = 0;
     packing->bytes = 0;
     packing->full = false;
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(reader, list_staged[reader->dialect], values, 2,
-                                      take_staged, packing);
-    store_return(store, reader);
+    enum ch_status status =
+        store_ask(store, STORE_STAGED_LIST, values, 2, take_staged, packing);
     *out_due =
         packing->count != 0 &&
         (packing->full || packing->oldest_ms <= when->now_ms - when->patience_ms);
@@ -151,16 +111,13 @@ static enum ch_status read_staged_bodies(struct store *store, struct packing *pa
 {
     enum ch_status status = CH_OK;
     struct sql *reader = store_borrow(store);
-    const char *text = reader->dialect == SQL_POSTGRES
-                           ? READ_STAGED(" AND b.received = r.received")
-                           : READ_STAGED("");
     size_t end = *at + BODIES_A_LOOK;
     for (; status == CH_OK && *at < packing->count && *at < end; ++*at) {
         struct packed_body body = packing->bodies[*at];
         struct sql_value values[] = { sql_number(body.report),
                                       sql_number(body.revision) };
         packing->bodies[packing->read] = body;
-        status = sql_query(reader, text, values, 2, append_staged, packing);
+        status = sql_ask(reader, STORE_STAGED_READ, values, 2, append_staged, packing);
     }
     store_return(store, reader);
     return status == CH_OK && !text_ok(&packing->segment) ? CH_ERR_NO_MEMORY : status;
@@ -237,10 +194,8 @@ static enum ch_status keep_segment(struct sql *sql, void *context)
         sql_text(packing->sum),
         sql_number(packing->when->now_ms),
     };
-    return sql_query(sql,
-                     "INSERT INTO segments(name, week, size, sum, made)"
-                     " VALUES(?1, ?2, ?3, ?4, ?5) RETURNING number",
-                     values, 5, sql_take_number, &packing->number);
+    return sql_ask(sql, STORE_SEGMENT_ADD, values, 5, sql_take_number,
+                   &packing->number);
 }
 
 // refer_some gives the bodies of one step their references.
@@ -260,7 +215,7 @@ static enum ch_status refer_some(struct sql *sql, void *context)
         return CH_ERR_NO_MEMORY;
     const struct sql_value values[] = { sql_text(list.bytes),
                                         sql_number(packing->number) };
-    return sql_query(sql, refer[sql->dialect], values, 2, NULL, NULL);
+    return sql_ask(sql, STORE_STAGED_REFER, values, 2, NULL, NULL);
 }
 
 static enum ch_status commit_segment(struct store *store, struct packing *packing,
@@ -293,10 +248,8 @@ static enum ch_status lease_packing(struct sql *sql, void *context)
                                         sql_number(leasing->now_ms + LEASE_MS),
                                         sql_number(leasing->now_ms) };
     leasing->until_ms = 0;
-    return sql_query(sql,
-                     "UPDATE object_place SET owner = ?1, until = ?2 WHERE owner = ?1"
-                     " OR until < ?3 RETURNING until",
-                     values, 3, sql_take_number, &leasing->until_ms);
+    return sql_ask(sql, STORE_OBJECTS_LEASE, values, 3, sql_take_number,
+                   &leasing->until_ms);
 }
 
 // pack_listed packs what is due, unless somebody else does.
@@ -365,18 +318,9 @@ static void take_segment_sums(void *context, const struct sql_row *row)
 enum ch_status store_staged_of(struct store *store, struct store_staged *out)
 {
     *out = (struct store_staged){ 0 };
-    struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader,
-                  "SELECT count(*) AS bodies, coalesce(min(r.received), 0) AS oldest "
-                  "FROM bodies b JOIN reports r ON"
-                  " r.number = b.report WHERE b.segment = -1",
-                  NULL, 0, take_staged_sums, out);
-    if (status == CH_OK)
-        status = sql_query(reader,
-                           "SELECT count(*) AS segments, CAST(coalesce(sum(size), 0) "
-                           "AS bigint) AS bytes FROM segments",
-                           NULL, 0, take_segment_sums, out);
-    store_return(store, reader);
-    return status;
+        store_ask(store, STORE_STAGED_COUNT, NULL, 0, take_staged_sums, out);
+    return status == CH_OK
+               ? store_ask(store, STORE_SEGMENTS_COUNT, NULL, 0, take_segment_sums, out)
+               : status;
 }

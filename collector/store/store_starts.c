@@ -83,12 +83,8 @@ static enum ch_status run_listing(struct store *store, enum store_statement stat
         sql_text(project), sql_number(moment_now() / DAY_MS - STORE_START_DAYS),
         sql_number(ROWS), sql_text(release != NULL ? release : "")
     };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader, sql_statement_text(reader, statement), values,
-                  release != NULL ? 4 : 3, list_start, listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, statement, values, release != NULL ? 4 : 3, list_start,
+                     listing);
 }
 
 enum ch_status store_list_starts(struct store *store, const char *project,

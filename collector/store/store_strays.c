@@ -27,18 +27,12 @@ static enum ch_status choose_folder(struct sql *sql, void *context)
 {
     struct store *store = context;
     const struct sql_value id = sql_text(store->objects_owner);
-    enum ch_status status =
-        sql_query(sql,
-                  "INSERT INTO object_place(one, id, owner, until) VALUES(1, ?1, '', 0)"
-                  " ON CONFLICT(one) DO NOTHING",
-                  &id, 1, NULL, NULL);
+    enum ch_status status = sql_ask(sql, STORE_OBJECTS_CHOOSE, &id, 1, NULL, NULL);
     // A SQLite file is one collector's: who packed is not there any more.
     if (status == CH_OK && sql->dialect == SQL_SQLITE)
-        status =
-            sql_query(sql, "UPDATE object_place SET until = 0", NULL, 0, NULL, NULL);
+        status = sql_ask(sql, STORE_OBJECTS_FREE, NULL, 0, NULL, NULL);
     if (status == CH_OK)
-        status = sql_query(sql, "SELECT id FROM object_place", NULL, 0, take_objects_id,
-                           store);
+        status = sql_ask(sql, STORE_OBJECTS_ID, NULL, 0, take_objects_id, store);
     return status;
 }
 
@@ -83,7 +77,7 @@ enum ch_status store_use_objects(struct store *store, struct object_store *objec
 struct dropping {
     struct store *store;
     struct object_store *objects_of;
-    const char *named; // a query that counts the rows which name an object
+    enum store_statement named; // a query that counts the rows which name an object
     int64_t before_ms;
     struct {
         int64_t number; // of its row; 0: it has none
@@ -109,8 +103,7 @@ static enum ch_status forget_segments(struct sql *sql, void *context)
     enum ch_status status = CH_OK;
     for (size_t i = 0; i < dropping->count && status == CH_OK; i++) {
         const struct sql_value number = sql_number(dropping->objects[i].number);
-        status = sql_query(sql, "DELETE FROM segments WHERE number = ?1", &number, 1,
-                           NULL, NULL);
+        status = sql_ask(sql, STORE_SEGMENT_FORGET, &number, 1, NULL, NULL);
     }
     return status;
 }
@@ -141,13 +134,8 @@ enum ch_status store_drop_segments(struct store *store, int64_t now_ms,
     const struct sql_value values[] = { sql_number(now_ms - MOMENT_DAY_MS),
                                         sql_number(DROPPED_AT_ONCE) };
     (void)snprintf(error, STORE_ERROR_SIZE, "cannot list segments");
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader,
-        "SELECT number, name FROM segments s WHERE made < ?1 AND NOT EXISTS(SELECT 1"
-        " FROM bodies b WHERE b.segment = s.number AND b.segment > 0) LIMIT ?2",
-        values, 2, take_dropped_segment, &dropping);
-    store_return(store, reader);
+    enum ch_status status = store_ask(store, STORE_SEGMENTS_EMPTY, values, 2,
+                                      take_dropped_segment, &dropping);
     if (status != CH_OK || dropping.count == 0)
         return status;
     // The objects first: what remains of a failure is a row that leads here again.
@@ -168,10 +156,8 @@ static void take_stray(void *context, const struct object_seen *object)
         dropping->count == DROPPED_AT_ONCE || strlen(object->name) >= OBJECT_NAME_SIZE)
         return;
     const struct sql_value name = sql_text(object->name);
-    struct sql *reader = store_borrow(dropping->store);
     dropping->status =
-        sql_query(reader, dropping->named, &name, 1, sql_take_number, &found);
-    store_return(dropping->store, reader);
+        store_ask(dropping->store, dropping->named, &name, 1, sql_take_number, &found);
     if (dropping->status == CH_OK && found == 0)
         (void)snprintf(dropping->objects[dropping->count++].name, OBJECT_NAME_SIZE,
                        "%s", object->name);
@@ -206,7 +192,7 @@ enum ch_status store_drop_strays(struct store *store, int64_t now_ms,
     struct dropping dropping = {
         .store = store,
         .objects_of = store->objects,
-        .named = "SELECT count(*) FROM segments WHERE name = ?1",
+        .named = STORE_SEGMENT_NAMED,
         .before_ms = now_ms - MOMENT_DAY_MS,
     };
     *out_dropped = 0;
@@ -222,7 +208,7 @@ enum ch_status store_drop_stray_symbols(struct store *store,
     struct dropping dropping = {
         .store = store,
         .objects_of = objects,
-        .named = "SELECT count(*) FROM symbol_files WHERE name = ?1",
+        .named = STORE_SYMBOL_NAMED,
         .before_ms = now_ms - MOMENT_DAY_MS,
     };
     return drop_strays(&dropping, "symbols", out_dropped, error);

@@ -22,13 +22,7 @@ static enum ch_status keep_symbol_row(struct sql *sql, void *context)
         sql_number(file->kept),     sql_text(file->project), sql_text(file->release),
         sql_number(change->now_ms),
     };
-    return sql_query(sql,
-                     "INSERT INTO symbol_files(key, name, size, kept, project, release,"
-                     " added, used) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)"
-                     " ON CONFLICT(key) DO UPDATE SET name = excluded.name, size ="
-                     " excluded.size, kept = excluded.kept, project = excluded.project,"
-                     " release = excluded.release, used = excluded.used",
-                     row, 7, NULL, NULL);
+    return sql_ask(sql, STORE_SYMBOL_KEEP, row, 7, NULL, NULL);
 }
 
 enum ch_status store_symbol_keep(struct store *store,
@@ -46,14 +40,7 @@ enum ch_status store_symbols_size(struct store *store, const char *project,
                                   const char *key, int64_t *out)
 {
     const struct sql_value of[] = { sql_text(project), sql_text(key) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(reader,
-                                      "SELECT CAST(coalesce(sum(size), 0) AS bigint) "
-                                      "FROM symbol_files WHERE project ="
-                                      " ?1 AND key <> ?2",
-                                      of, 2, sql_take_number, out);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_SYMBOLS_SIZE, of, 2, sql_take_number, out);
 }
 
 struct symbol_listing {
@@ -78,27 +65,13 @@ static void list_symbol(void *context, const struct sql_row *row)
     listing->visit(listing->context, &file);
 }
 
-#define SYMBOL_COLUMNS                                                                 \
-    "SELECT key, name, project, release, size, kept, used FROM symbol_files"
-
-static enum ch_status query_symbols(struct store *store, const char *text,
-                                    const struct sql_value *values, size_t count,
-                                    struct symbol_listing *listing)
-{
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader, text, values, count, list_symbol, listing);
-    store_return(store, reader);
-    return status;
-}
-
 enum ch_status store_symbol_find(struct store *store, const char *key,
                                  store_symbol_fn *visit, void *context)
 {
     struct symbol_listing listing = { .visit = visit, .context = context };
     const struct sql_value value = sql_text(key);
     enum ch_status status =
-        query_symbols(store, SYMBOL_COLUMNS " WHERE key = ?1", &value, 1, &listing);
+        store_ask(store, STORE_SYMBOL_FIND, &value, 1, list_symbol, &listing);
     return status == CH_OK && listing.count == 0 ? CH_ERR_NOT_FOUND : status;
 }
 
@@ -106,7 +79,7 @@ enum ch_status store_list_symbols(struct store *store, store_symbol_fn *visit,
                                   void *context)
 {
     struct symbol_listing listing = { .visit = visit, .context = context };
-    return query_symbols(store, SYMBOL_COLUMNS " WHERE name <> ''", NULL, 0, &listing);
+    return store_ask(store, STORE_SYMBOLS_LIST, NULL, 0, list_symbol, &listing);
 }
 
 enum ch_status store_list_removable(struct store *store, int64_t used_ms,
@@ -116,18 +89,14 @@ enum ch_status store_list_removable(struct store *store, int64_t used_ms,
     struct symbol_listing listing = { .visit = visit, .context = context };
     const struct sql_value values[] = {
         sql_number(used_ms),
-        sql_text(release != NULL ? release : ""),
-        sql_text(project != NULL ? project : ""),
         sql_number(STORE_SYMBOLS_STEP),
+        sql_text(project != NULL ? project : ""),
+        sql_text(release),
     };
-    return query_symbols(store,
-                         release != NULL ? SYMBOL_COLUMNS
-                             " WHERE used < ?1 AND release = ?2 AND (?3 = '' OR"
-                             " project = ?3) ORDER BY used LIMIT ?4"
-                                         : SYMBOL_COLUMNS
-                             " WHERE used < ?1 AND ?2 = '' AND (?3 = '' OR"
-                             " project = ?3) ORDER BY used LIMIT ?4",
-                         values, 4, &listing);
+    return release != NULL ? store_ask(store, STORE_SYMBOLS_REMOVABLE_OF, values, 4,
+                                       list_symbol, &listing)
+                           : store_ask(store, STORE_SYMBOLS_REMOVABLE, values, 3,
+                                       list_symbol, &listing);
 }
 
 static enum ch_status touch_symbol(struct sql *sql, void *context)
@@ -135,8 +104,7 @@ static enum ch_status touch_symbol(struct sql *sql, void *context)
     const struct symbol_change *change = context;
     const struct sql_value values[] = { sql_text(change->key),
                                         sql_number(change->now_ms) };
-    return sql_query(sql, "UPDATE symbol_files SET used = ?2 WHERE key = ?1", values, 2,
-                     NULL, NULL);
+    return sql_ask(sql, STORE_SYMBOL_USED, values, 2, NULL, NULL);
 }
 
 enum ch_status store_symbol_used(struct store *store, const char *key, int64_t now_ms,
@@ -148,11 +116,8 @@ enum ch_status store_symbol_used(struct store *store, const char *key, int64_t n
     struct store_job job = { .what = "note that a debug file is used",
                              .work = touch_symbol,
                              .context = &change };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status = sql_query(
-        reader, "SELECT count(*) FROM symbol_files WHERE key = ?1 AND used < ?2",
-        values, 2, sql_take_number, &stale);
-    store_return(store, reader);
+    enum ch_status status =
+        store_ask(store, STORE_SYMBOL_STALE, values, 2, sql_take_number, &stale);
     if (status != CH_OK || stale == 0 || store->reading)
         return status;
     return store_transact(store, &job, error);
@@ -162,8 +127,7 @@ static enum ch_status forget_symbol(struct sql *sql, void *context)
 {
     const struct symbol_change *change = context;
     const struct sql_value key = sql_text(change->key);
-    return sql_query(sql, "DELETE FROM symbol_files WHERE key = ?1", &key, 1, NULL,
-                     NULL);
+    return sql_ask(sql, STORE_SYMBOL_FORGET, &key, 1, NULL, NULL);
 }
 
 enum ch_status store_symbol_forget(struct store *store, const char *key,
@@ -192,19 +156,8 @@ enum ch_status store_list_owned(struct store *store, const char *build,
 {
     struct build_listing listing = { visit, context };
     const struct sql_value value = sql_text(build);
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader,
-                  "SELECT key AS build FROM symbol_files WHERE project <> '' AND"
-                  " (CAST(?1 AS text) = '' OR key = project || '/' || ?1) UNION"
-                  " SELECT build FROM symbols WHERE project <> '' AND"
-                  " (?1 = '' OR build = project || '/' || ?1)",
-                  &value, 1, list_build, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_LIST_OWNED, &value, 1, list_build, &listing);
 }
-
-#define LACKING(listed) "SELECT DISTINCT build FROM nameless WHERE report " listed
 
 enum ch_status store_list_lacking(struct store *store, const int64_t *reports,
                                   size_t count, store_build_name_fn *visit,
@@ -217,11 +170,7 @@ enum ch_status store_list_lacking(struct store *store, const int64_t *reports,
         store_list_append(&list, reports[i]);
     const struct sql_value value = store_list_end(reader, &list);
     enum ch_status status =
-        sql_query(reader,
-                  reader->dialect == SQL_POSTGRES
-                      ? LACKING("= ANY(CAST(?1 AS bigint[]))")
-                      : LACKING("IN (SELECT value FROM json_each(?1))"),
-                  &value, 1, list_build, &listing);
+        sql_ask(reader, STORE_LIST_LACKING, &value, 1, list_build, &listing);
     store_return(store, reader);
     return status;
 }
@@ -242,24 +191,10 @@ enum ch_status store_list_unasked(struct store *store, const char *after,
                                   int64_t since_ms, store_unasked_fn *visit,
                                   void *context)
 {
-    // One look into the index for each build, however many reports lack its names.
-    static const char unasked[] =
-        "WITH RECURSIVE b(build, n) AS (SELECT min(build), 1 FROM nameless WHERE build "
-        ">"
-        " ?1 UNION ALL SELECT (SELECT min(n.build) FROM nameless n WHERE n.build >"
-        " b.build), b.n + 1 FROM b WHERE b.build IS NOT NULL AND b.n < ?3) SELECT "
-        "build,"
-        " CASE WHEN EXISTS(SELECT 1 FROM symbols s WHERE s.build = b.build) OR"
-        " EXISTS(SELECT 1 FROM asked_builds a WHERE a.build = b.build AND a.time >= ?2)"
-        " THEN 0 ELSE 1 END AS unasked FROM b WHERE build IS NOT NULL";
     struct unasked_listing listing = { visit, context };
     const struct sql_value values[] = { sql_text(after), sql_number(since_ms),
                                         sql_number(STORE_SYMBOLS_STEP) };
-    struct sql *reader = store_borrow(store);
-    enum ch_status status =
-        sql_query(reader, unasked, values, 3, list_unasked, &listing);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_LIST_UNASKED, values, 3, list_unasked, &listing);
 }
 
 static enum ch_status note_build_asked(struct sql *sql, void *context)
@@ -267,10 +202,7 @@ static enum ch_status note_build_asked(struct sql *sql, void *context)
     const struct symbol_change *change = context;
     const struct sql_value values[] = { sql_text(change->key),
                                         sql_number(change->now_ms) };
-    return sql_query(sql,
-                     "INSERT INTO asked_builds(build, time) VALUES(?1, ?2)"
-                     " ON CONFLICT(build) DO UPDATE SET time = excluded.time",
-                     values, 2, NULL, NULL);
+    return sql_ask(sql, STORE_BUILD_ASKED, values, 2, NULL, NULL);
 }
 
 enum ch_status store_build_asked(struct store *store, const char *build, int64_t now_ms,

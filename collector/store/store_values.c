@@ -25,8 +25,8 @@ static enum ch_status run_value_query(struct store *store,
                                       struct value_listing *listing)
 {
     struct sql *reader = store_borrow_to_list(store);
-    enum ch_status status = sql_query(reader, sql_statement_text(reader, statement),
-                                      values, count, list_value, listing);
+    enum ch_status status =
+        sql_ask(reader, statement, values, count, list_value, listing);
     store_return(store, reader);
     return status;
 }
@@ -56,8 +56,8 @@ enum ch_status store_count_others(struct store *store, const char *id,
     struct sql *reader = store_borrow_to_list(store);
     enum store_statement statement =
         bound ? STORE_COUNT_OTHERS : STORE_COUNT_OTHERS_OF_ALL;
-    enum ch_status status = sql_query(reader, sql_statement_text(reader, statement),
-                                      values, bound ? 2 : 1, sql_take_number, out);
+    enum ch_status status =
+        sql_ask(reader, statement, values, bound ? 2 : 1, sql_take_number, out);
     store_return(store, reader);
     return status;
 }

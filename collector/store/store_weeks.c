@@ -10,10 +10,6 @@
 enum { DROPPED_AT_ONCE = 16, NAME_SIZE = 32, SCRIPT_SIZE = 512 };
 
 #define LAYOUT_LOCK "SELECT pg_advisory_xact_lock(7157312091);"
-#define PARTITIONS                                                                     \
-    " FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"                        \
-    " WHERE i.inhparent = CAST('bodies' AS regclass) AND c.relname "
-
 // make_week makes a week's partition unless it exists. The table is created first and
 // then attached: CREATE TABLE ... PARTITION OF would lock out readers and writers of
 // all others.
@@ -24,8 +20,8 @@ static enum ch_status make_week(struct sql *sql, int64_t week)
     int64_t there = 0;
     snprintf(name, sizeof(name), "bodies_%lld", (long long)week);
     struct sql_value value = sql_text(name);
-    enum ch_status status = sql_query(sql, "SELECT count(*)" PARTITIONS "= ?1", &value,
-                                      1, sql_take_number, &there);
+    enum ch_status status =
+        sql_ask(sql, STORE_WEEK_THERE, &value, 1, sql_take_number, &there);
     if (status != CH_OK || there != 0)
         return status;
     snprintf(script, sizeof(script),
@@ -68,12 +64,9 @@ static void take_week(void *context, const struct sql_row *row)
 
 static enum ch_status find_week_left(struct sql *sql, int64_t week, int64_t *out)
 {
-    char query[SCRIPT_SIZE];
-    snprintf(query, sizeof(query),
-             "SELECT count(*) FROM (SELECT 1 FROM reports WHERE received >= %lld"
-             " AND received < %lld LIMIT 1) one",
-             (long long)week * STORE_WEEK_MS, (long long)(week + 1) * STORE_WEEK_MS);
-    return sql_query(sql, query, NULL, 0, sql_take_number, out);
+    const struct sql_value values[] = { sql_number(week * STORE_WEEK_MS),
+                                        sql_number((week + 1) * STORE_WEEK_MS) };
+    return sql_ask(sql, STORE_WEEK_LEFT, values, 2, sql_take_number, out);
 }
 
 // drop_week drops a week's partition, with what is in it, if no report is left of that
@@ -104,11 +97,7 @@ static enum ch_status drop_empty(struct sql *sql, int64_t first_kept, size_t *dr
     enum ch_status status =
         sql_script(sql, "BEGIN; SET LOCAL lock_timeout = 100;" LAYOUT_LOCK);
     if (status == CH_OK)
-        status = sql_query(sql,
-                           "SELECT week FROM (SELECT CAST(substr(c.relname, 8)"
-                           " AS bigint) AS week" PARTITIONS "~ '^bodies_[0-9]+$') w"
-                           " WHERE week < ?1 ORDER BY week",
-                           &value, 1, take_week, &weeks);
+        status = sql_ask(sql, STORE_WEEKS_BEFORE, &value, 1, take_week, &weeks);
     for (size_t i = 0; i < weeks.count && status == CH_OK; i++)
         status = drop_week(sql, weeks.weeks[i], dropped);
     return status == CH_OK ? sql_script(sql, "COMMIT") : status;

@@ -92,6 +92,8 @@ class Collector:
                    "--symbols", self.path("symbols"), *self.extra]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
+        while line.startswith("query: "):
+            line = self.process.stderr.readline()
         match = re.search(r"listening on http://(127\.0\.0\.1):(\d+)/", line)
         if not match:
             self.kill()

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # test_statements CMAKE STORE: the table of statements that is made of STORE/sql, and that
-# it is not made of files that contradict the enum of their names.
+# it is not made of files that contradict the enums of their names. statements/*.sql show
+# each statement with all of its clauses, as it is for a database; CRASHHOOK_ACCEPT=1 writes
+# them anew.
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +15,23 @@ import tempfile
 import unittest
 
 CMAKE = STORE = None
+SHOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "statements")
+# SQL that is no statement of the table: the layout, partitions, settings of a connection.
+OTHERS = {"store_schema.c", "store_weeks.c", "postgres_link.c", "sql_postgres.c",
+          "sql_sqlite.c", "sqlite_copy.c", "sqlite_log.c"}
+
+
+def indented(text):
+    """Statements with the depth of their clauses and parentheses."""
+    depth, lines = 0, []
+    for line in text.split("\n"):
+        words = re.sub(r"'[^']*'", "", line)
+        steps = [1 if step in ("(", "{") else -1
+                 for step in re.findall(r"[()]|\{end|\{", words)]
+        leading = len(re.match(r"(?:\{end\}|\))*", line).group(0).replace("{end}", ")"))
+        lines.append("    " * max(depth - leading, 0) + line if line else "")
+        depth = 0 if not line or line.startswith("-- ") else depth + sum(steps)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 class Statements(unittest.TestCase):
@@ -21,7 +41,8 @@ class Statements(unittest.TestCase):
         self.store = os.path.join(folder.name, "store")
         self.table = os.path.join(folder.name, "table.c")
         os.makedirs(self.store)
-        for name in ("store_statement.h", "store_facet.h", "store_schema.h"):
+        for name in ("store_statement.h", "store_facet.h", "store_filter.h",
+                     "store_query.h", "store_schema.h"):
             shutil.copy(os.path.join(STORE, name), self.store)
         for name in ("sql", "schema"):
             shutil.copytree(os.path.join(STORE, name), os.path.join(self.store, name))
@@ -80,6 +101,35 @@ class Statements(unittest.TestCase):
         self.change("sql/groups.sql", "{FACET_RELEASE}", "{FACET_RELAESE}")
         self.assertIn("statement STORE_TRIAGE_NEWEST: there is no part {FACET_RELAESE}",
                       self.make()[0])
+
+    def test_conditions_lists_and_values_that_c_does_not_have_are_refused(self):
+        for kind, old, new in (("CLAUSE", "--: limited", "--: limitde"),
+                               ("LIST", "--: each term {", "--: each trem {"),
+                               ("VALUE", "LIMIT :most", "LIMIT :mots")):
+            with self.subTest(new):
+                self.change("sql/filtered.sql", old, new)
+                self.assertRegex(self.make()[0], f"there is no {kind}_[A-Z]+")
+                self.change("sql/filtered.sql", new, old)
+
+    def test_every_statement_is_shown_in_full(self):
+        self.assertEqual(self.make()[0], "")
+        for dialect in ("sqlite", "postgres"):
+            with open(f"{self.table}.{dialect}.sql", encoding="utf-8") as file:
+                made = indented(file.read())
+            path = os.path.join(SHOWN, dialect + ".sql")
+            if os.environ.get("CRASHHOOK_ACCEPT") == "1":
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(made)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), made, "CRASHHOOK_ACCEPT=1 accepts it")
+
+    def test_statements_are_in_these_files_alone(self):
+        said = re.compile(r'"[^"\n]*\b(SELECT|INSERT INTO|DELETE FROM|UPDATE \w+ SET)\b')
+        for name in sorted(os.listdir(STORE)):
+            if not name.endswith((".c", ".h")) or name in OTHERS:
+                continue
+            with open(os.path.join(STORE, name), encoding="utf-8") as file:
+                self.assertIsNone(said.search(file.read()), name)
 
 
 if __name__ == "__main__":

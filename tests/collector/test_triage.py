@@ -255,6 +255,22 @@ class Operating(unittest.TestCase):
             self.assertGreater(post["received"], 500)
             self.assertGreaterEqual(post["duration_ms"], 0)
 
+    def test_every_statement_is_a_line_without_values_where_that_is_asked_for(self):
+        with Collector(BINARY, extra=["--log", "requests,queries"]) as collector:
+            collector.post(sample_reports.raw(1))
+            self.assertEqual(collector.json("GET", "/api/v1/groups?q=private")[0], 200)
+            status, said = collector.stop()
+        self.assertEqual(status, 0)
+        lines = said.splitlines()
+        queries = [line[7:] for line in lines if line.startswith("query: ")]
+        self.assertTrue(any(query.startswith("INSERT INTO reports(") for query in queries))
+        listed = [query for query in queries if query.startswith("WITH hit AS")]
+        self.assertEqual(len(listed), 1, queries)
+        self.assertRegex(listed[0], r"word_search MATCH \?\d")
+        self.assertNotIn("private", " ".join(queries))
+        self.assertEqual([json.loads(line)["status"] for line in lines
+                          if not line.startswith("query: ")], [201, 200])
+
     def test_what_is_too_much_is_removed_in_the_background(self):
         with Collector(BINARY, extra=["--keep-per-group", "3", "--keep",
                                       "90d"]) as collector:

@@ -70,3 +70,41 @@ WHERE time < ?1
 
 -- name: STORE_ALERT_FORGET_SENDS
 DELETE FROM alert_sends WHERE alert IN (SELECT number FROM alerts WHERE time < ?1)
+
+-- part: ALERTS
+SELECT a.number, a.id, a.kind, a.group_id, a.title, a.detail, a.body, a.time,
+    coalesce(r.id, '') AS report_id, coalesce(g.project, '') AS project
+FROM alerts a
+LEFT JOIN reports r ON r.number = a.report
+LEFT JOIN groups g ON g.fingerprint = a.group_id
+
+-- name: STORE_ALERTS_UNSPREAD
+SELECT count(*) FROM alerts WHERE spread = 0
+
+-- name: STORE_ALERTS_DUE
+SELECT count(*) FROM alert_sends WHERE receiver = ?1 AND (due <= ?2 OR due > ?3)
+
+-- name: STORE_ALERTS_OLD
+SELECT count(*) FROM alerts WHERE time < ?1
+
+-- name: STORE_ALERT_READ
+{ALERTS} WHERE a.number = ?1
+
+-- name: STORE_ALERTS_LIST
+{ALERTS}
+WHERE ?2 = '' OR g.project = ?2
+ORDER BY a.number DESC LIMIT ?1
+
+-- name: STORE_ALERT_STATE
+SELECT count(*) AS waiting, coalesce(max(tries), 0) AS tries,
+    coalesce(max(error), '') AS error
+FROM alert_sends
+WHERE receiver = ?1
+
+-- name: STORE_LIST_BURSTS
+SELECT g.fingerprint, g.title, b.n
+FROM (SELECT group_number, count(*) AS n FROM reports WHERE received >= ?1
+    GROUP BY group_number HAVING count(*) >= ?2) b
+JOIN groups g ON g.number = b.group_number
+WHERE g.status <> 'ignored'
+ORDER BY b.n DESC LIMIT ?3

@@ -155,3 +155,12 @@ SET group_id = ?2
 WHERE group_id = ?1
     AND NOT EXISTS(SELECT 1 FROM history h WHERE h.group_id = ?2
     AND h.kind = history.kind AND h.other = history.other AND h.detail = history.detail)
+
+-- name: STORE_MOVES_COUNT
+SELECT count(*) FROM moves
+
+-- name: STORE_HISTORY_LIST
+SELECT kind, other, detail, count, time
+FROM history
+WHERE group_id = ?1
+ORDER BY time DESC, number DESC LIMIT 50

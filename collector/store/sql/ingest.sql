@@ -139,3 +139,6 @@ WHERE number = ?1 AND status = 'ignored'
     AND ((until_count > 0 AND count >= until_count)
         OR (until_machines > 0 AND machines >= until_machines)
         OR (until_time > 0 AND until_time <= ?2))
+
+-- name: STORE_PING
+SELECT 1

@@ -102,3 +102,70 @@ ORDER BY 2 DESC, 1 LIMIT ?2
 -- The number of the last report: no more have been stored.
 SELECT coalesce(max(number), 0)
 FROM reports
+
+-- name: STORE_COUNT_SOME_GROUPS
+-- Up to ?1.
+SELECT count(*) FROM (SELECT 1 FROM groups LIMIT ?1) w
+
+-- name: STORE_TOTALS
+SELECT CAST(coalesce(sum(kept), 0) AS bigint) AS reports, count(*) AS groups
+FROM groups
+WHERE ?1 = '' OR project = ?1
+
+-- name: STORE_FIND_NUMBER
+SELECT number FROM groups WHERE fingerprint = ?1
+
+-- name: STORE_LIST_MERGED
+-- Fingerprints that were merged into group ?1, with how many of its last ?3 reports have
+-- each. With the group's number ?2 PostgreSQL knows whether it is a large one, of which it
+-- must not sort all reports. The index has the numbers of the last ones.
+WITH m AS (SELECT fingerprint FROM merged WHERE target = ?1
+        ORDER BY fingerprint LIMIT 100),
+    last AS (SELECT fingerprint FROM reports
+        WHERE number IN (SELECT number FROM reports
+            WHERE group_number = ?2 AND EXISTS(SELECT 1 FROM m)
+            ORDER BY time DESC, number DESC LIMIT ?3))
+SELECT m.fingerprint, count(last.fingerprint) AS recent
+FROM m
+LEFT JOIN last ON last.fingerprint = m.fingerprint
+GROUP BY m.fingerprint
+ORDER BY m.fingerprint
+
+-- name: STORE_FIND_BODY
+-- With the time of receipt PostgreSQL reads one partition and not all of them.
+SELECT {REPORT_COLUMNS}, {BODY_COLUMNS}
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+JOIN bodies b ON b.report = r.number
+{BODY_SEGMENTS}
+WHERE r.id = ?1
+-- postgres:
+SELECT {REPORT_COLUMNS}, {BODY_COLUMNS}
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+JOIN bodies b ON b.report = r.number AND b.received = r.received
+{BODY_SEGMENTS}
+WHERE r.id = ?1
+
+-- name: STORE_LIST_KIN
+SELECT fingerprint, title, stack, count
+FROM groups
+WHERE stack <> '' AND project = ?2
+ORDER BY last_seen DESC, number DESC LIMIT ?1
+
+-- name: STORE_FIGURES
+SELECT (SELECT p.page_count * s.page_size
+        FROM pragma_page_count() p, pragma_page_size() s) AS bytes,
+    coalesce((SELECT min(received) FROM reports), 0) AS oldest,
+    (SELECT count(*) FROM moves) AS moves
+-- postgres:
+SELECT pg_database_size(current_database()) AS bytes,
+    coalesce((SELECT min(received) FROM reports), 0) AS oldest,
+    (SELECT count(*) FROM moves) AS moves
+
+-- name: STORE_PROJECT_FIGURES
+SELECT project, count(*) AS groups, CAST(sum(count) AS bigint) AS received,
+    CAST(sum(kept) AS bigint) AS kept
+FROM groups
+GROUP BY project
+ORDER BY project

@@ -175,3 +175,138 @@ SELECT CAST(?1 AS text),
 FROM (SELECT coalesce(max(time), 0) AS last FROM symbols) s
 WHERE 1 = 1
 ON CONFLICT(build) DO UPDATE SET time = excluded.time
+
+-- name: STORE_SYMBOL_KEEP
+INSERT INTO symbol_files(key, name, size, kept, project, release, added, used)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+ON CONFLICT(key) DO UPDATE SET
+    name = excluded.name, size = excluded.size, kept = excluded.kept,
+    project = excluded.project, release = excluded.release, used = excluded.used
+
+-- name: STORE_SYMBOLS_SIZE
+SELECT CAST(coalesce(sum(size), 0) AS bigint)
+FROM symbol_files
+WHERE project = ?1 AND key <> ?2
+
+-- name: STORE_SYMBOL_FIND
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE key = ?1
+
+-- name: STORE_SYMBOLS_LIST
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE name <> ''
+
+-- name: STORE_SYMBOLS_REMOVABLE
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE used < ?1 AND (?3 = '' OR project = ?3)
+ORDER BY used LIMIT ?2
+
+-- name: STORE_SYMBOLS_REMOVABLE_OF
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE used < ?1 AND release = ?4 AND (?3 = '' OR project = ?3)
+ORDER BY used LIMIT ?2
+
+-- name: STORE_SYMBOL_USED
+UPDATE symbol_files SET used = ?2 WHERE key = ?1
+
+-- name: STORE_SYMBOL_STALE
+SELECT count(*) FROM symbol_files WHERE key = ?1 AND used < ?2
+
+-- name: STORE_SYMBOL_FORGET
+DELETE FROM symbol_files WHERE key = ?1
+
+-- name: STORE_SYMBOL_NAMED
+SELECT count(*) FROM symbol_files WHERE name = ?1
+
+-- name: STORE_LIST_OWNED
+SELECT key AS build
+FROM symbol_files
+WHERE project <> '' AND (CAST(?1 AS text) = '' OR key = project || '/' || ?1)
+UNION
+SELECT build
+FROM symbols
+WHERE project <> '' AND (?1 = '' OR build = project || '/' || ?1)
+
+-- name: STORE_LIST_LACKING
+SELECT DISTINCT build FROM nameless WHERE report {LISTED}
+
+-- name: STORE_LIST_UNASKED
+-- One look into the index for each build, however many reports lack its names.
+WITH RECURSIVE b(build, n) AS (
+    SELECT min(build), 1 FROM nameless WHERE build > ?1
+    UNION ALL
+    SELECT (SELECT min(n.build) FROM nameless n WHERE n.build > b.build), b.n + 1
+    FROM b WHERE b.build IS NOT NULL AND b.n < ?3)
+SELECT build,
+    CASE WHEN EXISTS(SELECT 1 FROM symbols s WHERE s.build = b.build)
+        OR EXISTS(SELECT 1 FROM asked_builds a WHERE a.build = b.build AND a.time >= ?2)
+        THEN 0 ELSE 1 END AS unasked
+FROM b
+WHERE build IS NOT NULL
+
+-- name: STORE_BUILD_ASKED
+INSERT INTO asked_builds(build, time)
+VALUES(?1, ?2)
+ON CONFLICT(build) DO UPDATE SET time = excluded.time
+
+-- name: STORE_FIND_BUILD
+SELECT build, project, sender FROM symbols WHERE build = ?1
+
+-- name: STORE_LIST_PLACES
+SELECT build, place, frames
+FROM place_names
+WHERE build IN (?1, ?3) AND place IN (SELECT value FROM json_each(?2))
+-- postgres:
+SELECT build, place, frames
+FROM place_names
+WHERE build IN (?1, ?3)
+    AND place IN (SELECT json_array_elements_text(CAST(?2 AS json)))
+
+-- name: STORE_LIST_KNOWN_PLACES
+-- The places of the builds that the reports of a list lack.
+SELECT build, place, frames
+FROM place_names
+WHERE build IN (SELECT p.prefix || n.build
+    FROM nameless n, (SELECT '' AS prefix UNION SELECT CAST(?3 AS text)) p
+    WHERE n.report {LISTED})
+LIMIT ?2
+
+-- name: STORE_LAST_SYMBOLS
+SELECT coalesce(max(time), 0) FROM symbols
+
+-- name: STORE_JOB_STATE
+-- 1: it was given up.
+SELECT CASE WHEN j.until < {STORE_NEVER} THEN 0 ELSE 1 END
+FROM jobs j
+JOIN reports r ON r.number = j.report
+WHERE r.id = ?1
+
+-- name: STORE_JOBS_FREE
+UPDATE jobs SET until = 0 WHERE until < {STORE_NEVER}
+
+-- name: STORE_JOB_BODY
+SELECT r.received, g.project, {BODY_COLUMNS}
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+JOIN bodies b ON b.report = r.number
+{BODY_SEGMENTS}
+WHERE r.number = ?1
+-- postgres:
+SELECT r.received, g.project, {BODY_COLUMNS}
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+JOIN bodies b ON b.report = r.number AND b.received = r.received
+{BODY_SEGMENTS}
+WHERE r.number = ?1
+
+-- name: STORE_JOB_DUE
+SELECT count(*) FROM (SELECT 1 FROM jobs WHERE until <= ?1 LIMIT 1) one
+
+-- name: STORE_JOBS_WAITING
+SELECT count(*) AS waiting, coalesce(min(queued), 0) AS oldest
+FROM jobs
+WHERE until < {STORE_NEVER}

@@ -122,3 +122,10 @@ ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
 -- The end of a statement that queues jobs some of which may be queued or under way: a
 -- new turn keeps the result of a job under way from ending it.
 ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0
+
+-- part: BODY_COLUMNS
+-- Where the body b is (store_bodies.h): in its row, or in the segment s.
+b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length
+
+-- part: BODY_SEGMENTS
+LEFT JOIN segments s ON s.number = b.segment

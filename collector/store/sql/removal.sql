@@ -198,3 +198,27 @@ DELETE FROM jobs WHERE report {LISTED}
 
 -- name: STORE_REMOVE_NAMELESS
 DELETE FROM nameless WHERE report {LISTED}
+
+-- name: STORE_WEEK_THERE
+-- The next three are of PostgreSQL: the partitions of bodies.
+SELECT 0
+-- postgres:
+SELECT count(*)
+FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = CAST('bodies' AS regclass) AND c.relname = ?1
+
+-- name: STORE_WEEKS_BEFORE
+SELECT 0 AS week
+-- postgres:
+SELECT week
+FROM (SELECT CAST(substr(c.relname, 8) AS bigint) AS week
+    FROM pg_inherits i
+    JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = CAST('bodies' AS regclass) AND c.relname ~ '^bodies_[0-9]+$') w
+WHERE week < ?1
+ORDER BY week
+
+-- name: STORE_WEEK_LEFT
+SELECT count(*)
+FROM (SELECT 1 FROM reports WHERE received >= ?1 AND received < ?2 LIMIT 1) one

@@ -1,0 +1,577 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Lists that a filter narrows (store_filter.h), and what is looked up before them. A
+-- clause whose condition (`--:`) does not hold is left out: see statements.cmake. The
+-- names of keys hold for the term that `--: each` is at. store_query.h has the other
+-- conditions, the values and the lists of terms.
+
+-- part: GROUP_COLUMNS
+g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
+g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
+g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
+g.until_time, g.version, g.project
+
+-- part: REPORT_COLUMNS
+r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,
+r.environment, r.executable, r.hostname, r.signal, r.revision, r.time, r.received,
+r.number, r.fingerprint, g.project
+
+-- name: STORE_LIST_GROUPS
+-- One pass finds the numbers of the groups that match; what is shown of a group is read
+-- for the page alone.
+WITH hit AS (
+    {HITS}
+)
+SELECT {GROUP_COLUMNS}, h.place AS place,
+    h.place                                 --: counts_sort
+    {COUNT}                                 --: !counts_sort
+    AS filtered,
+    {CUT} AS cut,
+    (SELECT count(*) FROM hit)              --: counted
+    0                                       --: !counted
+    AS found
+FROM (
+    SELECT number, place
+    FROM hit                                --: !counts_sort
+    FROM (SELECT g.number AS number, {COUNT} AS place FROM hit g) c --: counts_sort
+    WHERE (place, number) < (:place, :number_after)     --: counts_sort after
+    ORDER BY place DESC, number DESC LIMIT :limit
+) h
+CROSS JOIN groups g
+WHERE g.number = h.number
+ORDER BY h.place DESC, g.number DESC
+
+-- name: STORE_COUNT_GROUPS
+SELECT count(*) FROM ({HITS}) hit
+
+-- name: STORE_FIND_GROUP
+SELECT {GROUP_COLUMNS}, g.last_seen AS place, g.count AS filtered, 0 AS cut, 1 AS found
+FROM groups g
+WHERE 1 = 1 AND g.number = {GROUP_OF_KEY}
+
+-- name: STORE_LIST_REPORTS
+-- marked: the groups were found before. An expression keeps the index of its column from
+-- being used.
+SELECT {REPORT_COLUMNS}
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE 1 = 1
+    AND r.group_number {IN_MARKED}          --: marked few
+    AND r.group_number + 0 {IN_MARKED}      --: marked !few
+    {REPORTS_NARROWED}
+    AND (r.time, r.number) < (:place, :number_after)    --: after
+ORDER BY r.time + 0 DESC, r.number DESC     --: few
+ORDER BY r.time DESC, r.number DESC         --: !few
+LIMIT :limit
+
+-- name: STORE_ERASED_REPORTS
+SELECT r.number, r.group_number
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE 1 = 1
+    {REPORTS_NARROWED}
+ORDER BY r.number LIMIT :limit
+
+-- name: STORE_MARKED_GROUPS
+-- The groups that have what a list of reports is narrowed to.
+SELECT g.number, g.kept
+FROM groups g
+WHERE 1 = 1
+    {GROUP_TERMS}
+    --: each term {
+    {NARROW_SEARCH g.number}                --: found_by_group !wide
+    --: }
+LIMIT :limit
+
+-- name: STORE_PROBE_TERM
+-- How many facets have a term, up to a limit.
+SELECT count(*)
+FROM (SELECT 1 FROM (
+    --: each term {
+    SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED}  --: !word
+    {GROUPS_OF_WORDS}                       --: word
+    UNION ALL SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern  --: word
+    --: }
+    LIMIT :limit) p) w
+-- postgres:
+SELECT count(*)
+FROM (SELECT 1 FROM (
+    --: each term {
+    SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED}  --: !word
+    {GROUPS_OF_WORDS}                       --: word
+    --: }
+    LIMIT :limit) p) w
+
+-- name: STORE_ESTIMATE_TEXTS
+-- About how many titles, summaries and other columns contain a word: in 64 pages of the
+-- table. No index of PostgreSQL finds some of very many.
+SELECT 0
+-- postgres:
+SELECT count(*) * (pg_relation_size('facets') / 8192 / 64 + 1)
+FROM facets f TABLESAMPLE SYSTEM (100.0 / (pg_relation_size('facets') / 8192 / 64 + 1))
+    REPEATABLE (1)
+WHERE f.kind <= {FACET_RELEASE} AND
+    --: each term {
+    {CONTAINS f.value}
+    --: }
+
+-- name: STORE_RISEN
+SELECT g.number FROM groups g WHERE {RISES}
+
+-- part: REPORTS_NARROWED
+-- The report r in the group g is one that the filter accepts.
+AND r.group_number = {GROUP_OF_KEY}     --: in_group
+{GROUP_TERMS}
+--: !marked {
+--: each term {
+{WIDE_SEARCH r.group_number}            --: found_by_group wide
+{NARROW_SEARCH r.group_number}          --: found_by_group !wide
+--: }
+--: }
+--: each ranked {
+{NEGATED} ({REPORT_TERM})
+--: }
+
+-- part: GROUP_OF_KEY
+-- The number of the group that the key :group leads to.
+coalesce((SELECT number FROM groups WHERE fingerprint
+        = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
+    (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
+        = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
+        WHERE k.fingerprint = :group))
+
+-- part: IN_MARKED
+IN (SELECT value FROM json_each(:marked))
+-- postgres:
+= ANY(CAST(:marked AS bigint[]))
+
+-- part: PLACE
+-- What groups are sorted by.
+g.count                                     --: by_count
+g.machines                                  --: by_machines
+g.first_seen                                --: by_first_seen
+g.last_seen                                 --: by_last_seen
+
+-- part: HITS
+-- The number and the place of the groups that match, without those whose reports are
+-- being moved into another one. bounded: some are found, in their order, so that reports
+-- are looked at up to the limit alone. sorts: no index has that order; the join of SQLite
+-- keeps the order of its first table.
+SELECT g.number AS number, {PLACE} AS place
+FROM (SELECT g.number AS sorted             --: sorts
+FROM groups g
+WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
+    AND g.number = {GROUP_OF_KEY}           --: in_group
+    {GROUP_TERMS}
+    --: each term {
+    AND g.last_seen >= :number              --: listed since
+    AND g.first_seen < :number              --: listed until
+    {WORD_SEARCH g.number}                  --: listed word bounded
+    {WORD_SEARCH +g.number}                 --: listed word !bounded
+    {FACET_SEARCH g.number}                 --: listed facet bounded
+    {FACET_SEARCH +g.number}                --: listed facet !bounded
+    --: }
+    ORDER BY {PLACE} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g    --: sorts
+    WHERE g.number = o.sorted               --: sorts
+{HITS_EXAMINED}
+-- postgres:
+SELECT g.number AS number, {PLACE} AS place
+FROM (SELECT g.number, g.first_seen, g.last_seen    --: sorts
+FROM groups g
+WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
+    AND g.number = {GROUP_OF_KEY}           --: in_group
+    {GROUP_TERMS}
+    --: each term {
+    AND g.last_seen >= :number              --: listed since
+    AND g.first_seen < :number              --: listed until
+    {WORD_SEARCH g.number}                  --: listed word
+    {FACET_SEARCH g.number}                 --: listed facet
+    --: }
+    ORDER BY {PLACE} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1    --: sorts
+{HITS_EXAMINED}
+
+-- part: HITS_EXAMINED
+-- What is asked of each group that the above lists. Facets decide one condition; several
+-- have to hold for one report. The few reports that have a column are looked at sooner
+-- than all values of a group.
+    --: bounded {
+    --: each term {
+    {WIDE_SEARCH g.number}                  --: searched wide !word
+    --: }
+    --: each term {
+    {WIDE_SEARCH g.number}                  --: searched wide word !compares_column
+    --: }
+    --: }
+    --: several {
+    --: each term {
+    AND NOT ({ALL_HAVE})                    --: negated wide
+    --: }
+    AND
+    --: words {
+    CASE WHEN {ALL_HAVE_WORDS} THEN
+        --: rest_whole {
+        CASE WHEN {NONE_IS_GONE} THEN
+            --: each rest_lone {
+            {FACET_SUM} > 0
+            --: }
+        ELSE
+        --: }
+        {ANY_REPORT rest}
+        END                                 --: rest_whole
+    ELSE
+    --: }
+    {ANY_REPORT ranked}
+    END                                     --: words
+    --: }
+    AND ({PLACE}, g.number) < (:place, :number_after)   --: after !counts_sort
+ORDER BY {PLACE} DESC, g.number DESC        --: ordered
+LIMIT :most                                 --: limited
+
+-- part: COUNT
+-- How many reports of the group g the filter accepts: by what facets and days count where
+-- that decides it, else by a look at its reports. One report may have several values with
+-- a part of a text in them.
+g.count                                     --: !narrowed
+--: each lone {
+({DAYS_OF_GROUP} > :day AND d.day <= :last_day)     --: count_since
+    + (SELECT count(*) FROM reports r       --: count_since
+        WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)) --: count_since
+{FACET_SUM}                                 --: count_whole
+--: count_part {
+CASE WHEN {FACETS_OF_GROUP count(*)}) = 1
+    THEN {FACETS_OF_GROUP max(f.count)})
+ELSE
+--: }
+--: }
+--: words {
+CASE WHEN {ALL_HAVE_WORDS} THEN
+    --: rest_whole {
+    CASE WHEN {NONE_IS_GONE} THEN
+        --: each rest_lone {
+        {FACET_SUM}
+        --: }
+    ELSE
+    --: }
+    {COUNT_REPORTS counted_rest}
+    END                                     --: rest_whole
+ELSE
+--: }
+{COUNT_REPORTS counted}                     --: examined
+END                                         --: words
+END                                         --: count_part
+
+-- part: CUT
+-- 1 if the count left out older reports, which were not looked at; else 0.
+0                                           --: !examined
+--: examined {
+--: each lone {
+CASE WHEN {FACETS_OF_GROUP count(*)}) = 1 THEN 0 ELSE   --: count_part
+--: }
+--: words {
+CASE WHEN {ALL_HAVE_WORDS} THEN
+    CASE WHEN {NONE_IS_GONE} THEN 0 ELSE    --: rest_whole
+    {CUT_REPORTS counted_rest}
+    END                                     --: rest_whole
+ELSE
+--: }
+{CUT_REPORTS counted}
+END                                         --: words
+END                                         --: count_part
+--: }
+
+-- part: ANY_REPORT
+{EXISTS}SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_IN_GROUP @} {EXISTS_END}
+
+-- part: COUNT_REPORTS
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_IN_GROUP @}
+    AND r.time >= {BOUND}                   --: @_bounded
+) c)
+
+-- part: CUT_REPORTS
+0                                           --: !@_bounded
+--: @_bounded {
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_OF_TIME}
+    AND r.time < {BOUND_OF_CUT} LIMIT 1) c)
+--: }
+
+-- part: BOUND
+-- The time of the last report of the group g that its count looks at: the oldest of the
+-- newest ones at the times of the filter, or :since, if they are few.
+coalesce(({BOUND_REPORT}), :since)
+
+-- part: BOUND_OF_CUT
+coalesce(({BOUND_REPORT}), :ever)
+
+-- part: BOUND_REPORT
+SELECT r.time FROM reports r WHERE r.group_number = g.number {TERMS_OF_TIME}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted
+
+-- part: TERMS_OF_TIME
+--: each ranked {
+{NEGATED} ({REPORT_TERM_OF_TIME})           --: of_time
+--: }
+
+-- part: TERMS_IN_GROUP
+-- The report r of a group has the terms. In PostgreSQL its row is read only where the
+-- index reports_by_group has what else is asked for.
+--: each @ {
+{NEGATED} ({REPORT_TERM})
+--: }
+-- postgres:
+--: each @ {
+{NEGATED} (
+    (SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE --: by_row
+    {REPORT_TERM}
+    LIMIT 1) IS NOT NULL                    --: by_row
+)
+--: }
+
+-- part: NEGATED
+AND NOT                                     --: negated
+AND                                         --: !negated
+
+-- part: REPORT_TERM_OF_TIME
+r.time >= :number                           --: since
+r.time < :number                            --: until
+
+-- part: REPORT_TERM
+-- The report r has a term. Where it must not have a word, only the marks of groups that
+-- the index finds are read.
+{REPORT_TERM_OF_TIME}
+r.signal = :number                          --: signal
+r.release = :value                          --: release
+r.environment = :value                      --: environment
+r.signal_name = :value                      --: signal_name
+r.hostname = :value                         --: host
+{PATH r.executable}                         --: program
+--: tag {
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+--: }
+--: word {
+{REPORT_TEXTS} OR (
+    r.group_number IN ({GROUPS_OF_WORDS}) AND   --: negated !wide
+--: }
+{MARK}                                      --: has_mark
+)                                           --: word
+
+-- part: REPORT_TEXTS
+{CONTAINS r.title, r.summary, r.executable, r.release, r.hostname}
+-- postgres:
+{CONTAINS r.title || {LINE_END} || r.summary || {LINE_END} || r.executable || {LINE_END} || r.release || {LINE_END} || r.hostname}
+
+-- part: MARK
+-- The report r has a mark of a term. What its list has too in that case is looked for
+-- first: most lists need not be taken apart then.
+{EXISTS}SELECT 1 FROM marks m CROSS JOIN {MARK_ELEMENTS} WHERE m.report = r.number AND
+    {CONTAINS m.list} AND                   --: as_is part
+    {FIND}(m.list, CAST(:value AS text) || '"') > 0 AND --: as_is !part
+    substr(j.value, 1, 2) BETWEEN '{FACET_FRAME}' AND '{FACET_MESSAGE}' AND --: word
+    substr(j.value, 1, 2) = ':kind' AND     --: !word
+    {CONTAINS substr(j.value, 4)}           --: part
+    substr(j.value, 4) = :value             --: !part
+{EXISTS_END}
+
+-- part: GROUP_TERMS
+-- The group g has the terms that are of groups as a whole.
+AND g.project = :project                    --: in_project
+--: each term {
+--: of_group {
+{NEGATED} (
+    g.first_release = :value                --: first_release
+    g.first_seen >= :number                 --: first_seen
+    g.status = :value                       --: status
+    1 = 1                                   --: any
+    g.status IN ('open', 'regressed')       --: open
+    g.status = 'regressed' AND g.status_release = :value    --: back_in
+    g.number {IN_RISEN}                     --: rising looked_up
+    {RISES}                                 --: rising !looked_up
+    g.assignee <> ''                        --: assigned
+    g.assignee = :value                     --: assignee
+    g.project = :value                      --: project
+    {GROUP_TEXTS}                           --: short_word
+)
+--: }
+--: }
+
+-- part: GROUP_TEXTS
+{CONTAINS g.title, g.summary}
+-- postgres:
+{CONTAINS g.title || {LINE_END} || g.summary}
+
+-- part: IN_RISEN
+IN (SELECT value FROM json_each(:risen))
+-- postgres:
+= ANY(CAST(:risen AS bigint[]))
+
+-- part: DAYS_OF_GROUP
+-- The sum of the reports of the group g in some days; the condition on d.day follows.
+(SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+    WHERE d.group_number = g.number AND d.day
+
+-- part: RISES
+-- The group g has 10 reports in the last seven days and twice as many as in the seven
+-- before. One that is younger than these days is new and does not rise. SQLite asks the
+-- index for each group, which is cheaper there than sorting. PostgreSQL expects few groups
+-- and would join them to all others one by one; an expression is computed once.
+g.last_seen >= :week_ms AND g.first_seen < :week_ms
+AND {DAYS_OF_GROUP} > :week AND d.day <= :today) >= 10
+AND {DAYS_OF_GROUP} > :week AND d.day <= :today)
+    >= 2 * {DAYS_OF_GROUP} > :week_before AND d.day <= :week)
+-- postgres:
+g.last_seen >= :week_ms AND g.first_seen < :week_ms
+AND (g.number IN (SELECT d.group_number FROM group_days d
+    WHERE d.day > :week_before AND d.day <= :today
+    GROUP BY d.group_number
+    HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
+        AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
+) IS TRUE
+
+-- part: NARROW_SEARCH
+-- Keeps the groups with a report that has a term; their number is @. With a plus SQLite
+-- goes through the reports by their time.
+{WORD_SEARCH +@}                            --: word by_time
+{WORD_SEARCH @}                             --: word !by_time
+{FACET_SEARCH +@}                           --: !word by_time
+{FACET_SEARCH @}                            --: !word !by_time
+-- postgres:
+{WORD_SEARCH @}                             --: word
+{FACET_SEARCH @}                            --: !word
+
+-- part: FACET_SEARCH
+-- PostgreSQL takes what it finds for much less than it is, and would look up each group of
+-- it; an expression is computed once, and looked into for each group.
+AND (@ IN (SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED}))
+-- postgres:
+AND (@ IN (SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED})) IS TRUE
+
+-- part: WORD_SEARCH
+-- One index of PostgreSQL has all values of columns; that of SQLite has only those that
+-- differ from group to group, and the others are words.
+AND (@ IN (SELECT f.group_number FROM facets f WHERE f.kind <= {FACET_SUMMARY}
+        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+    OR @ IN ({GROUPS_OF_WORDS}))
+-- postgres:
+AND (@ IN (SELECT f.group_number FROM facets f WHERE f.kind <= {FACET_RELEASE}
+        AND f.value ILIKE :pattern)
+    OR @ IN ({GROUPS_OF_WORDS}))
+
+-- part: WIDE_SEARCH
+-- The same for a term that many facets have, by the values of each group: for a word in
+-- marks first, which are fewer.
+AND (
+    {EXISTS}SELECT 1 FROM facets f WHERE f.group_number = @ AND
+    f.kind BETWEEN {FACET_FRAME} AND {FACET_MESSAGE} AND {CONTAINS f.value} --: word
+    {FACET_OF_KIND}                         --: !word
+    {EXISTS_END}
+    --: word {
+    OR {EXISTS}SELECT 1 FROM facets f WHERE f.group_number = @ AND
+    f.kind <= {FACET_RELEASE} AND {CONTAINS f.value} {EXISTS_END}
+    --: }
+)
+
+-- part: GROUPS_OF_WORDS
+-- The groups that have a mark with :pattern in it; in SQLite, from the words that are
+-- found to facets, because there are many more words of a kind.
+SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+    AND f.kind >= {FACET_EXECUTABLE} AND f.kind = w.kind AND f.value = w.value
+    AND (w.kind BETWEEN {FACET_FRAME} AND {FACET_MESSAGE}
+        OR w.kind BETWEEN {FACET_EXECUTABLE} AND {FACET_RELEASE})
+-- postgres:
+SELECT f.group_number FROM facets f
+WHERE {WORDS BETWEEN {FACET_FRAME} AND {FACET_MESSAGE}}
+
+-- part: WORDS
+-- The facet f has a word with :pattern in it. In SQLite there is one kind, and the plus
+-- keeps it from reading all words of it.
+f.kind >= {FACET_EXECUTABLE} AND f.kind @ AND f.value IN (SELECT w.value FROM words w
+    WHERE +w.kind @
+        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern))
+-- postgres:
+f.kind >= {FACET_EXECUTABLE} AND f.kind @ AND (f.kind, f.value) IN (SELECT w.kind, w.value
+    FROM words w WHERE w.kind @ AND w.value ILIKE :pattern)
+
+-- part: FACET_SEARCHED
+-- The facet f is of the kind and value of a term: an index has the words that contain a
+-- part of one.
+{WORDS = :kind}                             --: by_word
+{FACET_OF_KIND}                             --: !by_word
+
+-- part: FACET_OF_KIND
+-- The same by looking at the value.
+f.kind >= {FACET_EXECUTABLE} AND f.kind = :kind AND
+{PATH f.value}                              --: program
+f.value = CAST(:tag AS text) || {LINE_END} || CAST(:value AS text)  --: tag
+f.value = CAST(:number AS text)             --: signal
+{CONTAINS f.value}                          --: part
+f.value = :value                            --: whole
+
+-- part: FACETS_OF_GROUP
+-- The facets of the group g with a term; `)` follows.
+(SELECT @ FROM facets f WHERE f.group_number = g.number AND {FACET_OF_KIND}
+
+-- part: FACET_SUM
+{FACETS_OF_GROUP CAST(coalesce(sum(f.count), 0) AS bigint)})
+
+-- part: NONE_IS_GONE
+-- Facets count reports that retention removed, too.
+(SELECT o.kept = o.count FROM groups o WHERE o.number = g.number)
+
+-- part: ALL_HAVE
+-- A value that all reports of the group g have, as it is counted as often as the group, is
+-- one of a term. Neither texts of reports nor marks are read then.
+{EXISTS}SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+    {FACET_OF_KIND}                         --: !word
+    --: word {
+    (f.kind IN ({FACET_TITLE}, {FACET_EXECUTABLE}, {FACET_RELEASE})
+        OR f.kind BETWEEN {FACET_FRAME} AND {FACET_MESSAGE}) AND {CONTAINS f.value}
+    --: }
+    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+{EXISTS_END}
+
+-- part: ALL_HAVE_WORDS
+-- All reports of the group g have all words that are not negated. Of less than 100 the
+-- reports are looked at sooner.
+(SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+--: each term {
+AND {ALL_HAVE}                              --: word !negated
+--: }
+
+-- part: PATH
+-- A path is :value or ends with it after a slash.
+(@ = :value
+    OR {FIND}(@ || {LINE_END}, '/' || CAST(:value AS text) || {LINE_END}) > 0)
+
+-- part: CONTAINS
+-- A text contains :value, in either case. In SQLite it may be several texts. PostgreSQL
+-- takes four times as long for the lower case of all languages, which only a text that is
+-- not ASCII needs.
+contains(:value, @)
+-- postgres:
+--: ascii {
+(strpos(lower((@) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+    OR (octet_length(@) <> length(@)
+        AND strpos(lower((@)), lower(CAST(:value AS text))) > 0))
+--: }
+strpos(lower((@)), lower(CAST(:value AS text))) > 0     --: !ascii
+
+-- part: FIND
+instr
+-- postgres:
+strpos
+
+-- part: EXISTS
+-- {EXISTS} and {EXISTS_END} enclose a SELECT that has to find a row. With PostgreSQL it is
+-- one that no planner turns into a join: few rows are asked for, in their order, and a
+-- join would find all.
+EXISTS(
+-- postgres:
+(
+
+-- part: EXISTS_END
+)
+-- postgres:
+LIMIT 1) IS NOT NULL

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which clauses of a statement a filter leaves out, and the values of the others.
+#include <ctype.h>
+
+#include "collector/database/moment.h"
+#include "collector/store/store_facet.h"
+#include "collector/store/store_query.h"
+
+enum {
+    RISING_DAYS = 7,
+    INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
+};
+
+// carried says where reports carry the value of a key: kind is its facet; part: the
+// value may be a part of what is carried.
+static const struct {
+    enum store_facet kind;
+    bool part;
+} carried[STORE_KEY_COUNT] = {
+    [STORE_KEY_WORD] = { .part = true },
+    [STORE_KEY_RELEASE] = { FACET_RELEASE, false },
+    [STORE_KEY_ENVIRONMENT] = { FACET_ENVIRONMENT, false },
+    [STORE_KEY_SIGNAL] = { FACET_SIGNAL, false },
+    [STORE_KEY_SIGNAL_NAME] = { FACET_SIGNAL_NAME, false },
+    [STORE_KEY_HOST] = { FACET_HOSTNAME, false },
+    [STORE_KEY_PROGRAM] = { FACET_EXECUTABLE, false },
+    [STORE_KEY_TAG] = { FACET_TAG, false },
+    [STORE_KEY_KIND] = { FACET_KIND, false },
+    [STORE_KEY_FRAME] = { FACET_FRAME, true },
+    [STORE_KEY_FILE] = { FACET_FILE, true },
+    [STORE_KEY_BUILD] = { FACET_BUILD, true },
+    [STORE_KEY_MESSAGE] = { FACET_MESSAGE, true },
+    [STORE_KEY_KERNEL] = { FACET_KERNEL, false },
+    [STORE_KEY_PROCESSOR] = { FACET_PROCESSOR, false },
+    [STORE_KEY_UPTIME] = { FACET_UPTIME, false },
+    [STORE_KEY_THREAD] = { FACET_THREAD, false },
+    [STORE_KEY_ADDRESS] = { FACET_ADDRESS, false },
+    [STORE_KEY_REGISTER] = { FACET_REGISTER, false },
+    [STORE_KEY_ARGUMENT] = { FACET_ARGUMENT, false },
+    [STORE_KEY_DEPTH] = { FACET_DEPTH, false },
+};
+
+static bool is_ascii(const char *text)
+{
+    while ((unsigned char)*text - 1U < 0x7f)
+        text++;
+    return *text == 0;
+}
+
+// is_json_as_is says whether JSON has the text as it is.
+static bool is_json_as_is(const char *text)
+{
+    while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\')
+        text++;
+    return *text == 0;
+}
+
+static bool is_indexed(const char *searched)
+{
+    size_t count = 0;
+    for (; *searched != 0; searched++)
+        count += ((unsigned char)*searched & 0xc0) != 0x80; // bytes that begin one
+    return count >= INDEXED_CHARACTERS;
+}
+
+enum store_key store_word_key(const char *word)
+{
+    return is_indexed(word) ? STORE_KEY_WORD : STORE_KEY_SHORT_WORD;
+}
+
+bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term)
+{
+    size_t letters = 0;
+    if (dialect == SQL_SQLITE || !carried[term->key].part)
+        return true;
+    for (const char *c = term->value; *c != 0 && letters < INDEXED_CHARACTERS; c++)
+        letters =
+            isalnum((unsigned char)*c) || (unsigned char)*c >= 0x80 ? letters + 1 : 0;
+    return letters == INDEXED_CHARACTERS;
+}
+
+bool store_query_has_probe(const struct store_term *term)
+{
+    return term->key < STORE_KEY_SINCE;
+}
+
+static bool is_of_reports(const struct store_term *term)
+{
+    return term->key < STORE_KEY_FIRST_RELEASE;
+}
+
+// wants_word is true for a word that all reports of a group may be known to have.
+static bool wants_word(const struct store_term *term)
+{
+    return term->key == STORE_KEY_WORD && !term->negated;
+}
+
+static bool is_since(const struct store_term *term)
+{
+    return term->key == STORE_KEY_SINCE && !term->negated;
+}
+
+static bool is_searched(const struct store_term *term)
+{
+    return is_of_reports(term) && !term->negated;
+}
+
+// is_in_index says whether the index of a group's reports decides a term in PostgreSQL.
+static bool is_in_index(const struct store_term *term)
+{
+    return term->key == STORE_KEY_RELEASE || term->key == STORE_KEY_ENVIRONMENT ||
+           term->key == STORE_KEY_HOST || term->key == STORE_KEY_SIGNAL_NAME ||
+           term->key == STORE_KEY_SINCE || term->key == STORE_KEY_UNTIL;
+}
+
+static bool has_mark(const struct store_term *term)
+{
+    return term->key == STORE_KEY_WORD || carried[term->key].kind >= FACET_KIND;
+}
+
+static bool is_wide(const struct store_query *query, const struct store_term *term)
+{
+    return query->look != NULL && query->look->wide[term - query->filter->terms];
+}
+
+// is_found_by_group says whether the reports of a term are found by the groups that
+// have it: marks are not indexed by report, and columns are not where few have the
+// value.
+static bool is_found_by_group(const struct store_term *term, bool rare)
+{
+    return !term->negated && store_query_has_probe(term) && (rare || has_mark(term));
+}
+
+// rank_of is 0 for a term that a column decides, 1 for one of words, tags or marks, and
+// 2 for such a one that many have.
+static int rank_of(const struct store_query *query, const struct store_term *term)
+{
+    bool column = term->key != STORE_KEY_TAG && !has_mark(term);
+    return column ? 0 : 1 + is_wide(query, term);
+}
+
+// is_in_list says whether a term is in a list; lone ones are the only ones.
+static bool is_in_list(const struct store_query *query, enum query_list list,
+                       const struct store_term *term)
+{
+    switch (list) {
+    case LIST_TERM:
+        return true;
+    case LIST_RANKED:
+    case LIST_LONE:
+        return is_of_reports(term);
+    case LIST_REST:
+    case LIST_REST_LONE:
+        return is_of_reports(term) && !wants_word(term);
+    case LIST_COUNTED:
+        return is_of_reports(term) &&
+               !(query->holds[CLAUSE_COUNTED_BOUNDED] && is_since(term));
+    default:
+        return is_of_reports(term) && !wants_word(term) &&
+               !(query->holds[CLAUSE_COUNTED_REST_BOUNDED] && is_since(term));
+    }
+}
+
+size_t store_query_list(struct store_query *query, enum query_list list,
+                        const struct store_term *out[STORE_TERMS])
+{
+    const struct store_filter *filter = query->filter;
+    bool lone = list == LIST_LONE || list == LIST_REST_LONE;
+    size_t count = 0;
+    query->by_index = false;
+    for (int rank = 0; rank <= (list == LIST_TERM ? 0 : 2); rank++) {
+        for (size_t i = 0; i < filter->term_count; i++) {
+            const struct store_term *term = &filter->terms[i];
+            if (!is_in_list(query, list, term) ||
+                (list != LIST_TERM && rank_of(query, term) != rank))
+                continue;
+            out[count++] = term;
+            query->by_index |= query->dialect == SQL_POSTGRES && is_in_index(term);
+        }
+    }
+    return lone && (count != 1 || out[0]->negated) ? 0 : count;
+}
+
+// enter_value finds out what is to be known of the text of a term.
+static void enter_value(struct store_query *query, const struct store_term *term)
+{
+    bool *holds = query->holds;
+    bool part = carried[term->key].part;
+    const char *value = term->value != NULL ? term->value : "";
+    holds[CLAUSE_PART] = part;
+    holds[CLAUSE_WHOLE] = !part && term->key != STORE_KEY_PROGRAM &&
+                          term->key != STORE_KEY_TAG && term->key != STORE_KEY_SIGNAL;
+    holds[CLAUSE_BY_WORD] = part && is_indexed(value);
+    holds[CLAUSE_AS_IS] = is_json_as_is(value);
+    holds[CLAUSE_ASCII] = is_ascii(value);
+    query->named[VALUE_VALUE] = sql_text(term->value);
+    query->named[VALUE_TAG] = sql_text(term->tag);
+    query->named[VALUE_NUMBER] = sql_number(term->number);
+    query->named[VALUE_DAY] = sql_number(term->number / MOMENT_DAY_MS);
+    query->named[VALUE_NEXT_DAY] =
+        sql_number((term->number / MOMENT_DAY_MS + 1) * MOMENT_DAY_MS);
+    query->named[VALUE_KIND] = sql_number(carried[term->key].kind);
+}
+
+void store_query_enter(struct store_query *query, const struct store_term *term)
+{
+    bool *holds = query->holds;
+    const struct store_look *look = query->look;
+    bool wide = is_wide(query, term);
+    query->term = term;
+    holds[CLAUSE_NEGATED] = term->negated;
+    holds[CLAUSE_OF_GROUP] = !is_of_reports(term);
+    holds[CLAUSE_OF_TIME] =
+        term->key == STORE_KEY_SINCE || term->key == STORE_KEY_UNTIL;
+    holds[CLAUSE_SEARCHED] = is_searched(term);
+    holds[CLAUSE_LISTED] = is_searched(term) && !(holds[CLAUSE_BOUNDED] && wide);
+    holds[CLAUSE_FACET] = store_query_has_probe(term) && term->key != STORE_KEY_WORD;
+    holds[CLAUSE_WIDE] = wide;
+    holds[CLAUSE_FOUND_BY_GROUP] = is_found_by_group(term, look != NULL && !wide);
+    holds[CLAUSE_BY_TIME] = query->dialect == SQL_SQLITE && look != NULL &&
+                            look->many[term - query->filter->terms];
+    holds[CLAUSE_BY_ROW] = query->by_index && !is_in_index(term);
+    holds[CLAUSE_HAS_MARK] = has_mark(term);
+    enter_value(query, term);
+}
+
+// lone_of is the only term of a list, if it is not negated, or NULL.
+static const struct store_term *lone_of(struct store_query *query, enum query_list list)
+{
+    const struct store_term *terms[STORE_TERMS];
+    return store_query_list(query, list, terms) != 0 ? terms[0] : NULL;
+}
+
+// is_whole is true for the only term on reports if the count of one facet is the number
+// of its reports.
+static bool is_whole(const struct store_term *lone)
+{
+    return lone != NULL && store_query_has_probe(lone) && !carried[lone->key].part;
+}
+
+// begin_counts finds out how reports are counted.
+static void begin_counts(struct store_query *query)
+{
+    bool *holds = query->holds;
+    bool large = query->look != NULL && query->look->large;
+    const struct store_term *lone = lone_of(query, LIST_LONE);
+    int64_t since = INT64_MIN;
+    for (size_t i = 0; i < query->filter->term_count; i++) {
+        const struct store_term *term = &query->filter->terms[i];
+        bool looked_at = large && store_query_has_probe(term);
+        holds[CLAUSE_NARROWED] |= is_of_reports(term);
+        holds[CLAUSE_WORDS] |= wants_word(term);
+        holds[CLAUSE_COUNTED_BOUNDED] |= looked_at;
+        holds[CLAUSE_COUNTED_REST_BOUNDED] |= looked_at && !wants_word(term);
+        holds[CLAUSE_COMPARES_COLUMN] |=
+            is_searched(term) && store_query_has_probe(term) && is_in_index(term);
+        since = is_since(term) && term->number > since ? term->number : since;
+    }
+    holds[CLAUSE_SEVERAL] = holds[CLAUSE_NARROWED] && lone == NULL;
+    holds[CLAUSE_COUNT_SINCE] = lone != NULL && lone->key == STORE_KEY_SINCE;
+    holds[CLAUSE_COUNT_WHOLE] = is_whole(lone);
+    holds[CLAUSE_COUNT_PART] = lone != NULL && store_query_has_probe(lone) &&
+                               !is_whole(lone) && lone->key != STORE_KEY_WORD;
+    holds[CLAUSE_EXAMINED] = holds[CLAUSE_NARROWED] && !holds[CLAUSE_COUNT_SINCE] &&
+                             !holds[CLAUSE_COUNT_WHOLE];
+    holds[CLAUSE_REST_WHOLE] = is_whole(lone_of(query, LIST_REST_LONE));
+    holds[CLAUSE_COUNTS_SORT] =
+        query->filter->sort == STORE_SORT_COUNT && holds[CLAUSE_NARROWED];
+    query->named[VALUE_SINCE] = sql_number(since);
+}
+
+// begin_days sets the days that tell which groups rise.
+static void begin_days(struct store_query *query)
+{
+    int64_t today = moment_now() / MOMENT_DAY_MS;
+    int64_t week = today - RISING_DAYS;
+    query->named[VALUE_TODAY] = sql_number(today);
+    query->named[VALUE_WEEK] = sql_number(week);
+    query->named[VALUE_WEEK_MS] = sql_number((week + 1) * MOMENT_DAY_MS);
+    query->named[VALUE_WEEK_BEFORE] = sql_number(week - RISING_DAYS);
+}
+
+void store_query_begin(struct store_query *query, enum sql_dialect dialect,
+                       const struct store_filter *filter, const struct store_look *look)
+{
+    static const enum query_clause orders[] = {
+        [STORE_SORT_LAST_SEEN] = CLAUSE_BY_LAST_SEEN,
+        [STORE_SORT_FIRST_SEEN] = CLAUSE_BY_FIRST_SEEN,
+        [STORE_SORT_COUNT] = CLAUSE_BY_COUNT,
+        [STORE_SORT_MACHINES] = CLAUSE_BY_MACHINES,
+    };
+    *query = (struct store_query){ .dialect = dialect, .filter = filter, .look = look };
+    query->holds[orders[filter->sort]] = true;
+    query->holds[CLAUSE_IN_GROUP] = filter->group != NULL;
+    query->holds[CLAUSE_IN_PROJECT] =
+        filter->project != NULL && filter->project[0] != 0;
+    query->holds[CLAUSE_LOOKED_UP] = look != NULL && look->rising.size != 0;
+    query->named[VALUE_GROUP] = sql_text(filter->group);
+    query->named[VALUE_PROJECT] = sql_text(filter->project);
+    query->named[VALUE_LIMIT] = sql_number((int64_t)filter->limit + 1);
+    query->named[VALUE_RISEN] = sql_text(look != NULL ? look->rising.bytes : NULL);
+    query->named[VALUE_EVER] = sql_number(INT64_MIN);
+    query->named[VALUE_LAST_DAY] = sql_number(INT64_MAX / MOMENT_DAY_MS);
+    query->named[VALUE_COUNTED] = sql_number(STORE_COUNTED_MOST - 1);
+    begin_days(query);
+    begin_counts(query);
+}
+
+// has_index says whether an index has the groups in their order.
+static bool has_index(const struct store_query *query)
+{
+    bool listed = false;
+    if (query->dialect == SQL_POSTGRES)
+        return query->filter->sort != STORE_SORT_FIRST_SEEN;
+    for (size_t i = 0; i < query->filter->term_count; i++) {
+        const struct store_term *term = &query->filter->terms[i];
+        listed |=
+            is_searched(term) && store_query_has_probe(term) && !is_wide(query, term);
+    }
+    return query->filter->sort == STORE_SORT_LAST_SEEN && !listed;
+}
+
+void store_query_find_most(struct store_query *query, size_t most)
+{
+    bool *holds = query->holds;
+    bool indexed = has_index(query);
+    holds[CLAUSE_LIMITED] = most != 0;
+    holds[CLAUSE_BOUNDED] = most != 0 && holds[CLAUSE_NARROWED];
+    holds[CLAUSE_SORTS] = holds[CLAUSE_BOUNDED] && !indexed;
+    holds[CLAUSE_ORDERED] = most != 0 && (!holds[CLAUSE_BOUNDED] || indexed ||
+                                          query->dialect == SQL_POSTGRES);
+    query->named[VALUE_MOST] = sql_number((int64_t)most);
+}
+
+// asks_for_values says whether all values of a group are asked for a word.
+static bool asks_for_values(const struct store_query *query)
+{
+    for (size_t i = 0; i < query->filter->term_count; i++) {
+        const struct store_term *term = &query->filter->terms[i];
+        if (wants_word(term) && is_wide(query, term))
+            return true;
+    }
+    return false;
+}
+
+size_t store_query_bound(const struct store_query *query)
+{
+    const struct store_filter *filter = query->filter;
+    const bool *holds = query->holds;
+    bool by_count = filter->sort == STORE_SORT_COUNT;
+    size_t most = filter->found_most != 0 ? filter->found_most : STORE_FOUND_MOST;
+    if (!holds[CLAUSE_NARROWED])
+        return 0;
+    if (asks_for_values(query) && (!holds[CLAUSE_SEVERAL] || !by_count))
+        return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
+    if (holds[CLAUSE_SEVERAL])
+        return most < STORE_FOUND_EXAMINED ? most : STORE_FOUND_EXAMINED;
+    bool part = holds[CLAUSE_WORDS] || holds[CLAUSE_COUNT_PART];
+    return part || by_count || filter->found_most != 0 ? most : 0;
+}
+
+bool store_query_finds_by_group(const struct store_query *query)
+{
+    for (size_t i = 0; i < query->filter->term_count; i++) {
+        const struct store_term *term = &query->filter->terms[i];
+        bool of_group = !is_of_reports(term) && term->key != STORE_KEY_ANY;
+        bool shown = term->key == STORE_KEY_SHORT_WORD && !term->negated;
+        if (shown || (of_group && query->dialect == SQL_SQLITE) ||
+            (!is_wide(query, term) && is_found_by_group(term, true)))
+            return true;
+    }
+    return false;
+}
