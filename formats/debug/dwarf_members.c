@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+#include "formats/debug/dwarf_abbrev.h"
+
 enum {
     TAG_MEMBER = 0x0d,
     TAG_STRUCTURE = 0x13,
     AT_NAME = 0x03,
+    FORM_SDATA = 0x0d,
     AT_MEMBER_LOCATION = 0x38,
     OP_PLUS = 0x23, // DW_OP_plus_uconst
     VERSION_LEAST = 2,
@@ -15,38 +18,11 @@ enum {
     ABBREVS_MAX = 256,      // codes above are not looked for; Go uses about 40
 };
 
-enum dwarf_form {
-    FORM_BLOCK2 = 0x03,
-    FORM_BLOCK4 = 0x04,
-    FORM_STRING = 0x08,
-    FORM_BLOCK = 0x09,
-    FORM_BLOCK1 = 0x0a,
-    FORM_SDATA = 0x0d,
-    FORM_UDATA = 0x0f,
-    FORM_EXPRLOC = 0x18,
-    FORM_IMPLICIT = 0x21,
-};
-
-// Sizes of the forms; 1 + n stands for n bytes, UNIT_ADDRESS for the unit's size of an
-// address, LEB for a number of variable size. 0: see the switch, or not known.
-enum { LEB = 0x40, UNIT_ADDRESS = 0x41 };
-static const uint8_t dwarf_form_sizes[] = {
-    [0x01] = UNIT_ADDRESS, [0x05] = 1 + 2,  [0x06] = 1 + 4, [0x07] = 1 + 8,
-    [0x0b] = 1 + 1,        [0x0c] = 1 + 1,  [0x0d] = LEB,   [0x0e] = 1 + 4,
-    [0x0f] = LEB,          [0x10] = 1 + 4,  [0x11] = 1 + 1, [0x12] = 1 + 2,
-    [0x13] = 1 + 4,        [0x14] = 1 + 8,  [0x15] = LEB,   [0x17] = 1 + 4,
-    [0x19] = 1 + 0,        [0x1a] = LEB,    [0x1b] = LEB,   [0x1c] = 1 + 4,
-    [0x1d] = 1 + 4,        [0x1e] = 1 + 16, [0x1f] = 1 + 4, [0x20] = 1 + 8,
-    [0x21] = 1 + 0,        [0x22] = LEB,    [0x23] = LEB,   [0x25] = 1 + 1,
-    [0x26] = 1 + 2,        [0x27] = 1 + 3,  [0x28] = 1 + 4, [0x29] = 1 + 1,
-    [0x2a] = 1 + 2,        [0x2b] = 1 + 3,  [0x2c] = 1 + 4,
-};
-
 // A dwarf_unit is a unit's entries and how they are written.
 struct dwarf_unit {
     struct cursor entries;
-    struct cursor abbrevs[ABBREVS_MAX]; // of each code, from its tag on
-    uint8_t address_size;
+    struct cursor abbrevs[ABBREVS_MAX]; // of each code
+    struct dwarf_sizes sizes;
 };
 
 // A dwarf_entry is what is read of an entry.
@@ -58,81 +34,67 @@ struct dwarf_entry {
     bool has_location;
 };
 
-// read_abbrevs notes where each code of a table begins.
-static enum ch_status read_abbrevs(struct cursor abbrev, uint64_t offset,
+// note_abbrevs notes where each code of a table begins.
+static enum ch_status note_abbrevs(struct cursor table, uint64_t offset,
                                    struct dwarf_unit *unit)
 {
     memset(unit->abbrevs, 0, sizeof(unit->abbrevs));
-    cursor_seek(&abbrev, offset <= SIZE_MAX ? (size_t)offset : SIZE_MAX);
+    cursor_seek(&table, offset <= SIZE_MAX ? (size_t)offset : SIZE_MAX);
     for (;;) {
-        uint64_t code = cursor_uleb128(&abbrev);
-        if (code == 0 || !cursor_ok(&abbrev))
-            break;
-        if (code < ABBREVS_MAX)
-            unit->abbrevs[code] = abbrev;
-        (void)cursor_uleb128(&abbrev); // its tag
-        (void)cursor_u8(&abbrev);
-        uint64_t attribute;
-        uint64_t form;
-        do {
-            attribute = cursor_uleb128(&abbrev);
-            form = cursor_uleb128(&abbrev);
-            if (form == FORM_IMPLICIT)
-                (void)cursor_sleb128(&abbrev);
-        } while (cursor_ok(&abbrev) && (attribute != 0 || form != 0));
+        struct cursor start = table;
+        struct dwarf_abbrev abbrev;
+        struct dwarf_attribute attribute;
+        enum ch_status status = dwarf_abbrev_next(&table, &abbrev);
+        if (status != CH_OK)
+            return status == CH_END ? CH_OK : status;
+        if (abbrev.code < ABBREVS_MAX)
+            unit->abbrevs[abbrev.code] = start;
+        while (status == CH_OK)
+            status = dwarf_abbrev_attribute(&table, &attribute);
+        if (status != CH_END)
+            return status;
     }
-    return cursor_ok(&abbrev) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// read_block reads the size of a block and gives its bytes.
-static struct cursor read_block(struct cursor *c, uint64_t form)
+// member_number reads the value of an attribute that is one.
+static uint64_t member_number(struct cursor *c, const struct dwarf_field *field,
+                              const struct dwarf_attribute *attribute)
 {
-    uint64_t size;
-    if (form == FORM_BLOCK1)
-        size = cursor_u8(c);
-    else if (form == FORM_BLOCK2)
-        size = cursor_u16(c);
-    else if (form == FORM_BLOCK4)
-        size = cursor_u32(c);
-    else
-        size = cursor_uleb128(c);
-    return cursor_child(c, size <= SIZE_MAX ? (size_t)size : SIZE_MAX);
+    if (attribute->form == DWARF_FORM_IMPLICIT)
+        return (uint64_t)attribute->implicit;
+    if (field->kind == DWARF_FIELD_LEB)
+        return attribute->form == FORM_SDATA ? (uint64_t)cursor_sleb128(c)
+                                             : cursor_uleb128(c);
+    if (field->size <= sizeof(uint64_t))
+        return cursor_uint(c, field->size);
+    cursor_skip(c, field->size);
+    return 0;
 }
 
 // read_attribute reads one value, and keeps it if it is a name or an offset.
-static enum ch_status read_attribute(struct dwarf_unit *unit, uint64_t attribute,
-                                     uint64_t form, int64_t implicit,
+static enum ch_status read_attribute(struct dwarf_unit *unit,
+                                     const struct dwarf_attribute *attribute,
                                      struct dwarf_entry *entry)
 {
     struct cursor *c = &unit->entries;
-    bool locates = attribute == AT_MEMBER_LOCATION;
-    uint8_t size = form < sizeof(dwarf_form_sizes) ? dwarf_form_sizes[form] : 0;
-    if (form == FORM_STRING) {
+    bool locates = attribute->name == AT_MEMBER_LOCATION;
+    struct dwarf_field field = dwarf_field_of(attribute->form, unit->sizes);
+    if (field.kind == DWARF_FIELD_UNKNOWN || field.kind == DWARF_FIELD_INDIRECT)
+        return CH_ERR_UNSUPPORTED;
+    if (field.kind == DWARF_FIELD_STRING) {
         const char *text = cursor_string(c);
-        entry->name = attribute == AT_NAME ? text : entry->name;
+        entry->name = attribute->name == AT_NAME ? text : entry->name;
         return CH_OK;
     }
-    if (form == FORM_BLOCK || form == FORM_BLOCK1 || form == FORM_BLOCK2 ||
-        form == FORM_BLOCK4 || form == FORM_EXPRLOC) {
-        struct cursor block = read_block(c, form);
+    if (field.kind == DWARF_FIELD_BLOCK || field.kind == DWARF_FIELD_BLOCK_LEB) {
+        struct cursor block = dwarf_field_block(c, &field);
         if (locates && cursor_u8(&block) == OP_PLUS) {
             entry->location = cursor_uleb128(&block);
             entry->has_location = cursor_ok(&block);
         }
         return CH_OK;
     }
-    if (size == 0)
-        return CH_ERR_UNSUPPORTED;
-    uint64_t value = 0;
-    size_t bytes = size == UNIT_ADDRESS ? unit->address_size : size - (size_t)1;
-    if (form == FORM_IMPLICIT)
-        value = (uint64_t)implicit;
-    else if (size == LEB)
-        value = form == FORM_SDATA ? (uint64_t)cursor_sleb128(c) : cursor_uleb128(c);
-    else if (bytes > sizeof(value))
-        cursor_skip(c, bytes);
-    else
-        value = cursor_uint(c, bytes);
+    uint64_t value = member_number(c, &field, attribute);
     if (locates) {
         entry->location = value;
         entry->has_location = true;
@@ -149,22 +111,22 @@ static enum ch_status next_entry(struct dwarf_unit *unit, struct dwarf_entry *ou
         return CH_ERR_TRUNCATED;
     if (code == 0)
         return CH_OK;
-    struct cursor abbrev = { 0 };
+    struct cursor table = { 0 };
+    struct dwarf_abbrev abbrev;
     if (code < ABBREVS_MAX)
-        abbrev = unit->abbrevs[code];
-    out->tag = cursor_uleb128(&abbrev);
-    out->has_children = cursor_u8(&abbrev) != 0;
-    if (!cursor_ok(&abbrev) || out->tag == 0)
+        table = unit->abbrevs[code];
+    if (dwarf_abbrev_next(&table, &abbrev) != CH_OK || abbrev.tag == 0)
         return CH_ERR_MALFORMED;
+    out->tag = abbrev.tag;
+    out->has_children = abbrev.children;
     for (;;) {
-        uint64_t attribute = cursor_uleb128(&abbrev);
-        uint64_t form = cursor_uleb128(&abbrev);
-        int64_t implicit = form == FORM_IMPLICIT ? cursor_sleb128(&abbrev) : 0;
-        if (!cursor_ok(&abbrev) || !cursor_ok(&unit->entries))
+        struct dwarf_attribute attribute;
+        enum ch_status status = dwarf_abbrev_attribute(&table, &attribute);
+        if (!cursor_ok(&unit->entries))
             return CH_ERR_TRUNCATED;
-        if (attribute == 0 && form == 0)
-            return CH_OK;
-        enum ch_status status = read_attribute(unit, attribute, form, implicit, out);
+        if (status != CH_OK)
+            return status == CH_END ? CH_OK : status;
+        status = read_attribute(unit, &attribute, out);
         if (status != CH_OK)
             return status;
     }
@@ -186,18 +148,20 @@ static enum ch_status next_unit(struct cursor *info, struct cursor abbrev,
     uint16_t version = cursor_u16(&unit);
     if (version >= 5) {
         (void)cursor_u8(&unit); // its kind
-        out->address_size = cursor_u8(&unit);
+        out->sizes.address = cursor_u8(&unit);
         offset = cursor_u32(&unit);
     } else {
         offset = cursor_u32(&unit);
-        out->address_size = cursor_u8(&unit);
+        out->sizes.address = cursor_u8(&unit);
     }
     if (!cursor_ok(&unit))
         return CH_ERR_TRUNCATED;
     if (version < VERSION_LEAST || version > VERSION_MOST)
         return CH_ERR_UNSUPPORTED;
     out->entries = unit;
-    return read_abbrevs(abbrev, offset, out);
+    out->sizes.offset = sizeof(uint32_t);
+    out->sizes.version = version;
+    return note_abbrevs(abbrev, offset, out);
 }
 
 static void note_member(const struct dwarf_entry *entry, struct dwarf_member *members,

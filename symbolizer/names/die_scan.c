@@ -5,20 +5,10 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "formats/debug/dwarf_abbrev.h"
 #include "symbolizer/files/dwarf_sections.h"
 
 enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };
-
-// field_kind says how to skip one attribute's bytes.
-enum field_kind {
-    FIELD_SKIP, // size bytes
-    FIELD_LEB,
-    FIELD_STRING,
-    FIELD_BLOCK,     // a length of size bytes, then as many bytes
-    FIELD_BLOCK_LEB, // a LEB128 length, then as many bytes
-    FIELD_INDIRECT,  // the form is in the entry
-    FIELD_UNKNOWN,
-};
 
 // field_role is what an attribute is used for.
 enum field_role { ROLE_NONE, ROLE_LOW, ROLE_HIGH, ROLE_RANGES, ROLE_SIBLING };
@@ -47,82 +37,6 @@ struct die_abbrev {
     uint32_t first_field;
     uint32_t field_count;
 };
-
-// unit_sizes are the sizes of forms that differ between units.
-struct unit_sizes {
-    uint8_t address;
-    uint8_t offset;
-    uint16_t version;
-};
-
-static struct die_field fixed(uint32_t size)
-{
-    return (struct die_field){ .kind = FIELD_SKIP, .size = size };
-}
-
-static struct die_field of_kind(enum field_kind kind, uint32_t size)
-{
-    return (struct die_field){ .kind = (uint8_t)kind, .size = size };
-}
-
-// sized_field says how to skip a form of DWARF 2 to 5, or of GNU's extensions.
-static struct die_field sized_field(unsigned form, struct unit_sizes sizes)
-{
-    static const uint8_t widths[] = {
-        [DW_FORM_flag_present] = 1, [DW_FORM_implicit_const] = 1,
-        [DW_FORM_data1] = 2,        [DW_FORM_ref1] = 2,
-        [DW_FORM_flag] = 2,         [DW_FORM_strx1] = 2,
-        [DW_FORM_addrx1] = 2,       [DW_FORM_data2] = 3,
-        [DW_FORM_ref2] = 3,         [DW_FORM_strx2] = 3,
-        [DW_FORM_addrx2] = 3,       [DW_FORM_strx3] = 4,
-        [DW_FORM_addrx3] = 4,       [DW_FORM_data4] = 5,
-        [DW_FORM_ref4] = 5,         [DW_FORM_strx4] = 5,
-        [DW_FORM_addrx4] = 5,       [DW_FORM_ref_sup4] = 5,
-        [DW_FORM_data8] = 9,        [DW_FORM_ref8] = 9,
-        [DW_FORM_ref_sig8] = 9,     [DW_FORM_ref_sup8] = 9,
-        [DW_FORM_data16] = 17,
-    };
-    if (form < sizeof(widths) && widths[form] != 0)
-        return fixed(widths[form] - 1u);
-    switch (form) {
-    case DW_FORM_addr:
-        return fixed(sizes.address);
-    case DW_FORM_ref_addr:
-        return fixed(sizes.version == 2 ? sizes.address : sizes.offset);
-    case DW_FORM_strp:
-    case DW_FORM_line_strp:
-    case DW_FORM_sec_offset:
-    case DW_FORM_strp_sup:
-    case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt:
-        return fixed(sizes.offset);
-    case DW_FORM_sdata:
-    case DW_FORM_udata:
-    case DW_FORM_ref_udata:
-    case DW_FORM_strx:
-    case DW_FORM_addrx:
-    case DW_FORM_loclistx:
-    case DW_FORM_rnglistx:
-    case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
-        return of_kind(FIELD_LEB, 0);
-    case DW_FORM_string:
-        return of_kind(FIELD_STRING, 0);
-    case DW_FORM_block1:
-        return of_kind(FIELD_BLOCK, 1);
-    case DW_FORM_block2:
-        return of_kind(FIELD_BLOCK, 2);
-    case DW_FORM_block4:
-        return of_kind(FIELD_BLOCK, 4);
-    case DW_FORM_block:
-    case DW_FORM_exprloc:
-        return of_kind(FIELD_BLOCK_LEB, 0);
-    case DW_FORM_indirect:
-        return of_kind(FIELD_INDIRECT, 0);
-    default:
-        return of_kind(FIELD_UNKNOWN, 0);
-    }
-}
 
 // form_refers_out says whether a value of that form may be outside of the unit and of
 // the sections that units share.
@@ -191,11 +105,19 @@ static bool tag_is_scope(unsigned tag)
            tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-static struct unit_sizes scan_sizes(const struct die_scan *scan)
+static struct dwarf_sizes scan_sizes(const struct die_scan *scan)
 {
-    return (struct unit_sizes){ .address = scan->address_size,
-                                .offset = scan->offset_size,
-                                .version = scan->version };
+    return (struct dwarf_sizes){ .address = scan->address_size,
+                                 .offset = scan->offset_size,
+                                 .version = scan->version };
+}
+
+static struct die_field sized_field(unsigned form, struct dwarf_sizes sizes)
+{
+    struct dwarf_field field = dwarf_field_of(form, sizes);
+    return (struct die_field){ .form = (uint16_t)form,
+                               .kind = (uint8_t)field.kind,
+                               .size = field.size };
 }
 
 // add_field appends one attribute; consecutive fixed sizes are merged into one skip.
@@ -203,15 +125,14 @@ static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev
                                 unsigned name, unsigned form)
 {
     struct die_field field = sized_field(form, scan_sizes(scan));
-    if (field.kind == FIELD_UNKNOWN)
+    if (field.kind == DWARF_FIELD_UNKNOWN)
         return CH_ERR_UNSUPPORTED;
     scan->refers_out = scan->refers_out || form_refers_out(form);
-    field.form = (uint16_t)form;
     field.role = (uint8_t)attribute_role(name, abbrev);
-    if (abbrev->field_count != 0 && field.kind == FIELD_SKIP &&
+    if (abbrev->field_count != 0 && field.kind == DWARF_FIELD_FIXED &&
         field.role == ROLE_NONE) {
         struct die_field *last = &scan->fields[scan->field_count - 1];
-        if (last->kind == FIELD_SKIP && last->role == ROLE_NONE) {
+        if (last->kind == DWARF_FIELD_FIXED && last->role == ROLE_NONE) {
             last->size += field.size;
             return CH_OK;
         }
@@ -224,39 +145,30 @@ static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev
     return CH_OK;
 }
 
-// skip_leb skips a number of either sign: a large negative one has more bytes than the
-// unsigned reader accepts.
-static void skip_leb(struct cursor *c)
-{
-    while (cursor_u8(c) & 0x80)
-        ;
-}
-
 // read_fields reads the attributes of an abbreviation.
 static enum ch_status read_fields(struct die_scan *scan, struct cursor *table,
                                   struct die_abbrev *abbrev)
 {
     for (size_t i = 0; i < ABBREV_FIELDS_MAX; i++) {
-        uint64_t name = cursor_uleb128(table);
-        uint64_t form = cursor_uleb128(table);
-        if (form == DW_FORM_implicit_const)
-            skip_leb(table);
-        if (!cursor_ok(table) || name > UINT16_MAX || form > UINT16_MAX)
-            return CH_ERR_MALFORMED;
-        if (name == 0 && form == 0)
+        struct dwarf_attribute read;
+        enum ch_status status = dwarf_abbrev_attribute(table, &read);
+        if (status == CH_END)
             return CH_OK;
-        enum ch_status status = add_field(scan, abbrev, (unsigned)name, (unsigned)form);
+        if (status != CH_OK || read.name > UINT16_MAX || read.form > UINT16_MAX)
+            return CH_ERR_MALFORMED;
+        status = add_field(scan, abbrev, (unsigned)read.name, (unsigned)read.form);
         if (status != CH_OK)
             return status;
     }
     return CH_ERR_LIMIT;
 }
 
-// read_abbrev reads an abbreviation. Of those with one code, the first one is used, as
+// read_abbrev takes an abbreviation. Of those with one code, the first one is used, as
 // libdw does.
 static enum ch_status read_abbrev(struct die_scan *scan, struct cursor *table,
-                                  uint64_t code)
+                                  const struct dwarf_abbrev *read)
 {
+    uint64_t code = read->code;
     if (code > ABBREV_CODE_MAX)
         return CH_ERR_UNSUPPORTED;
     while (scan->abbrev_count <= code) {
@@ -265,11 +177,10 @@ static enum ch_status read_abbrev(struct die_scan *scan, struct cursor *table,
             return CH_ERR_NO_MEMORY;
         scan->abbrevs[scan->abbrev_count++] = (struct die_abbrev){ 0 };
     }
-    uint64_t number = cursor_uleb128(table);
-    unsigned tag = number <= UINT16_MAX ? (unsigned)number : 0;
+    unsigned tag = read->tag <= UINT16_MAX ? (unsigned)read->tag : 0;
     struct die_abbrev abbrev = {
         .use = (uint8_t)tag_use(tag, scan->reach),
-        .children = cursor_u8(table) != 0,
+        .children = read->children,
         .inlined = tag == DW_TAG_inlined_subroutine,
         .scope = tag_is_scope(tag),
         .first_field = (uint32_t)scan->field_count,
@@ -283,12 +194,13 @@ static enum ch_status read_abbrev(struct die_scan *scan, struct cursor *table,
 static enum ch_status read_abbrevs(struct die_scan *scan, struct cursor table)
 {
     for (;;) {
-        uint64_t code = cursor_uleb128(&table);
-        if (!cursor_ok(&table))
-            return CH_ERR_MALFORMED;
-        if (code == 0)
+        struct dwarf_abbrev read;
+        enum ch_status status = dwarf_abbrev_next(&table, &read);
+        if (status == CH_END)
             return CH_OK;
-        enum ch_status status = read_abbrev(scan, &table, code);
+        if (status != CH_OK)
+            return CH_ERR_MALFORMED;
+        status = read_abbrev(scan, &table, &read);
         if (status != CH_OK)
             return status;
     }
@@ -360,7 +272,8 @@ struct entry {
 // die_take_number reads a number of any form that is stored in the entry itself.
 static uint64_t die_take_number(struct cursor *c, const struct die_field *field)
 {
-    return field->kind == FIELD_LEB ? cursor_uleb128(c) : cursor_uint(c, field->size);
+    return field->kind == DWARF_FIELD_LEB ? cursor_uleb128(c)
+                                          : cursor_uint(c, field->size);
 }
 
 static bool is_address_index(unsigned form)
@@ -399,27 +312,26 @@ static void take_role(struct die_scan *scan, const struct die_field *field,
 
 static bool is_number(const struct die_field *field)
 {
-    return field->kind == FIELD_LEB ||
-           (field->kind == FIELD_SKIP && field->size <= sizeof(uint64_t));
+    return field->kind == DWARF_FIELD_LEB ||
+           (field->kind == DWARF_FIELD_FIXED && field->size <= sizeof(uint64_t));
 }
 
 static void skip_field(struct cursor *c, const struct die_field *field)
 {
+    const struct dwarf_field block = { field->kind, field->size };
     switch (field->kind) {
-    case FIELD_SKIP:
+    case DWARF_FIELD_FIXED:
         cursor_skip(c, field->size);
         break;
-    case FIELD_LEB:
-        skip_leb(c);
+    case DWARF_FIELD_LEB:
+        dwarf_leb_skip(c);
         break;
-    case FIELD_STRING:
+    case DWARF_FIELD_STRING:
         (void)cursor_string(c);
         break;
-    case FIELD_BLOCK:
-        cursor_skip(c, (size_t)cursor_uint(c, field->size));
-        break;
-    case FIELD_BLOCK_LEB:
-        cursor_skip(c, (size_t)cursor_uleb128(c));
+    case DWARF_FIELD_BLOCK:
+    case DWARF_FIELD_BLOCK_LEB:
+        (void)dwarf_field_block(c, &block);
         break;
     default:
         cursor_poison(c);
@@ -433,7 +345,6 @@ static void pass_indirect(struct die_scan *scan, uint8_t role, struct entry *ent
     uint64_t form = cursor_uleb128(&scan->input);
     struct die_field field =
         sized_field(form < UINT16_MAX ? (unsigned)form : 0, scan_sizes(scan));
-    field.form = (uint16_t)form;
     field.role = role;
     if (role != ROLE_NONE && is_number(&field))
         take_role(scan, &field, entry);
@@ -450,9 +361,9 @@ static inline void pass_fields(struct die_scan *scan, const struct die_abbrev *a
     const struct die_field *field = &scan->fields[abbrev->first_field];
     const struct die_field *end = field + abbrev->field_count;
     for (; field != end; field++)
-        if (field->kind == FIELD_SKIP && field->role == ROLE_NONE)
+        if (field->kind == DWARF_FIELD_FIXED && field->role == ROLE_NONE)
             cursor_skip(&scan->input, field->size);
-        else if (field->kind == FIELD_INDIRECT)
+        else if (field->kind == DWARF_FIELD_INDIRECT)
             pass_indirect(scan, field->role, entry);
         else if (field->role != ROLE_NONE && is_number(field))
             take_role(scan, field, entry);
