@@ -37,6 +37,16 @@ static void append_report(void *context, const struct store_report *report)
                   report->executable, "hostname", report->hostname));
 }
 
+static void set_text(json_t *json, const char *key, const char *text)
+{
+    json_object_set_new(json, key, json_string(text));
+}
+
+static void set_number(json_t *json, const char *key, int64_t number)
+{
+    json_object_set_new(json, key, json_integer(number));
+}
+
 static json_t *group_json(const struct store_group *group)
 {
     json_t *releases = json_array();
@@ -45,20 +55,30 @@ static json_t *group_json(const struct store_group *group)
         json_array_append_new(releases, json_string(group->releases[i]));
     for (size_t i = 0; i < group->program_count; i++)
         json_array_append_new(programs, json_string(group->programs[i]));
-    return json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:o,"
-        " s:s, s:I, s:b, s:s, s:s, s:I, s:s}",
-        "id", group->id, "title", group->title, "signal", (json_int_t)group->signal,
-        "count", (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
-        (json_int_t)group->held_back, "first_seen", moment_json(group->first_seen_ms),
-        "last_seen", moment_json(group->last_seen_ms), "releases", releases, "status",
-        group->status, "status_release", group->status_release, "note", group->note,
-        "assignee", group->assignee, "machines", (json_int_t)group->machines,
-        "programs", programs, "first_release", group->first_release, "filtered_count",
-        (json_int_t)group->filtered_count, "filtered_more", (int)group->filtered_more,
-        "status_rule", group->resolved_in_it ? "in" : "after", "resolved_in",
-        group->resolved_in, "version", (json_int_t)group->version, "project",
-        group->project);
+    json_t *json = json_object();
+    set_text(json, "id", group->id);
+    set_text(json, "title", group->title);
+    set_number(json, "signal", group->signal);
+    set_number(json, "count", group->count);
+    set_number(json, "kept", group->kept);
+    set_number(json, "held_back", group->held_back);
+    json_object_set_new(json, "first_seen", moment_json(group->first_seen_ms));
+    json_object_set_new(json, "last_seen", moment_json(group->last_seen_ms));
+    json_object_set_new(json, "releases", releases);
+    set_text(json, "status", group->status);
+    set_text(json, "status_release", group->status_release);
+    set_text(json, "note", group->note);
+    set_text(json, "assignee", group->assignee);
+    set_number(json, "machines", group->machines);
+    json_object_set_new(json, "programs", programs);
+    set_text(json, "first_release", group->first_release);
+    set_number(json, "filtered_count", group->filtered_count);
+    json_object_set_new(json, "filtered_more", json_boolean(group->filtered_more));
+    set_text(json, "status_rule", group->resolved_in_it ? "in" : "after");
+    set_text(json, "resolved_in", group->resolved_in);
+    set_number(json, "version", group->version);
+    set_text(json, "project", group->project);
+    return json;
 }
 
 static void append_group(void *context, const struct store_group *group)

@@ -14,22 +14,21 @@ static const char *copy_string(struct group_copy *copy, const char *string)
     return copied;
 }
 
+_Static_assert(
+    sizeof(struct store_group) ==
+        (STORE_GROUP_TEXT_COUNT + STORE_PROGRAMS + STORE_RELEASES) * sizeof(char *) +
+            (STORE_GROUP_NUMBER_COUNT + STORE_RELEASES + STORE_TREND_DAYS + 4) *
+                sizeof(int64_t) +
+            sizeof(int64_t),
+    "each text of a group is in STORE_GROUP_TEXTS");
+
 static void copy_group(void *context, const struct store_group *group)
 {
     struct group_copy *copy = context;
     struct store_group *out = &copy->group;
     *out = *group;
-    out->id = copy_string(copy, group->id);
-    out->title = copy_string(copy, group->title);
-    out->summary = copy_string(copy, group->summary);
-    out->status = copy_string(copy, group->status);
-    out->status_release = copy_string(copy, group->status_release);
-    out->resolved_in = copy_string(copy, group->resolved_in);
-    out->note = copy_string(copy, group->note);
-    out->assignee = copy_string(copy, group->assignee);
-    out->first_release = copy_string(copy, group->first_release);
-    out->stack = copy_string(copy, group->stack);
-    out->project = copy_string(copy, group->project);
+#define COPY_TEXT(member, column) out->member = copy_string(copy, group->member);
+    STORE_GROUP_TEXTS(COPY_TEXT)
     for (size_t i = 0; i < group->release_count; i++)
         out->releases[i] = copy_string(copy, group->releases[i]);
     for (size_t i = 0; i < group->program_count; i++)

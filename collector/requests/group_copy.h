@@ -7,7 +7,7 @@
 #pragma once
 #include "collector/store/store.h"
 
-enum { GROUP_COPY_STRINGS = 18 + STORE_RELEASES + STORE_PROGRAMS };
+enum { GROUP_COPY_STRINGS = STORE_GROUP_TEXT_COUNT + STORE_RELEASES + STORE_PROGRAMS };
 
 struct group_copy {
     struct store_group group; // its strings are those below

@@ -19,12 +19,10 @@
 #include "collector/store/decode.h"
 #include "collector/store/entry.h"
 #include "collector/store/store_filter.h"
+#include "collector/store/store_group.h"
 #include "collector/store/store_retention.h"
 
 enum {
-    STORE_TREND_DAYS = 30,  // days of a group's trend that are returned
-    STORE_PROGRAMS = 3,     // most programs of a group that are returned
-    STORE_RELEASES = 20,    // most releases of a group that are returned
     STORE_PAGE_MAX = 200,   // most rows of one listing
     STORE_RECENT = 1000,    // reports of a group that are looked at one by one
     STORE_CURSOR_SIZE = 48, // size of a cursor, including its NUL
@@ -73,46 +71,6 @@ struct store_report {
     int64_t revision;
     int64_t time_ms;
     int64_t received_ms;
-};
-
-// store_group is a group with what its pages show; strings live until the visitor
-// returns.
-struct store_group {
-    const char *id;
-    const char *title;
-    const char *summary; // of its first report
-    const char *status;  // open, resolved, ignored or regressed
-    const char
-        *status_release; // release it was resolved in, or seen again in; may be empty
-    const char *note;
-    const char *assignee;
-    const char *stack;       // the program's own functions, a line each
-    const char *project;     // empty: none
-    bool resolved_in_it;     // status_release itself counts, and not only what is newer
-    const char *resolved_in; // of a regressed group: what status_release was
-    int64_t until_count;     // an ignored group is open again then; 0: no limit
-    int64_t until_machines;
-    int64_t until_ms;
-    int64_t version;        // of what people decided
-    int64_t status_time_ms; // 0: it never changed
-    int64_t signal;
-    int64_t count;             // of all reports that were received
-    int64_t kept;              // of the reports that retention has left
-    int64_t held_back;         // crashes that senders counted and did not send
-    int64_t filtered_count;    // of the reports that the filter accepts
-    bool filtered_more;        // only the newest reports were looked at for that
-    int64_t machines;          // hosts that its reports came from
-    const char *first_release; // the oldest release it was seen in; may be empty
-    const char
-        *programs[STORE_PROGRAMS]; // paths; the one that crashed most comes first
-    size_t program_count;
-    int64_t first_seen_ms;
-    int64_t last_seen_ms;
-    const char *releases[STORE_RELEASES]; // the one seen last comes first
-    int64_t release_counts[STORE_RELEASES];
-    size_t release_count;            // how many of these are filled
-    int64_t trend[STORE_TREND_DAYS]; // reports per day; the last day is trend_day
-    int64_t trend_day;               // in days since 1970
 };
 
 // store_body is the body of a stored report, as it was received.

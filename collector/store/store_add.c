@@ -183,6 +183,20 @@ static void take_group_row(void *context, const struct sql_row *row)
     group->count = sql_column_number(row, "count");
 }
 
+void store_gain_group(struct sql *sql, const struct store_gain *gain, sql_row_fn *visit,
+                      void *context)
+{
+    const struct entry *entry = gain->entry;
+    const struct sql_value values[] = {
+        sql_text(entry->group),    sql_text(entry->title),  sql_text(entry->summary),
+        sql_number(entry->signal), sql_number(gain->count), sql_number(gain->first_ms),
+        sql_number(gain->last_ms), sql_text(entry->stack),  sql_text(gain->decided),
+        sql_text(entry->project),
+    };
+    sql_queue(sql, STORE_GAIN_GROUP, values, sizeof(values) / sizeof(values[0]), visit,
+              context);
+}
+
 // gain_groups counts every run of uploads with one fingerprint in its group, which the
 // statement creates if needed. All writers lock groups in the same order, so that they
 // cannot deadlock.
@@ -203,21 +217,13 @@ static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
             last_ms = other->time_ms > last_ms ? other->time_ms : last_ms;
             batch->order[end]->group = &batch->groups[group];
         }
-        struct sql_value values[] = {
-            sql_text(entry->group),
-            sql_text(entry->title),
-            sql_text(entry->summary),
-            sql_number(entry->signal),
-            sql_number((int64_t)(end - start)),
-            sql_number(first_ms),
-            sql_number(last_ms),
-            sql_text(entry->stack),
-            sql_text(entry->old_group),
-            sql_text(entry->project),
-        };
-        batch->groups[group].ours = (int64_t)(end - start);
-        sql_queue(sql, STORE_GAIN_GROUP, values, 10, take_group_row,
-                  &batch->groups[group]);
+        const struct store_gain gain = { .entry = entry,
+                                         .decided = entry->old_group,
+                                         .count = (int64_t)(end - start),
+                                         .first_ms = first_ms,
+                                         .last_ms = last_ms };
+        batch->groups[group].ours = gain.count;
+        store_gain_group(sql, &gain, take_group_row, &batch->groups[group]);
         group++;
         start = end;
     }

@@ -214,11 +214,16 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
     return status;
 }
 
-// read_release reads the release of a decision.
-static const char *read_release(const struct sql_row *row, const char *column)
+// read_group_columns reads the columns of a group.
+static void read_group_columns(const struct sql_row *row, struct store_group *out)
 {
-    const char *release = sql_column_text(row, column);
-    return release + (release[0] == STORE_RESOLVED_IN);
+#define READ_TEXT(member, column) out->member = sql_column_text(row, #column);
+#define READ_NUMBER(member, column) out->member = sql_column_number(row, #column);
+    STORE_GROUP_TEXTS(READ_TEXT)
+    STORE_GROUP_NUMBERS(READ_NUMBER)
+    out->resolved_in_it = out->status_release[0] == STORE_RESOLVED_IN;
+    out->status_release += out->resolved_in_it;
+    out->resolved_in += out->resolved_in[0] == STORE_RESOLVED_IN;
 }
 
 static void list_group(void *context, const struct sql_row *row)
@@ -227,38 +232,12 @@ static void list_group(void *context, const struct sql_row *row)
     listing->found = sql_column_number(row, "found");
     if (!takes_row(listing))
         return;
-    struct gathered
-        gathered = { .group = {
-                         .id = sql_column_text(row, "fingerprint"),
-                         .title = sql_column_text(row, "title"),
-                         .summary = sql_column_text(row, "summary"),
-                         .status = sql_column_text(row, "status"),
-                         .signal = sql_column_number(row, "signal"),
-                         .count = sql_column_number(row, "count"),
-                         .first_seen_ms = sql_column_number(row, "first_seen"),
-                         .last_seen_ms = sql_column_number(row, "last_seen"),
-                         .kept = sql_column_number(row, "kept"),
-                         .status_release = read_release(row, "status_release"),
-                         .resolved_in_it = sql_column_text(row, "status_release")[0] ==
-                                           STORE_RESOLVED_IN,
-                         .resolved_in = read_release(row, "resolved_in"),
-                         .status_time_ms = sql_column_number(row, "status_time"),
-                         .note = sql_column_text(row, "note"),
-                         .assignee = sql_column_text(row, "assignee"),
-                         .machines = sql_column_number(row, "machines"),
-                         .first_release = sql_column_text(row, "first_release"),
-                         .stack = sql_column_text(row, "stack"),
-                         .until_count = sql_column_number(row, "until_count"),
-                         .until_machines = sql_column_number(row, "until_machines"),
-                         .until_ms = sql_column_number(row, "until_time"),
-                         .version = sql_column_number(row, "version"),
-                         .project = sql_column_text(row, "project"),
-                     } };
+    struct gathered gathered = { 0 };
+    read_group_columns(row, &gathered.group);
     listing->last_place = sql_column_number(row, "place");
     listing->last_number = sql_column_number(row, "number");
     // A group without its trend is better than no group.
     (void)gather_rows(listing, listing->last_number, &gathered);
-    gathered.group.filtered_count = sql_column_number(row, "filtered");
     gathered.group.filtered_more = sql_column_number(row, "cut") != 0;
     // The group is listed for an older one.
     if (gathered.group.filtered_more && gathered.group.filtered_count == 0)
@@ -380,12 +359,8 @@ static enum ch_status query_body(struct store *store, const char *id,
                                  struct finding *finding)
 {
     struct sql_value value = sql_text(id);
-    struct sql *reader = store_borrow(store);
     finding->found = false;
-    enum ch_status status =
-        sql_ask(reader, STORE_FIND_BODY, &value, 1, find_body, finding);
-    store_return(store, reader);
-    return status;
+    return store_ask(store, STORE_FIND_BODY, &value, 1, find_body, finding);
 }
 
 enum ch_status store_find_report(struct store *store, const char *id,

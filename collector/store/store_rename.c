@@ -193,21 +193,14 @@ static void enter_group(struct sql *sql, struct renaming *renaming, size_t start
         first_ms = entry->time_ms < first_ms ? entry->time_ms : first_ms;
         newest = entry->time_ms >= newest->time_ms ? entry : newest;
     }
-    struct sql_value values[] = {
-        sql_text(newest->group),
-        sql_text(newest->title),
-        sql_text(newest->summary),
-        sql_number(newest->signal),
-        sql_number((int64_t)(end - start)),
-        sql_number(first_ms),
-        sql_number(newest->time_ms),
-        sql_text(newest->stack),
-        sql_text(first->old_id),
-        sql_text(newest->project),
-    };
+    const struct store_gain gain = { .entry = newest,
+                                     .decided = first->old_id,
+                                     .count = (int64_t)(end - start),
+                                     .first_ms = first_ms,
+                                     .last_ms = newest->time_ms };
     for (size_t i = start; i < end; i++)
         renaming->order[i]->target = 0;
-    sql_queue(sql, STORE_GAIN_GROUP, values, 10, take_target, renaming->order[start]);
+    store_gain_group(sql, &gain, take_target, renaming->order[start]);
 }
 
 static enum ch_status enter_groups(struct sql *sql, struct renaming *renaming)

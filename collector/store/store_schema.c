@@ -40,10 +40,10 @@ static enum ch_status read_layout(struct sql *sql, int64_t *found,
     int64_t oldest = 0;
     enum ch_status status =
         sql_query(sql, words[sql->dialect].read, NULL, 0, sql_take_number, found);
-    if (status == CH_OK && *found != 0 && *found < STORE_SCHEMA_UPGRADED) {
+    if (status == CH_OK && *found != 0 && *found != STORE_SCHEMA_UPGRADED &&
+        *found < STORE_SCHEMA_VERSION) {
         snprintf(error, SQL_ERROR_SIZE,
-                 "the database has layout %lld, this program upgrades layout %d and"
-                 " newer ones",
+                 "the database has layout %lld, this program upgrades layout %d alone",
                  (long long)*found, STORE_SCHEMA_UPGRADED);
         return CH_ERR_UNSUPPORTED;
     }

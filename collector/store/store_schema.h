@@ -10,7 +10,8 @@
 //
 // A change that only adds tables, columns with defaults and indexes leaves
 // STORE_SCHEMA_OLDEST as it is. A change of the layout is made in four files: both that
-// show the tables, and both that upgrade them.
+// show the tables, and both that upgrade them. The numbers increase with the first
+// change after a release.
 #pragma once
 #include "collector/database/sql.h"
 #include "collector/store/store_facet.h"
@@ -18,7 +19,7 @@
 // STORE_SCHEMA_VERSION is this program's layout.
 #define STORE_SCHEMA_VERSION 19
 
-// STORE_SCHEMA_UPGRADED is the oldest layout that this program upgrades.
+// STORE_SCHEMA_UPGRADED is the layout that this program upgrades.
 #define STORE_SCHEMA_UPGRADED 18
 
 // STORE_SCHEMA_OLDEST is the oldest layout whose programs can use this one.
