@@ -172,9 +172,8 @@ class Races(unittest.TestCase):
         with Scene() as scene:
             os.mkdir(scene.spool, 0o700)
             way = Way("races_linked", CRASHHOOK_KILLS="yes")
-            ended = [Run(scene, way, "raw_exit", 30) for _ in range(3)]
-            if not ended[-1].crashed():
-                harness.wait_for(scene.report_paths)
+            Run(scene, way, "raw_exit", 30)
+            harness.wait_for(scene.report_paths)
             report, = scene.reports()
             self.assertEqual(report["crash"]["name"], "SIGSEGV")
 
