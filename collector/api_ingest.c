@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "collector/database/moment.h"
+#include "collector/entry/entry_marks.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/opened_report.h"
-#include "collector/store/entry_marks.h"
 #include "collector/symbols/symbol_store.h"
 
 // arrival is a report between its arrival and its commit; its entry, of many kilobytes,

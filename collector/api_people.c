@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "collector/database/moment.h"
+#include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
-#include "collector/store/store_people.h"
 
 enum { ERASE_MS = 5000, DETAIL_SIZE = 400 };
 

@@ -3,6 +3,7 @@
 
 #include "collector/database/moment.h"
 #include "collector/pages/page_sections.h"
+#include "collector/query/store_values.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
@@ -12,7 +13,6 @@
 #include "collector/requests/viewed_report.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_segments.h"
-#include "collector/store/store_values.h"
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2 };
 

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 #include "base/system/file.h"
+#include "collector/entry/entry_marks.h"
 #include "collector/requests/opened_report.h"
-#include "collector/store/entry_marks.h"
 #include "collector/symbols/place_names.h"
 #include "collector/symbols/symbol_folder.h"
 #include "report/value/report.h"

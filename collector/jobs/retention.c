@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "collector/database/moment.h"
+#include "collector/query/store_people.h"
 #include "collector/server/background.h"
 #include "collector/store/store_outage.h"
-#include "collector/store/store_people.h"
 #include "collector/store/store_rest.h"
 #include "collector/store/store_starts.h"
 

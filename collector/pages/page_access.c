@@ -8,10 +8,10 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
+#include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/server/form.h"
-#include "collector/store/store_people.h"
 
 enum { ID_SHOWN = 16 };
 

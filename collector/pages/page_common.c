@@ -7,8 +7,8 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
+#include "collector/query/store_values.h"
 #include "collector/requests/group_facts.h"
-#include "collector/store/store_values.h"
 
 enum { FACET_VALUES = 6 };
 

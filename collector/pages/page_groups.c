@@ -9,10 +9,10 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_group_row.h"
 #include "collector/pages/page_sections.h"
+#include "collector/query/store_values.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
-#include "collector/store/store_values.h"
 
 enum { GROUPS_ON_A_PAGE = 50 };
 

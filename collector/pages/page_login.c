@@ -7,12 +7,12 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
+#include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/sessions.h"
 #include "collector/server/access.h"
 #include "collector/server/form.h"
-#include "collector/store/store_people.h"
 
 enum { DAY_S = 86400 };
 

@@ -3,10 +3,10 @@
 // How many sessions of each release ended without a crash, where starts are counted.
 #include <string.h>
 
+#include "collector/entry/release_order.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/store/release_order.h"
 #include "collector/store/store_starts.h"
 
 enum { RELEASES_SUMMED = 64, HOSTS_SHOWN = 5, RELEASES_SHOWN = 8, PER_MILLE = 1000 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "collector/store/store_values.h"
+#include "collector/query/store_values.h"
 
 enum {
     LEAST_REPORTS = 3, // fewer have everything in common

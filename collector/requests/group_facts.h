@@ -6,8 +6,8 @@
 // A fact counts when nearly all reports of the group carry it and at most half of the
 // others do. Users: the group's page, the API.
 #pragma once
+#include "collector/entry/store_facet.h"
 #include "collector/store/store.h"
-#include "collector/store/store_facet.h"
 
 enum { GROUP_FACTS = 10, GROUP_FACT_VALUE = 264 };
 

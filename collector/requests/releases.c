@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "collector/store/release_order.h"
-#include "collector/store/store_values.h"
+#include "collector/entry/release_order.h"
+#include "collector/query/store_values.h"
 
 // take_one_release puts a release before the first one that is older.
 static void take_one_release(void *context, const struct store_value *value)

@@ -6,7 +6,7 @@
 
 #include "base/hex.h"
 #include "collector/database/moment.h"
-#include "collector/store/store_people.h"
+#include "collector/query/store_people.h"
 
 enum { COOKIE_BYTES = 32, SEEN_MS = 3600000 };
 

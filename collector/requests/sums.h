@@ -10,10 +10,10 @@
 #pragma once
 #include <pthread.h>
 
+#include "collector/database/kept.h"
+#include "collector/query/store_values.h"
 #include "collector/requests/releases.h"
 #include "collector/server/background.h"
-#include "collector/store/kept.h"
-#include "collector/store/store_values.h"
 
 enum { SUMS_KEPT = 9, SUMS_HOSTS = 5 };
 

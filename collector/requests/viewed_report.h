@@ -7,9 +7,9 @@
 // here, it shows what is stored, says that names are pending, and queues the report.
 #pragma once
 #include "base/text.h"
+#include "collector/entry/entry.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/opened_report.h"
-#include "collector/store/entry.h"
 #include "collector/store/store_naming.h"
 
 struct viewed_report {

@@ -22,8 +22,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "collector/entry/entry.h"
 #include "collector/server/rate.h"
-#include "collector/store/entry.h"
 #include "collector/store/store.h"
 #include "report/file/digest.h"
 

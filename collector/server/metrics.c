@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
+#include "collector/query/store_values.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_segments.h"
-#include "collector/store/store_values.h"
 
 void metrics_count(atomic_uint_least64_t *counter)
 {

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "collector/store/store_figures.h"
-#include "collector/store/store_values.h"
+#include "collector/query/store_figures.h"
+#include "collector/query/store_values.h"
 
 enum { METRICS_STATUSES = 600, METRICS_LANES = 5, METRICS_BUCKETS = 8 };
 

@@ -18,7 +18,7 @@
 # In the table they are numbers after one of the bytes of store_query.h.
 cmake_minimum_required(VERSION 3.25)
 
-foreach(header store_facet.h store_schema.h)
+foreach(header ../entry/store_facet.h store_schema.h)
     file(READ ${FOLDER}/${header} text)
     string(REGEX MATCHALL "[A-Z][A-Z0-9_]+ (= [0-9]+,|\"[0-9]+\")" numbers "${text}")
     foreach(number IN LISTS numbers)
@@ -46,9 +46,9 @@ function(enumerators header enum prefix first)
     set(next ${next} PARENT_SCOPE)
 endfunction()
 enumerators(store_filter.h store_key STORE_KEY 0)
-enumerators(store_query.h query_clause CLAUSE ${next})
-enumerators(store_query.h query_list LIST 0)
-enumerators(store_query.h query_value VALUE 0)
+enumerators(../query/store_query.h query_clause CLAUSE ${next})
+enumerators(../query/store_query.h query_list LIST 0)
+enumerators(../query/store_query.h query_value VALUE 0)
 
 # add_line appends a line to the text that is being read, with what leaves it out.
 macro(add_line line)

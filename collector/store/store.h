@@ -16,8 +16,8 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "collector/store/decode.h"
-#include "collector/store/entry.h"
+#include "collector/entry/decode.h"
+#include "collector/entry/entry.h"
 #include "collector/store/store_filter.h"
 #include "collector/store/store_group.h"
 #include "collector/store/store_retention.h"

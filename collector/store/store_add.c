@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "collector/database/moment.h"
-#include "collector/store/entry_marks.h"
-#include "collector/store/release_order.h"
+#include "collector/entry/entry_marks.h"
+#include "collector/entry/release_order.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"

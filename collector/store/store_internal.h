@@ -14,9 +14,9 @@
 #include <stdatomic.h>
 
 #include "base/text.h"
+#include "collector/database/kept.h"
 #include "collector/database/sql.h"
-#include "collector/store/fetch_gate.h"
-#include "collector/store/kept.h"
+#include "collector/objects/fetch_gate.h"
 #include "collector/store/store.h"
 #include "collector/store/store_statement.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/store/entry.h"
+#include "collector/entry/entry.h"
 
 enum { STORE_KEEP_AS_OTHERS = -1 };
 

@@ -14,7 +14,7 @@
 // change after a release.
 #pragma once
 #include "collector/database/sql.h"
-#include "collector/store/store_facet.h"
+#include "collector/entry/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
 #define STORE_SCHEMA_VERSION 19

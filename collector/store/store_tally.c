@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "collector/store/entry_marks.h"
+#include "collector/entry/entry_marks.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_schema.h"
 

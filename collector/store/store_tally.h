@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "collector/database/sql.h"
-#include "collector/store/entry.h"
+#include "collector/entry/entry.h"
 
 struct store_figure;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "collector/database/moment.h"
-#include "collector/store/release_order.h"
+#include "collector/entry/release_order.h"
 #include "collector/store/store_move.h"
 
 enum { HISTORY_DETAIL = STORE_COMMENT_SIZE };

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/system/file.h"
-#include "collector/store/entry.h"
+#include "collector/entry/entry.h"
 
 // cached_file is a file of the folder.
 struct cached_file {

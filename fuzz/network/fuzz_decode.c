@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
-#include "collector/store/decode.h"
+#include "collector/entry/decode.h"
 #include "fuzz/fuzz.h"
 
 enum { LIMIT = 1 << 20 };

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/entry/entry_marks.h"
 #include "collector/pages/page_sections.h"
-#include "collector/store/entry_marks.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/compress.h"
 
-#include "collector/store/decode.h"
+#include "collector/entry/decode.h"
 #include "support/test.h"
 
 static void gzip_is_wanted_where_it_is_named(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/decode.h"
+#include "collector/entry/decode.h"
 
 #include <stdlib.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/kept.h"
+#include "collector/database/kept.h"
 
 #include "support/test.h"
 

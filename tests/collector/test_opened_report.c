@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "collector/entry/entry_marks.h"
+#include "collector/entry/store_facet.h"
 #include "collector/requests/collector.h"
-#include "collector/store/entry_marks.h"
-#include "collector/store/store_facet.h"
 #include "support/test.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

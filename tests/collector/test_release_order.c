@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/release_order.h"
+#include "collector/entry/release_order.h"
 
 #include "support/test.h"
 

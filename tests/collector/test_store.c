@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/store_values.h"
+#include "collector/query/store_values.h"
 #include "collector/store_fixture.h"
 
 static void store_gives_back_the_body_it_was_given(void **state)

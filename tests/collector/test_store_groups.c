@@ -4,8 +4,8 @@
 // several stores over one database.
 #include <pthread.h>
 
+#include "collector/query/store_values.h"
 #include "collector/store/store_rest.h"
-#include "collector/store/store_values.h"
 #include "collector/store_fixture.h"
 
 static int add_release(struct fixture *fixture, unsigned number, const char *group,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Retention: what it removes, of all projects and of single ones.
+#include "collector/query/store_values.h"
 #include "collector/store/store_internal.h"
-#include "collector/store/store_values.h"
 #include "collector/store_fixture.h"
 
 // trim_all gives how many reports retention removed, or -1.

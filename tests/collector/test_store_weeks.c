@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "collector/store/store_values.h"
+#include "collector/query/store_values.h"
 #include "collector/store_fixture.h"
 
 #define WEEK_MS (7 * (int64_t)MOMENT_DAY_MS)

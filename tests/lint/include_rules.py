@@ -35,7 +35,8 @@ ROOMS = {
                    {"diagnosis", "arguments"}, {"fault"}, {"."}],
     "upload": [{"bodies"}, {"."}],
     "cli": [{"render"}, {"session"}, {"debug", "run"}, {"doctor"}, {"."}],
-    "collector": [{"database"}, {"objects"}, {"store"}, {"server"}, {"symbols"}, {"requests"},
+    "collector": [{"database"}, {"objects"}, {"entry"}, {"store"}, {"query"}, {"server"},
+                  {"symbols"}, {"requests"},
                   {"jobs"}, {"pages"}, {"."}],
 }
 

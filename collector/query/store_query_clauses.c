@@ -4,8 +4,8 @@
 #include <ctype.h>
 
 #include "collector/database/moment.h"
-#include "collector/store/store_facet.h"
-#include "collector/store/store_query.h"
+#include "collector/entry/store_facet.h"
+#include "collector/query/store_query.h"
 
 enum {
     RISING_DAYS = 7,

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "collector/database/moment.h"
-#include "collector/store/store_query.h"
+#include "collector/query/store_query.h"
 #include "collector/store/store_rising.h"
 
 enum {

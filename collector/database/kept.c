@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/kept.h"
+#include "collector/database/kept.h"
 
 enum { ASKED_MS = 10000, IDLE_MS = 60000, OLDEST_MS = 120000, WANTED_MS = 3600000 };
 

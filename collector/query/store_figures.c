@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/store_figures.h"
+#include "collector/query/store_figures.h"
 
 #include "collector/store/store_internal.h"
 

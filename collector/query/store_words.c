@@ -2,8 +2,8 @@
 //
 // Words are kept once for all groups, so that the last group to lose one does not know
 // it: a sweep deletes those that no group has.
+#include "collector/query/store_people.h"
 #include "collector/store/store_internal.h"
-#include "collector/store/store_people.h"
 
 enum { WORDS_A_STEP = 4096 };
 

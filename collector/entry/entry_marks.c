@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/entry_marks.h"
+#include "collector/entry/entry_marks.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "collector/store/store_facet.h"
+#include "collector/entry/store_facet.h"
 #include "report/grouping/report_own.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/entry.h"
+#include "collector/entry/entry.h"
 
 #include <stdio.h>
 #include <string.h>

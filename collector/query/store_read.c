@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "collector/database/moment.h"
+#include "collector/entry/store_facet.h"
+#include "collector/query/store_query.h"
+#include "collector/query/store_values.h"
 #include "collector/store/store_bodies.h"
-#include "collector/store/store_facet.h"
-#include "collector/store/store_query.h"
-#include "collector/store/store_values.h"
 
 // listing passes on at most limit rows; one row more says that there is another page.
 struct listing {

@@ -12,7 +12,7 @@
 #pragma once
 #include <jansson.h>
 
-#include "collector/store/entry.h"
+#include "collector/entry/entry.h"
 
 enum { ENTRY_MARK_VALUE = 3 }; // where a mark's value begins
 

@@ -2,7 +2,7 @@
 //
 // Writing a statement for a filter. The text has clauses, which nest, and lists of
 // terms, which do not: one counter and one list are the whole state.
-#include "collector/store/store_query.h"
+#include "collector/query/store_query.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/store/store_people.h"
+#include "collector/query/store_people.h"
 
 #include "collector/database/moment.h"
-#include "collector/store/store_query.h"
+#include "collector/query/store_query.h"
 
 static enum ch_status add_login(struct sql *sql, void *context)
 {
