@@ -31,6 +31,11 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 # libdeflate has a file for pkg-config since 1.9 alone.
 find_path(DEFLATE_INCLUDE libdeflate.h REQUIRED)                        # formats/
 find_library(DEFLATE_LIBRARY deflate REQUIRED)
+file(STRINGS ${DEFLATE_INCLUDE}/libdeflate.h deflate_version REGEX "define LIBDEFLATE_VERSION_STRING")
+string(REGEX MATCH "[0-9.]+" deflate_version "${deflate_version}")
+if(deflate_version VERSION_LESS 1.7)
+    message(FATAL_ERROR "libdeflate 1.7 or newer is needed: ${DEFLATE_INCLUDE} has ${deflate_version}")
+endif()
 pkg_check_modules(NETTLE REQUIRED IMPORTED_TARGET nettle>=3.0)          # report/
 if(CRASHHOOK_WITH_LZMA)
     pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)            # symbolizer/
@@ -38,6 +43,10 @@ endif()
 # Debian's Zydis has no file for pkg-config.
 if(CRASHHOOK_WITH_ZYDIS)
     find_path(ZYDIS_INCLUDE Zydis/Zydis.h REQUIRED)                     # symbolizer/
+    file(STRINGS ${ZYDIS_INCLUDE}/Zydis/Zydis.h zydis_4 REGEX "define ZYDIS_VERSION .*0x0004")
+    if(NOT zydis_4)
+        message(FATAL_ERROR "Zydis 4 is needed: ${ZYDIS_INCLUDE}/Zydis has another version")
+    endif()
 endif()
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/

@@ -9,6 +9,10 @@
 // walk without a result: an instruction that is not known, a write to the target, a
 // value that depends on what is not known, more steps than the limit. The code and all
 // memory are the target's and not trusted.
+//
+// Many texts are in no fixed place of an object. Of 163 exception types of libraries
+// that Debian has (Boost, Poco, Thrift, OpenCV, ...) a walk gives the text of 152; the
+// pointer after the vtable pointer leads to that of 89.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
