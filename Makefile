@@ -67,7 +67,6 @@ places: deps
 
 # The release build and all its tests in a root of Debian 13, whose packages are its own.
 trixie:
-	command -v mmdebstrap >/dev/null || echo mmdebstrap | packaging/install-packages /dev/stdin
 	tests/check-trixie $(JOBS)
 
 # Unit tests under memcheck; what lines tests run; AArch64 under qemu.

@@ -54,11 +54,9 @@ enum {
 
 #define STORE_GROUP_TEXT(member, column) const char *member;
 #define STORE_GROUP_NUMBER(member, column) int64_t member;
-#define STORE_GROUP_ONE(member, column) +1
-enum {
-    STORE_GROUP_TEXT_COUNT = STORE_GROUP_TEXTS(STORE_GROUP_ONE),
-    STORE_GROUP_NUMBER_COUNT = STORE_GROUP_NUMBERS(STORE_GROUP_ONE),
-};
+#define STORE_GROUP_PLACE(member, column) STORE_GROUP_PLACE_##member,
+enum { STORE_GROUP_TEXTS(STORE_GROUP_PLACE) STORE_GROUP_TEXT_COUNT };
+enum { STORE_GROUP_NUMBERS(STORE_GROUP_PLACE) STORE_GROUP_NUMBER_COUNT };
 
 // store_group is a group; strings live until the visitor returns, unless it is a copy.
 struct store_group {
