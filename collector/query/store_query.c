@@ -45,6 +45,8 @@ static const char *begin_clause(struct store_query *query, struct writing *writi
                                 const char *text)
 {
     bool holds = true;
+    if (writing->dropped != 0) // by a clause around it
+        text = strchr(text, QUERY_THEN);
     while (*text != QUERY_THEN) {
         bool negated = *text == '!';
         text += negated;
