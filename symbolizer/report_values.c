@@ -60,12 +60,11 @@ static bool is_watches(const json_t *watches)
 static void settle_kind(json_t *crash, const json_t *fault)
 {
     enum { FAR_MEMBER_BYTES = 16 << 20 }; // as in diagnosis_access.c
-    const char *kind = report_string(crash, "kind");
     uint64_t address;
-    if (kind != NULL && strcmp(kind, "unknown") == 0 &&
+    if (crash_words_kind(crash) == CRASH_KIND_UNKNOWN &&
         json_is_null(json_object_get(fault, "value")) &&
         report_address(crash, "address", &address) && address < FAR_MEMBER_BYTES)
-        (void)json_object_set_new(crash, "kind", json_string("null-dereference"));
+        crash_words_set_kind(crash, CRASH_KIND_NULL_DEREFERENCE);
 }
 
 // is_fault_origin checks what the child says of where the bad value came from.
@@ -90,9 +89,9 @@ static bool is_fault_origin(const json_t *origin)
 static void take_origin(json_t *crash, json_t *origin)
 {
     json_t *known = json_object_get(crash, "provenance");
-    const char *crash_kind = report_string(crash, "kind");
+    enum crash_kind kind = crash_words_kind(crash);
     bool null = strcmp(report_string(origin, "kind"), "null-offset") == 0;
-    if (null && (crash_kind == NULL || strcmp(crash_kind, "null-dereference") != 0))
+    if (null && kind != CRASH_KIND_NULL_DEREFERENCE)
         return;
     const char *known_kind = report_string(known, "kind");
     if (known == NULL && null && report_integer(origin, "offset", 0) == 0)

@@ -81,7 +81,7 @@ static const char *find_memory_cause(const struct death *death)
 static void judge_memory(struct death *death)
 {
     struct text *out = &death->summary;
-    death->kind = "out-of-memory";
+    death->kind = CRASH_KIND_OUT_OF_MEMORY;
     death->cause = find_memory_cause(death);
     if (strcmp(death->cause, "systemd-oomd") == 0) {
         text_append_string(out, "Killed by systemd-oomd, which frees memory and swap");
@@ -140,7 +140,7 @@ static void judge_asked(struct death *death, uint64_t before_ms)
 // its watchdog, and that this did not end.
 static void judge_watchdog(struct death *death, uint64_t before_ms)
 {
-    death->kind = "watchdog";
+    death->kind = CRASH_KIND_WATCHDOG;
     death->cause = "did-not-end";
     text_appendf(&death->summary,
                  "Killed by SIGKILL: it did not feed systemd's watchdog, and SIGABRT, "
@@ -172,7 +172,7 @@ static void judge_cut_off(struct death *death)
 {
     const char *name = signal_name(death->signal);
     struct text *out = &death->summary;
-    death->kind = "unknown";
+    death->kind = CRASH_KIND_UNKNOWN;
     death->cause = "cut-off";
     text_append_string(out, "Crashed, and ended in another way");
     if (death->signal != 0)
@@ -199,7 +199,7 @@ static void judge_signal(struct death *death)
     } else if (before_ms != UINT64_MAX) {
         judge_asked(death, before_ms);
     } else if (is_unreported_crash(death)) {
-        death->kind = "unknown";
+        death->kind = CRASH_KIND_UNKNOWN;
         death->cause = "signal";
         text_appendf(
             &death->summary,
@@ -265,7 +265,7 @@ void death_judge(struct death *death)
     }
     bool logged = kernel_log_oom(death->pid, death->started_ns, death->kernel,
                                  sizeof(death->kernel));
-    death->kind = "killed";
+    death->kind = CRASH_KIND_KILLED;
     if (death->crash_signal != 0 && !is_unreported_crash(death)) {
         judge_cut_off(death);
         return;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/json/json_writer.h"
 #include "shared/context_page.h"
+#include "shared/crash_kinds.h"
 
 struct death {
     // Facts that whoever tells of it sets.
@@ -29,7 +30,7 @@ struct death {
     struct context_life life;
 
     // What death_judge makes of them.
-    const char *kind; // of crash_kind
+    enum crash_kind kind;
     const char *cause;
     char kernel[256]; // what the kernel's log says; empty: nothing
     struct text summary;

@@ -323,7 +323,7 @@ static void note_memory(const struct capture *capture, struct crash_facts *facts
     bool silent = crash_is_own_abort(facts) && facts->message == NULL &&
                   (facts->exception_type == NULL ||
                    strcmp(facts->exception_type, "std::bad_alloc") == 0);
-    bool is_null = strcmp(crash_kind(facts), "null-dereference") == 0;
+    bool is_null = crash_kind(facts) == CRASH_KIND_NULL_DEREFERENCE;
     if (capture->core_name == NULL && (silent || is_null))
         memory_limits_find(capture->memory.pid,
                            silent ? &capture->process.cgroup : &no_cgroup,
@@ -406,7 +406,7 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .access = access_of(crash),
         .general_protection = is_protection(crash),
         .pid = capture->stop.pid,
-        .death = capture->death != NULL ? capture->death->kind : NULL,
+        .death = capture->death != NULL ? capture->death->kind : CRASH_KIND_NONE,
         .watchdog = !crash->signal_only && info->si_code == SI_QUEUE &&
                     (uint64_t)(uintptr_t)info->si_value.sival_ptr == REQUEST_WATCHDOG,
         .deadlock = waits->deadlock,

@@ -203,14 +203,14 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
         raw_write_string(w, "code_name", signal_code_name(facts->signal, facts->code));
     if (crash_has_address(facts))
         raw_write_address(w, "address", facts->address);
-    if (strcmp(crash_kind(facts), "protection-key") == 0)
+    if (crash_kind(facts) == CRASH_KIND_PROTECTION_KEY)
         raw_write_count(w, "protection_key", capture->crash->info.si_pkey);
     if (facts->signal_only) {
         json_write_key(w, "signal_only");
         json_write_bool(w, true);
     }
     raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
-    raw_write_string(w, "kind", crash_kind(facts));
+    raw_write_string(w, "kind", crash_kind_word(crash_kind(facts)));
     if (capture->death != NULL)
         death_write(w, capture);
     raw_write_words(w, capture, "message", facts->message);

@@ -362,7 +362,7 @@ enum ch_status raw_report_write(struct capture *capture,
         if (crash.facts.exception_type != NULL)
             thrown_stack_find(capture, crash.exception.object, &crash.thrown);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,
-                         crash_kind(&crash.facts));
+                         crash_kind_word(crash_kind(&crash.facts)));
         if (capture->death != NULL)
             fingerprint_add_program(&threads.fingerprint, capture);
     }

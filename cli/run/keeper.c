@@ -12,6 +12,7 @@
 #include "cli/session/aside.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/last_words.h"
+#include "report/summary/crash_kind.h"
 
 // From this pause on the program is the one that it becomes, and from COPIED_MS on it
 // is worth a copy of its record in the spool.
@@ -141,7 +142,7 @@ static bool keep_last_words(struct death *death, int status, const struct text *
     size_t from = said->size > SAID_BYTES ? said->size - SAID_BYTES : 0;
     death->exits = true;
     death->exit_status = WEXITSTATUS(status);
-    death->kind = words.kind;
+    death->kind = crash_kind_of(words.kind);
     text_append(&death->message, words.text, words.size);
     text_append(&death->said, said->bytes + from, said->size - from);
     return text_ok(&death->message) && text_ok(&death->said);

@@ -15,6 +15,7 @@
 #include "cli/session/exit_words.h"
 #include "cli/session/one_death.h"
 #include "report/spool/spool_records.h"
+#include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
 // taking is what it takes to convert records: the session, and its spool opened for
@@ -361,7 +362,7 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
             (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec,
         .exits = true,
         .exit_status = (int)words.status,
-        .kind = words.kind,
+        .kind = crash_kind_of(words.kind),
     };
     if (is_told_of_words(taking, &death))
         return CH_OK;

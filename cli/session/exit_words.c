@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/session/last_words.h"
+#include "report/summary/crash_kind.h"
 
 enum { WORDS_BYTES_MAX = 64 << 10, WORDS_STATUS_MAX = 255 };
 
@@ -75,13 +76,11 @@ static void keep_words_apart(struct text *bytes)
 // judge_words finds kind and message where the head did not give them.
 static void judge_words(struct exit_words *words)
 {
-    static const char *const kinds[] = { "panic", "fatal-exit", "uncaught-exception" };
+    enum crash_kind kind = crash_kind_of(words->kind);
     struct last_words found;
-    bool known = false;
     last_words_find(words->said, (int)words->status, &found);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && words->kind != NULL; i++)
-        known |= strcmp(words->kind, kinds[i]) == 0;
-    if (!known)
+    if (kind != CRASH_KIND_PANIC && kind != CRASH_KIND_FATAL_EXIT &&
+        kind != CRASH_KIND_UNCAUGHT_EXCEPTION)
         words->kind = found.kind != NULL ? found.kind : "fatal-exit";
     // Go writes its first line of a fatal error to standard error alone.
     const char *line = words->said + strspn(words->said, "\n");

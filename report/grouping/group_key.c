@@ -12,6 +12,8 @@
 #include "report/grouping/report_own.h"
 #include "report/grouping/scoped_name.h"
 #include "report/summary/assertion_text.h"
+#include "report/summary/crash_kind.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/panic_text.h"
 #include "report/summary/readable_name.h"
 
@@ -131,8 +133,7 @@ static void scope_lambda(struct keying *keying, size_t index)
 // place of such a crash is the function that did so, which is the next frame.
 static bool is_jump_into_data(const struct keying *keying, const json_t *frame)
 {
-    const char *kind = report_string(keying->crash, "kind");
-    return kind != NULL && strcmp(kind, "execute-of-data") == 0 &&
+    return crash_words_kind(keying->crash) == CRASH_KIND_EXECUTE_OF_DATA &&
            report_string(frame, "function") == NULL;
 }
 
@@ -277,8 +278,7 @@ static size_t cycle_place(const struct keying *keying)
 
 static bool is_overflow(const struct keying *keying)
 {
-    const char *kind = report_string(keying->crash, "kind");
-    return kind != NULL && strcmp(kind, "stack-overflow") == 0;
+    return crash_words_kind(keying->crash) == CRASH_KIND_STACK_OVERFLOW;
 }
 
 // choose_caller adds the own function that called a helper which only reports.
@@ -431,19 +431,17 @@ static void choose_program(struct keying *keying, const char *cause)
 // append_said adds what keeps two failures of one function apart.
 static void append_said(const json_t *crash, struct text *out)
 {
-    const char *kind = report_string(crash, "kind");
+    enum crash_said said = crash_kind_said(crash_words_kind(crash));
     const char *message = report_string(crash, "message");
     const char *type = report_string(json_object_get(crash, "exception"), "type");
-    if (kind == NULL)
-        return;
-    if (strcmp(kind, "assertion") == 0 && message != NULL) {
+    if (said == CRASH_SAID_ASSERTION && message != NULL) {
         text_append_string(out, "assertion ");
         if (!append_asserted(message, out))
             append_panicked(message, out);
-    } else if (strcmp(kind, "panic") == 0 && message != NULL) {
+    } else if (said == CRASH_SAID_PANIC && message != NULL) {
         text_append_string(out, "panic ");
         append_panicked(message, out);
-    } else if (strcmp(kind, "uncaught-exception") == 0 && type != NULL) {
+    } else if (said == CRASH_SAID_EXCEPTION && type != NULL) {
         text_append_string(out, "exception ");
         scoped_name(type, out);
     } else {

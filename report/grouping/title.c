@@ -7,57 +7,17 @@
 #include "report/file/report_tree.h"
 #include "report/grouping/scoped_name.h"
 #include "report/summary/assertion_text.h"
+#include "report/summary/crash_kind.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/panic_text.h"
 
 enum { SAID_MAX = 72, PLACE_MAX = 110 };
 
-// what_words says what happened, in the words of a person.
-static const struct {
-    const char *kind;
-    const char *words;
-} what_words[] = {
-    { "null-dereference", "null pointer" },
-    { "stack-overflow", "stack overflow" },
-    { "write-to-read-only", "write to read-only memory" },
-    { "execute-of-data", "jump into data" },
-    { "wild-jump", "wild jump" },
-    { "non-canonical-address", "wild pointer" },
-    { "use-after-unmap", "use of unmapped memory" },
-    { "file-truncated", "truncated file" },
-    { "divide-by-zero", "division by zero" },
-    { "illegal-instruction", "illegal instruction" },
-    { "trap", "trap" },
-    { "abort", "abort" },
-    { "assertion", "assertion" },
-    { "heap-corruption", "heap corruption" },
-    { "stack-smashing", "stack smashing" },
-    { "fortify", "buffer overflow" },
-    { "uncaught-exception", "uncaught exception" },
-    { "panic", "panic" },
-    { "sanitizer", "sanitizer" },
-    { "seccomp", "forbidden system call" },
-    { "memory-limit", "memory limit" },
-    { "sent-by-process", "signal sent by a process" },
-    { "pure-virtual", "pure virtual call" },
-    { "terminate", "std::terminate" },
-    { "protection-key", "protection key" },
-    { "misaligned", "misaligned access" },
-    { "deadlock", "deadlock" },
-    { "killed", "killed" },
-    { "out-of-memory", "out of memory" },
-    { "watchdog", "watchdog" },
-    { "fatal-exit", "fatal exit" },
-};
+#define TITLE_WORDS(name, word, title, sentence, said) [CRASH_KIND_##name] = title,
 
-static const char *words_of_kind(const char *kind)
-{
-    for (size_t i = 0; kind != NULL && i < sizeof(what_words) / sizeof(what_words[0]);
-         i++) {
-        if (strcmp(what_words[i].kind, kind) == 0)
-            return what_words[i].words;
-    }
-    return NULL;
-}
+// what_words says what happened, in the words of a person.
+static const char *const what_words[] = { CRASH_KINDS(TITLE_WORDS)[CRASH_KIND_OTHER] =
+                                              NULL };
 
 // append_short appends the first line of text in at most limit bytes, cut between
 // characters.
@@ -127,27 +87,25 @@ static void append_exception(const json_t *exception, const struct group_key *ke
 }
 
 // append_message appends what the program said, but for what its kind says already.
-static void append_message(const char *kind, const char *message, struct text *out)
+static void append_message(enum crash_kind kind, const char *message, struct text *out)
 {
     static const char terminate[] = "terminate called after throwing an instance of ";
     if (message == NULL || message[0] == 0)
         return;
     if (strncmp(message, terminate, sizeof(terminate) - 1) == 0)
         message += sizeof(terminate) - 1;
-    if (kind != NULL && strcmp(kind, "panic") == 0) {
+    enum crash_said said = crash_kind_said(kind);
+    if (said == CRASH_SAID_PANIC)
         title_append_panic(message, out);
-        return;
-    }
-    if (kind == NULL || strcmp(kind, "assertion") != 0 ||
-        !append_expression(message, out))
+    else if (said != CRASH_SAID_ASSERTION || !append_expression(message, out))
         append_quoted(message, out);
 }
 
 static void append_what(const json_t *crash, const struct group_key *key,
                         struct text *out)
 {
-    const char *kind = report_string(crash, "kind");
-    const char *words = words_of_kind(kind);
+    enum crash_kind kind = crash_words_kind(crash);
+    const char *words = what_words[kind];
     const char *name = report_string(crash, "name");
     if (words == NULL && name != NULL && strcmp(name, "SIGSEGV") == 0)
         words = "bad pointer";

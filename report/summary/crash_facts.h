@@ -11,6 +11,7 @@
 
 #include "report/summary/crash_origin.h"
 #include "report/summary/crash_variable.h"
+#include "shared/crash_kinds.h"
 
 enum crash_access {
     CRASH_ACCESS_UNKNOWN,
@@ -70,8 +71,8 @@ struct crash_check {
 enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
 
 struct crash_facts {
-    const char *kind;  // if it is known already; NULL: crash_kind determines it
-    const char *death; // the kind of an end that no handler saw; NULL: a crash
+    enum crash_kind kind;  // if it is known already; 0: crash_kind determines it
+    enum crash_kind death; // the kind of an end that no handler saw; 0: a crash
     int signal;
     int code;
     uint64_t address; // the fault's address, 0 if the kernel gave none

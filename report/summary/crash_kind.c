@@ -49,41 +49,41 @@ static bool is_stack_overflow(const struct crash_facts *f)
            f->access != CRASH_ACCESS_EXECUTE && f->pc_place.executable;
 }
 
-static const char *segv_kind(const struct crash_facts *f)
+static enum crash_kind segv_kind(const struct crash_facts *f)
 {
     const struct crash_place *place = &f->address_place;
     if (!f->signal_only && f->code == PROTECTION_KEY)
-        return "protection-key";
+        return CRASH_KIND_PROTECTION_KEY;
     bool at_pc = f->address == f->pc || f->access == CRASH_ACCESS_EXECUTE;
     if (f->signal_only)
-        return "unknown";
+        return CRASH_KIND_UNKNOWN;
     if (f->general_protection)
-        return "non-canonical-address";
+        return CRASH_KIND_NON_CANONICAL;
     if (is_stack_overflow(f))
-        return "stack-overflow";
+        return CRASH_KIND_STACK_OVERFLOW;
     // Whoever jumps to a small number other than 0 did so through a pointer that was
     // not null.
     if (crash_address_is_small(f->address) && (!at_pc || f->address == 0))
-        return "null-dereference";
+        return CRASH_KIND_NULL_DEREFERENCE;
     if (!place->mapped && place->unmapped)
-        return "use-after-unmap";
+        return CRASH_KIND_USE_AFTER_UNMAP;
     if (at_pc && place->mapped && !place->executable)
-        return "execute-of-data";
+        return CRASH_KIND_EXECUTE_OF_DATA;
     if (at_pc && !place->mapped)
-        return "wild-jump";
+        return CRASH_KIND_WILD_JUMP;
     if (f->access == CRASH_ACCESS_WRITE && place->readable && !place->writable)
-        return "write-to-read-only";
-    return "unknown";
+        return CRASH_KIND_WRITE_TO_READ_ONLY;
+    return CRASH_KIND_UNKNOWN;
 }
 
-static const char *bus_kind(const struct crash_facts *f)
+static enum crash_kind bus_kind(const struct crash_facts *f)
 {
     if (f->general_protection)
-        return "non-canonical-address";
+        return CRASH_KIND_NON_CANONICAL;
     if (!f->signal_only && f->code == BUS_ADRALN)
-        return "misaligned";
+        return CRASH_KIND_MISALIGNED;
     bool truncated = !f->signal_only && f->code == BUS_ADRERR && f->address_place.file;
-    return truncated ? "file-truncated" : "unknown";
+    return truncated ? CRASH_KIND_FILE_TRUNCATED : CRASH_KIND_UNKNOWN;
 }
 
 // heap_words is how glibc's malloc begins its messages about a corrupted heap.
@@ -125,38 +125,39 @@ static bool is_assertion(const char *message)
            message_begins(message, "Assertion failed: ");
 }
 
-static const char *message_kind(const char *message)
+static enum crash_kind message_kind(const char *message)
 {
     if (strstr(message, "ERROR: AddressSanitizer: ") != NULL)
-        return "sanitizer";
+        return CRASH_KIND_SANITIZER;
     if (message_begins(message, "thread '") && strstr(message, " panicked at ") != NULL)
-        return "panic";
+        return CRASH_KIND_PANIC;
     if (message_begins(message, "panic: ")) // Go's
-        return "panic";
+        return CRASH_KIND_PANIC;
     if (message_begins(message, "*** stack smashing detected"))
-        return "stack-smashing";
+        return CRASH_KIND_STACK_SMASHING;
     if (message_begins(message, "*** "))
-        return "fortify";
+        return CRASH_KIND_FORTIFY;
     // malloc's own assertions are about the heap too.
     if (is_assertion(message) && strstr(message, "malloc.c:") == NULL)
-        return "assertion";
-    return is_heap_message(message) || is_assertion(message) ? "heap-corruption"
-                                                             : "abort";
+        return CRASH_KIND_ASSERTION;
+    return is_heap_message(message) || is_assertion(message)
+               ? CRASH_KIND_HEAP_CORRUPTION
+               : CRASH_KIND_ABORT;
 }
 
-static const char *abort_kind(const struct crash_facts *f)
+static enum crash_kind abort_kind(const struct crash_facts *f)
 {
     bool memory_ends = f->memory.limit != NULL;
     if (f->message != NULL)
         return message_kind(f->message);
     // A watchdog of the program's own may have seen it.
     if (f->exception_type == NULL && !memory_ends && f->deadlock)
-        return "deadlock";
+        return CRASH_KIND_DEADLOCK;
     if (f->exception_type == NULL)
-        return memory_ends ? "memory-limit" : "abort";
+        return memory_ends ? CRASH_KIND_MEMORY_LIMIT : CRASH_KIND_ABORT;
     if (memory_ends && strcmp(f->exception_type, "std::bad_alloc") == 0)
-        return "memory-limit";
-    return "uncaught-exception";
+        return CRASH_KIND_MEMORY_LIMIT;
+    return CRASH_KIND_UNCAUGHT_EXCEPTION;
 }
 
 // is_watchdog: systemd sends SIGABRT to a service whose watchdog was not fed.
@@ -167,16 +168,16 @@ static bool is_watchdog(const struct crash_facts *f)
     return f->signal == SIGABRT && (f->watchdog || systemd);
 }
 
-const char *crash_kind(const struct crash_facts *f)
+enum crash_kind crash_kind(const struct crash_facts *f)
 {
-    if (f->death != NULL)
+    if (f->death != CRASH_KIND_NONE)
         return f->death;
     if (is_watchdog(f))
-        return "watchdog";
+        return CRASH_KIND_WATCHDOG;
     // If a signal was sent, there was no fault. A process that aborts is the exception:
     // it sends the signal to itself.
     if (f->sent && !crash_is_own_abort(f))
-        return f->deadlock ? "deadlock" : "sent-by-process";
+        return f->deadlock ? CRASH_KIND_DEADLOCK : CRASH_KIND_SENT_BY_PROCESS;
     switch (f->signal) {
     case SIGABRT:
         return abort_kind(f);
@@ -185,15 +186,47 @@ const char *crash_kind(const struct crash_facts *f)
     case SIGBUS:
         return bus_kind(f);
     case SIGFPE:
-        return f->code == FPE_INTDIV || f->code == FPE_FLTDIV ? "divide-by-zero"
-                                                              : "unknown";
+        return f->code == FPE_INTDIV || f->code == FPE_FLTDIV
+                   ? CRASH_KIND_DIVIDE_BY_ZERO
+                   : CRASH_KIND_UNKNOWN;
     case SIGILL:
-        return "illegal-instruction";
+        return CRASH_KIND_ILLEGAL_INSTRUCTION;
     case SIGTRAP:
-        return "trap";
+        return CRASH_KIND_TRAP;
     case SIGSYS:
-        return f->code == SECCOMP ? "seccomp" : "unknown";
+        return f->code == SECCOMP ? CRASH_KIND_SECCOMP : CRASH_KIND_UNKNOWN;
     default:
-        return "unknown";
+        return CRASH_KIND_UNKNOWN;
     }
+}
+
+#define CRASH_KIND_WORD(name, word, title, sentence, said) [CRASH_KIND_##name] = word,
+
+static const char *const kind_words[CRASH_KIND_OTHER] = { CRASH_KINDS(
+    CRASH_KIND_WORD) };
+
+enum crash_said crash_kind_said(enum crash_kind kind)
+{
+#define CRASH_KIND_SAID(name, word, title, sentence, said)                             \
+    [CRASH_KIND_##name] = CRASH_SAID_##said,
+    static const enum crash_said what[] = {
+        CRASH_KINDS(CRASH_KIND_SAID)[CRASH_KIND_OTHER] = CRASH_SAID_MESSAGE
+    };
+    return what[kind];
+}
+
+const char *crash_kind_word(enum crash_kind kind)
+{
+    return kind < CRASH_KIND_OTHER ? kind_words[kind] : NULL;
+}
+
+enum crash_kind crash_kind_of(const char *word)
+{
+    if (word == NULL)
+        return CRASH_KIND_NONE;
+    for (int kind = CRASH_KIND_NONE + 1; kind < CRASH_KIND_OTHER; kind++) {
+        if (strcmp(kind_words[kind], word) == 0)
+            return (enum crash_kind)kind;
+    }
+    return CRASH_KIND_OTHER;
 }

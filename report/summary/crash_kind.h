@@ -8,5 +8,15 @@
 // crash_address_is_small is true below the lowest address that Linux maps anything at.
 bool crash_address_is_small(uint64_t address);
 
-// crash_kind is crash.kind of the report ("null-dereference").
-const char *crash_kind(const struct crash_facts *facts);
+// crash_kind judges a crash by its facts.
+enum crash_kind crash_kind(const struct crash_facts *facts);
+
+// crash_kind_word is crash.kind of the report ("null-dereference"). NULL: it is
+// CRASH_KIND_NONE or CRASH_KIND_OTHER.
+const char *crash_kind_word(enum crash_kind kind);
+
+// crash_kind_said is what titles and group keys take of a message.
+enum crash_said crash_kind_said(enum crash_kind kind);
+
+// crash_kind_of is the kind of a report's word. NULL: CRASH_KIND_NONE.
+enum crash_kind crash_kind_of(const char *word);

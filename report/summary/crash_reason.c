@@ -84,7 +84,8 @@ static const char *float_words(const struct crash_facts *f)
     }
 }
 
-bool crash_reason_words(const struct crash_facts *f, const char *kind, struct text *out)
+bool crash_reason_words(const struct crash_facts *f, enum crash_kind kind,
+                        struct text *out)
 {
     static const struct reason_words reasons[] = {
         { "deleted-virtual", "A deleted virtual function was called" },
@@ -94,9 +95,10 @@ bool crash_reason_words(const struct crash_facts *f, const char *kind, struct te
         { "nothing-to-rethrow",
           "`throw;` was executed while no exception was handled" },
     };
-    static const struct reason_words kinds[] = {
-        { "pure-virtual", "A pure virtual function was called" },
-        { "terminate", "std::terminate was called, without an exception" },
+    static const char *const kinds[] = {
+        [CRASH_KIND_PURE_VIRTUAL] = "A pure virtual function was called",
+        [CRASH_KIND_TERMINATE] = "std::terminate was called, without an exception",
+        [CRASH_KIND_OTHER] = NULL,
     };
     const char *words = find_reason_words(reasons, REASON_COUNT(reasons), f->reason);
     if (words == NULL)
@@ -115,7 +117,7 @@ bool crash_reason_words(const struct crash_facts *f, const char *kind, struct te
         return true;
     }
     if (words == NULL)
-        words = find_reason_words(kinds, REASON_COUNT(kinds), kind);
+        words = kinds[kind];
     if (words != NULL)
         text_append_string(out, words);
     return words != NULL;

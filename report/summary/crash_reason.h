@@ -10,7 +10,7 @@
 
 // crash_reason_words begins the sentence for a crash whose facts have a reason or a
 // check that tells all of it. False: they have none.
-bool crash_reason_words(const struct crash_facts *facts, const char *kind,
+bool crash_reason_words(const struct crash_facts *facts, enum crash_kind kind,
                         struct text *out);
 
 // crash_reason_append adds, after the message of a library, what its check was made

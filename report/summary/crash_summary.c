@@ -46,7 +46,7 @@ static void append_summary_memory(const struct crash_facts *f, struct text *out)
 }
 
 // summarize_sent says who sent a signal that no fault caused.
-static void summarize_sent(const struct crash_facts *f, const char *kind,
+static void summarize_sent(const struct crash_facts *f, enum crash_kind kind,
                            struct text *out)
 {
     (void)kind;
@@ -69,7 +69,7 @@ static void summarize_sent(const struct crash_facts *f, const char *kind,
 }
 
 // summarize_deadlock says who waits for whom, and how the program was ended for that.
-static void summarize_deadlock(const struct crash_facts *f, const char *kind,
+static void summarize_deadlock(const struct crash_facts *f, enum crash_kind kind,
                                struct text *out)
 {
     text_append_string(out, f->deadlock_words != NULL ? f->deadlock_words : "Deadlock");
@@ -146,41 +146,37 @@ static void summarize_misaligned(const struct crash_facts *f, struct text *out)
                  access_verbs[f->access], f->operand.address);
 }
 
-static void summarize_fault(const struct crash_facts *f, const char *kind,
+static void summarize_fault(const struct crash_facts *f, enum crash_kind kind,
                             struct text *out)
 {
     static const struct {
-        const char *kind;
         const char *words;
         bool path; // the path of the file follows
     } tails[] = {
-        { "null-dereference", ", through a null pointer", false },
-        { "write-to-read-only", ", which is read-only memory", true },
-        { "execute-of-data", ", which is data and not code", false },
-        { "file-truncated", ", past the end of the file mapped there", true },
+        [CRASH_KIND_NULL_DEREFERENCE] = { ", through a null pointer", false },
+        [CRASH_KIND_WRITE_TO_READ_ONLY] = { ", which is read-only memory", true },
+        [CRASH_KIND_EXECUTE_OF_DATA] = { ", which is data and not code", false },
+        [CRASH_KIND_FILE_TRUNCATED] = { ", past the end of the file mapped there",
+                                        true },
+        [CRASH_KIND_OTHER] = { NULL, false },
     };
     if (f->operand.misaligned) {
         summarize_misaligned(f, out);
         return;
     }
     text_appendf(out, "%s 0x%" PRIx64, access_verbs[f->access], f->address);
-    if (strcmp(kind, "use-after-unmap") == 0) {
+    if (kind == CRASH_KIND_USE_AFTER_UNMAP)
         append_unmapped(f, out);
-        return;
-    }
-    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-        if (strcmp(kind, tails[i].kind) != 0)
-            continue;
-        text_append_string(out, tails[i].words);
-        if (tails[i].path)
-            append_summary_path(&f->address_place, out);
-        return;
-    }
-    append_fault_place(f, out);
+    else if (tails[kind].words == NULL)
+        append_fault_place(f, out);
+    else
+        text_append_string(out, tails[kind].words);
+    if (tails[kind].path)
+        append_summary_path(&f->address_place, out);
 }
 
 // summarize_target describes a jump to an address without code.
-static void summarize_target(const struct crash_facts *f, const char *kind,
+static void summarize_target(const struct crash_facts *f, enum crash_kind kind,
                              struct text *out)
 {
     summarize_fault(f, kind, out);
@@ -188,7 +184,7 @@ static void summarize_target(const struct crash_facts *f, const char *kind,
         text_append_string(out, "; a return led there: its address was overwritten");
 }
 
-static void summarize_null(const struct crash_facts *f, const char *kind,
+static void summarize_null(const struct crash_facts *f, enum crash_kind kind,
                            struct text *out)
 {
     summarize_fault(f, kind, out);
@@ -198,7 +194,7 @@ static void summarize_null(const struct crash_facts *f, const char *kind,
     append_summary_memory(f, out);
 }
 
-static void summarize_overflow(const struct crash_facts *f, const char *kind,
+static void summarize_overflow(const struct crash_facts *f, enum crash_kind kind,
                                struct text *out)
 {
     (void)kind;
@@ -214,7 +210,7 @@ static void summarize_overflow(const struct crash_facts *f, const char *kind,
                                                : f->stack.end - f->stack.start);
 }
 
-static void summarize_non_canonical(const struct crash_facts *f, const char *kind,
+static void summarize_non_canonical(const struct crash_facts *f, enum crash_kind kind,
                                     struct text *out)
 {
     static const char words[] = "an address that no memory can have";
@@ -303,45 +299,50 @@ static void append_panic(struct text *out, const char *message)
     append_quoted_message(out, begin, strlen(begin));
 }
 
-static void summarize_message(const char *kind, const char *message, struct text *out)
+static void summarize_message(enum crash_kind kind, const char *message,
+                              struct text *out)
 {
-    const struct {
-        const char *kind;
-        const char *words;
-    } heads[] = {
-        { "abort", "The program aborted: " },
-        { "heap-corruption", "Heap corruption: " },
-        { "fortify", "Stopped by a check of the C library: " },
-        { "assertion", "Assertion failed: " },
-        { "panic", is_go_message(message) ? "Go panic: " : "Rust panic at " },
-    };
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        if (strcmp(kind, heads[i].kind) == 0)
-            text_append_string(out, heads[i].words);
-    }
-    if (strcmp(kind, "stack-smashing") == 0)
+    switch (kind) {
+    case CRASH_KIND_STACK_SMASHING:
         text_append_string(out, "A function wrote past its variables on the stack");
-    else if (strcmp(kind, "assertion") == 0)
+        return;
+    case CRASH_KIND_ASSERTION:
+        text_append_string(out, "Assertion failed: ");
         append_summary_expression(out, message);
-    else if (strcmp(kind, "fortify") == 0)
+        return;
+    case CRASH_KIND_FORTIFY:
+        text_append_string(out, "Stopped by a check of the C library: ");
         append_complaint(out, message);
-    else if (strcmp(kind, "panic") == 0)
+        return;
+    case CRASH_KIND_PANIC:
+        text_append_string(out,
+                           is_go_message(message) ? "Go panic: " : "Rust panic at ");
         append_panic(out, message);
-    else if (strcmp(kind, "sanitizer") == 0)
+        return;
+    case CRASH_KIND_SANITIZER:
         append_sanitizer(out, message);
-    else
-        append_quoted_message(out, message, strlen(message));
+        return;
+    case CRASH_KIND_ABORT:
+        text_append_string(out, "The program aborted: ");
+        break;
+    case CRASH_KIND_HEAP_CORRUPTION:
+        text_append_string(out, "Heap corruption: ");
+        break;
+    default:
+        break;
+    }
+    append_quoted_message(out, message, strlen(message));
 }
 
 // silent_words is the sentence for an abort without a message.
-static const char *silent_words(const struct crash_facts *f, const char *kind)
+static const char *silent_words(const struct crash_facts *f, enum crash_kind kind)
 {
     if (f->exception_type != NULL)
         return "Uncaught exception ";
-    if (strcmp(kind, "panic") == 0)
+    if (kind == CRASH_KIND_PANIC)
         return "Rust panic";
-    return strcmp(kind, "sanitizer") == 0 ? "Stopped by a sanitizer"
-                                          : "The program aborted";
+    return kind == CRASH_KIND_SANITIZER ? "Stopped by a sanitizer"
+                                        : "The program aborted";
 }
 
 // append_as_one_line appends words of a runtime that may have several lines, as a panic
@@ -358,7 +359,7 @@ static void append_as_one_line(struct text *out, const char *message)
 }
 
 // summarize_abort says what led to the abort, if that is known.
-static void summarize_abort(const struct crash_facts *f, const char *kind,
+static void summarize_abort(const struct crash_facts *f, enum crash_kind kind,
                             struct text *out)
 {
     if (f->message != NULL) {
@@ -379,7 +380,7 @@ static void summarize_abort(const struct crash_facts *f, const char *kind,
     append_summary_memory(f, out);
 }
 
-static void summarize_seccomp(const struct crash_facts *f, const char *kind,
+static void summarize_seccomp(const struct crash_facts *f, enum crash_kind kind,
                               struct text *out)
 {
     (void)kind;
@@ -390,7 +391,7 @@ static void summarize_seccomp(const struct crash_facts *f, const char *kind,
     text_append_string(out, " refused by a seccomp filter");
 }
 
-static void summarize_division(const struct crash_facts *f, const char *kind,
+static void summarize_division(const struct crash_facts *f, enum crash_kind kind,
                                struct text *out)
 {
     const char *words = "Integer division by zero, or one that overflows";
@@ -410,7 +411,7 @@ static void summarize_refused(const struct crash_facts *f, struct text *out)
                  f->instruction, f->pc);
 }
 
-static void summarize_protection_key(const struct crash_facts *f, const char *kind,
+static void summarize_protection_key(const struct crash_facts *f, enum crash_kind kind,
                                      struct text *out)
 {
     (void)kind;
@@ -420,7 +421,7 @@ static void summarize_protection_key(const struct crash_facts *f, const char *ki
                  access_verbs[f->access], f->address, f->protection_key);
 }
 
-static void summarize_signal(const struct crash_facts *f, struct text *out)
+static void append_signal(const struct crash_facts *f, struct text *out)
 {
     size_t begin = out->size;
     text_appendf(out, "%s at 0x%" PRIx64, signal_description(f->signal), f->pc);
@@ -441,7 +442,7 @@ static bool is_outside(uint64_t address)
 }
 
 // summarize_watchdog says whose watchdog ended the program.
-static void summarize_watchdog(const struct crash_facts *f, const char *kind,
+static void summarize_watchdog(const struct crash_facts *f, enum crash_kind kind,
                                struct text *out)
 {
     (void)kind;
@@ -451,48 +452,41 @@ static void summarize_watchdog(const struct crash_facts *f, const char *kind,
                            : "The service did not feed systemd's watchdog in time");
 }
 
-// summarize_crash appends the sentence without what is known about the instruction.
-static void summarize_crash(const struct crash_facts *f, const char *kind,
-                            struct text *out)
+// summarize_signal is for kinds that say little beside the signal.
+static void summarize_signal(const struct crash_facts *f, enum crash_kind kind,
+                             struct text *out)
 {
-    static const struct {
-        const char *kind;
-        void (*summarize)(const struct crash_facts *, const char *, struct text *);
-    } by_kind[] = {
-        { "sent-by-process", summarize_sent },
-        { "stack-overflow", summarize_overflow },
-        { "null-dereference", summarize_null },
-        { "wild-jump", summarize_target },
-        { "execute-of-data", summarize_target },
-        { "non-canonical-address", summarize_non_canonical },
-        { "seccomp", summarize_seccomp },
-        { "divide-by-zero", summarize_division },
-        { "protection-key", summarize_protection_key },
-        { "deadlock", summarize_deadlock },
-        { "watchdog", summarize_watchdog },
-    };
-    if (crash_reason_words(f, kind, out))
-        return;
-    if (is_fault_signal(f) && strcmp(kind, "heap-corruption") == 0) {
-        text_appendf(out, "Heap corruption that %s() came upon: ",
-                     f->check.name != NULL ? f->check.name : "malloc");
-        kind = is_outside(f->operand.address) ? "non-canonical-address" : "unknown";
-    }
-    for (size_t i = 0; i < sizeof(by_kind) / sizeof(by_kind[0]); i++) {
-        if (strcmp(kind, by_kind[i].kind) == 0) {
-            by_kind[i].summarize(f, kind, out);
-            return;
-        }
-    }
     if (f->signal == SIGABRT)
         summarize_abort(f, kind, out);
-    else if (is_fault_signal(f) && strcmp(kind, "illegal-instruction") == 0 &&
+    else if (is_fault_signal(f) && kind == CRASH_KIND_ILLEGAL_INSTRUCTION &&
              f->instruction != NULL)
         summarize_refused(f, out);
     else if (is_fault_signal(f))
         summarize_fault(f, kind, out);
     else
-        summarize_signal(f, out);
+        append_signal(f, out);
+}
+
+// summarize_crash appends the sentence without what is known about the instruction.
+static void summarize_crash(const struct crash_facts *f, enum crash_kind kind,
+                            struct text *out)
+{
+#define SENTENCE(name, word, title, sentence, said)                                    \
+    [CRASH_KIND_##name] = summarize_##sentence,
+    static void (*const sentences[])(const struct crash_facts *, enum crash_kind,
+                                     struct text *) = {
+        [CRASH_KIND_NONE] = summarize_signal,
+        CRASH_KINDS(SENTENCE)[CRASH_KIND_OTHER] = summarize_signal,
+    };
+    if (crash_reason_words(f, kind, out))
+        return;
+    if (is_fault_signal(f) && kind == CRASH_KIND_HEAP_CORRUPTION) {
+        text_appendf(out, "Heap corruption that %s() came upon: ",
+                     f->check.name != NULL ? f->check.name : "malloc");
+        kind = is_outside(f->operand.address) ? CRASH_KIND_NON_CANONICAL
+                                              : CRASH_KIND_UNKNOWN;
+    }
+    sentences[kind](f, kind, out);
 }
 
 static void append_register(const struct crash_register *from, struct text *out)
@@ -558,7 +552,7 @@ static void append_origin(const struct crash_facts *f, struct text *out)
 
 void crash_summary(const struct crash_facts *f, struct text *out)
 {
-    const char *kind = f->kind != NULL ? f->kind : crash_kind(f);
+    enum crash_kind kind = f->kind != CRASH_KIND_NONE ? f->kind : crash_kind(f);
     if (f->worded != NULL)
         text_append_string(out, f->worded);
     else

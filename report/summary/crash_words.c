@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/file/report_tree.h"
+#include "report/summary/crash_kind.h"
 #include "report/summary/crash_summary.h"
 #include "report/summary/report_waits.h"
 
@@ -139,6 +140,16 @@ static void read_said(const json_t *crash, struct crash_facts *out)
         out->check.by = report_string(json_object_get(crash, "check"), "by");
 }
 
+enum crash_kind crash_words_kind(const json_t *crash)
+{
+    return crash_kind_of(report_string(crash, "kind"));
+}
+
+void crash_words_set_kind(json_t *crash, enum crash_kind kind)
+{
+    (void)json_object_set_new(crash, "kind", json_string(crash_kind_word(kind)));
+}
+
 bool crash_words_is_variable(const json_t *value)
 {
     const json_t *frame = json_object_get(value, "frame");
@@ -210,7 +221,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     const char *kind = report_string(crash, "kind");
     const char *thread_name = report_string(thread, "name");
     *out = (struct crash_facts){
-        .kind = kind != NULL ? kind : "unknown",
+        .kind = kind != NULL ? crash_kind_of(kind) : CRASH_KIND_UNKNOWN,
         .signal = read_int32(crash, "signal"),
         .code = read_int32(crash, "code"),
         .address = read_address(crash, "address"),

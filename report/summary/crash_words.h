@@ -12,6 +12,10 @@
 
 #include "report/summary/crash_facts.h"
 
+// crash_words_kind is crash.kind; NULL has none. crash_words_set_kind replaces it.
+enum crash_kind crash_words_kind(const json_t *crash);
+void crash_words_set_kind(json_t *crash, enum crash_kind kind);
+
 // crash_words_is_variable says whether value, from a process that is not trusted, has
 // the form of crash.variable.
 bool crash_words_is_variable(const json_t *value);

@@ -5,6 +5,7 @@
 #include "base/hex.h"
 #include "base/register_name.h"
 #include "base/text.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/code/instruction_values.h"
 #include "symbolizer/diagnosis/diagnosis.h"
@@ -117,11 +118,6 @@ static void note_access(const struct access *access)
     (void)json_object_set_new(access->crash, "access", found);
 }
 
-static void set_kind(const struct access *access, const char *kind)
-{
-    (void)json_object_set_new(access->crash, "kind", json_string(kind));
-}
-
 // note_register adds the register that held the bad value.
 static void note_register(const struct access *access, const char *name, uint64_t value)
 {
@@ -156,19 +152,15 @@ static bool is_null(const struct access *access)
 // pointer, and members of large objects are far from null.
 static void name_null(const struct access *access)
 {
-    const char *kind = report_string(access->crash, "kind");
+    enum crash_kind kind = crash_words_kind(access->crash);
     const char *state =
         report_string(json_object_get(access->crash, "region"), "state");
     bool is_mapped = state != NULL && strcmp(state, "mapped") == 0;
     bool null = is_null(access) && access->address < FAR_MEMBER_BYTES && !is_mapped;
-    if (kind == NULL)
-        return;
-    bool was_unknown = strcmp(kind, "unknown") == 0;
-    bool was_null = strcmp(kind, "null-dereference") == 0;
-    if (was_unknown && null)
-        set_kind(access, "null-dereference");
-    else if (was_null && !is_null(access))
-        set_kind(access, "unknown");
+    if (kind == CRASH_KIND_UNKNOWN && null)
+        crash_words_set_kind(access->crash, CRASH_KIND_NULL_DEREFERENCE);
+    else if (kind == CRASH_KIND_NULL_DEREFERENCE && !is_null(access))
+        crash_words_set_kind(access->crash, CRASH_KIND_UNKNOWN);
 }
 
 // find_operand finds the memory operand whose range contains the fault's address.
@@ -223,7 +215,7 @@ static bool explain_branch(const struct access *access)
 // explain_misaligned adds that the address is valid, but not aligned as required.
 static void explain_misaligned(const struct access *access)
 {
-    set_kind(access, "misaligned");
+    crash_words_set_kind(access->crash, CRASH_KIND_MISALIGNED);
     note_access(access);
     (void)json_object_set_new(json_object_get(access->crash, "access"), "misaligned",
                               json_true());
@@ -268,7 +260,7 @@ static void explain_protection(struct access *access)
         }
     }
     if (!touches_memory && access->instruction.form == INSTRUCTION_ORDINARY)
-        set_kind(access, "illegal-instruction");
+        crash_words_set_kind(access->crash, CRASH_KIND_ILLEGAL_INSTRUCTION);
 }
 
 static void explain_division(struct access *access)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
@@ -57,13 +58,12 @@ static json_t *suspect_in_jump(json_t *suspects, json_t *crash)
 {
     const char *by = report_string(json_object_get(crash, "target"), "by");
     const char *name = report_string(json_object_get(crash, "register"), "name");
-    const char *kind = report_string(crash, "kind");
+    enum crash_kind kind = crash_words_kind(crash);
     if (by != NULL && strcmp(by, "return") == 0)
         return find_suspect(suspects, "return");
     if (name != NULL)
         return find_suspect(suspects, name);
-    bool jumped = kind != NULL && (strcmp(kind, "wild-jump") == 0 ||
-                                   strcmp(kind, "execute-of-data") == 0);
+    bool jumped = kind == CRASH_KIND_WILD_JUMP || kind == CRASH_KIND_EXECUTE_OF_DATA;
     return jumped ? find_suspect(suspects, "rip") : NULL;
 }
 
@@ -80,12 +80,11 @@ static json_t *find_chosen(json_t *suspects)
 // was not.
 static json_t *null_offset(const json_t *crash)
 {
-    const char *kind = report_string(crash, "kind");
+    enum crash_kind kind = crash_words_kind(crash);
     const json_t *access = json_object_get(crash, "access");
     json_t *registers = json_object_get(access, "registers");
     uint64_t address;
-    if (kind == NULL || strcmp(kind, "null-dereference") != 0 ||
-        json_object_size(registers) != 1 ||
+    if (kind != CRASH_KIND_NULL_DEREFERENCE || json_object_size(registers) != 1 ||
         !report_address(access, "address", &address) || address == 0 ||
         address > INT32_MAX)
         return NULL;
@@ -120,12 +119,12 @@ static bool is_no_origin(const json_t *origin, const json_t *crash)
 bool diagnosis_origin(json_t *report, json_t *crash)
 {
     json_t *suspects = json_object_get(crash, "suspects");
-    const char *kind = report_string(crash, "kind");
+    enum crash_kind kind = crash_words_kind(crash);
     json_t *origin;
     (void)report;
     // A divisor is no pointer.
-    if (json_object_get(crash, "provenance") != NULL || kind == NULL ||
-        strcmp(kind, "stack-overflow") == 0 || strcmp(kind, "divide-by-zero") == 0)
+    if (json_object_get(crash, "provenance") != NULL || kind == CRASH_KIND_NONE ||
+        kind == CRASH_KIND_STACK_OVERFLOW || kind == CRASH_KIND_DIVIDE_BY_ZERO)
         return json_object_del(crash, "suspects") == 0;
     json_t *suspect = find_chosen(suspects);
     if (suspect == NULL)
@@ -143,8 +142,8 @@ bool diagnosis_origin(json_t *report, json_t *crash)
     const char *found = report_string(origin, "kind");
     (void)json_object_del(origin, "chosen");
     // With an offset, the address is as small as one through a null pointer.
-    if (strcmp(found, "map-failed") == 0 && strcmp(kind, "null-dereference") == 0)
-        (void)json_object_set_new(crash, "kind", json_string("unknown"));
+    if (strcmp(found, "map-failed") == 0 && kind == CRASH_KIND_NULL_DEREFERENCE)
+        crash_words_set_kind(crash, CRASH_KIND_UNKNOWN);
     (void)json_object_set_new(origin, "confidence",
                               json_string(origin_confidence(found)));
     (void)json_object_set_new(crash, "provenance", origin);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/grouping/report_own.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
@@ -65,7 +66,7 @@ static bool name_virtual_call(const json_t *report, json_t *crash)
     size_t deleted = find_named(frames, "__cxa_deleted_virtual");
     if (pure == SIZE_MAX && deleted == SIZE_MAX)
         return false;
-    set_word(crash, "kind", "pure-virtual");
+    crash_words_set_kind(crash, CRASH_KIND_PURE_VIRTUAL);
     if (pure == SIZE_MAX)
         set_word(crash, "reason", "deleted-virtual");
     note_raiser(report, crash, pure != SIZE_MAX ? pure : deleted);
@@ -83,7 +84,7 @@ static bool name_terminate(const json_t *report, json_t *crash)
     size_t at = find_named(frames, "std::terminate");
     if (at == SIZE_MAX)
         return false;
-    set_word(crash, "kind", "terminate");
+    crash_words_set_kind(crash, CRASH_KIND_TERMINATE);
     // libstdc++'s own
     if (is_function_named(frame_function(frames, at + 1), "std::__terminate"))
         at++;
@@ -252,31 +253,26 @@ static bool name_allocator(const json_t *report, json_t *crash)
         is_bad_free(crash, found->call))
         set_word(crash, "reason", "bad-free");
     else
-        set_word(crash, "kind", "heap-corruption");
+        crash_words_set_kind(crash, CRASH_KIND_HEAP_CORRUPTION);
     note_raiser(report, crash, frame + 1);
     return true;
-}
-
-static bool diagnosed_kind(const json_t *crash, const char *kind)
-{
-    const char *is = report_string(crash, "kind");
-    return is != NULL && strcmp(is, kind) == 0;
 }
 
 bool diagnosis_runtime(json_t *report, json_t *crash)
 {
     const char *signal = report_string(crash, "name");
+    enum crash_kind kind = crash_words_kind(crash);
     bool fault = signal != NULL &&
                  (strcmp(signal, "SIGSEGV") == 0 || strcmp(signal, "SIGBUS") == 0);
     if (json_object_get(crash, "raised_in") != NULL)
         return false;
     if (json_is_object(json_object_get(crash, "exception")))
         return name_escape(report, crash);
-    if (diagnosed_kind(crash, "fortify"))
+    if (kind == CRASH_KIND_FORTIFY)
         return name_fortified(report, crash);
-    if (diagnosed_kind(crash, "abort"))
+    if (kind == CRASH_KIND_ABORT)
         return name_virtual_call(report, crash) || name_terminate(report, crash);
-    bool faulted = fault && !diagnosed_kind(crash, "sent-by-process") &&
-                   !diagnosed_kind(crash, "stack-overflow");
+    bool faulted = fault && kind != CRASH_KIND_SENT_BY_PROCESS &&
+                   kind != CRASH_KIND_STACK_OVERFLOW;
     return faulted && name_allocator(report, crash);
 }

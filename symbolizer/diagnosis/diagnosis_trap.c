@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
@@ -83,7 +84,7 @@ bool diagnosis_trap(json_t *report, json_t *crash)
     size_t check = trap_check(code, size, strcmp(arch, "amd64") == 0);
     if (check == CHECKS)
         return false;
-    (void)json_object_set_new(crash, "kind", json_string("sanitizer"));
+    crash_words_set_kind(crash, CRASH_KIND_SANITIZER);
     (void)json_object_set_new(
         crash, "check", json_pack("{s:s, s:s}", "by", "ubsan", "name", checks[check]));
     return true;

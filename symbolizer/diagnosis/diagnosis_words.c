@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/grouping/report_own.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
@@ -191,13 +192,14 @@ static bool name_runtime(const json_t *report, json_t *crash)
 {
     static const struct {
         enum runtime_call call;
-        const char *kind;
-    } runtimes[] = { { CALL_PANICS, "panic" }, { CALL_SANITIZES, "sanitizer" } };
+        enum crash_kind kind;
+    } runtimes[] = { { CALL_PANICS, CRASH_KIND_PANIC },
+                     { CALL_SANITIZES, CRASH_KIND_SANITIZER } };
     for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
         const json_t *frame = find_caller(report, runtimes[i].call);
         if (frame == NULL)
             continue;
-        (void)json_object_set_new(crash, "kind", json_string(runtimes[i].kind));
+        crash_words_set_kind(crash, runtimes[i].kind);
         if (runtimes[i].call == CALL_PANICS && is_of_go(report))
             (void)json_object_set_new(crash, "reason", json_string("go-runtime"));
         note_function(crash, "raised_in", frame);
@@ -217,24 +219,23 @@ static bool check_panic(const json_t *report, json_t *crash)
         note_function(crash, "raised_in", frame);
         return true;
     }
-    (void)json_object_set_new(crash, "kind", json_string("abort"));
+    crash_words_set_kind(crash, CRASH_KIND_ABORT);
     (void)json_object_del(crash, "message");
     return true;
 }
 
 bool diagnosis_words(json_t *report, json_t *crash)
 {
-    const char *kind = report_string(crash, "kind");
+    enum crash_kind kind = crash_words_kind(crash);
     json_t *exception = json_object_get(crash, "exception");
     bool changed = false;
     if (json_is_object(exception)) {
         changed = name_type(exception);
         changed = name_throw_site(report, exception) || changed;
     }
-    if (kind != NULL && strcmp(kind, "abort") == 0 &&
-        report_string(crash, "message") == NULL)
+    if (kind == CRASH_KIND_ABORT && report_string(crash, "message") == NULL)
         changed = name_runtime(report, crash) || changed;
-    else if (kind != NULL && strcmp(kind, "panic") == 0)
+    else if (kind == CRASH_KIND_PANIC)
         changed = check_panic(report, crash) || changed;
     return changed;
 }

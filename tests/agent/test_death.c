@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/facts/death.h"
+#include "report/summary/crash_kind.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void assert_judged(struct death *death, const char *kind, const char *cau
     death_judge(death);
     (void)snprintf(said, sizeof(said), "%s", death->summary.bytes);
     death_deinit(death);
-    assert_string_equal(death->kind, kind);
+    assert_string_equal(crash_kind_word(death->kind), kind);
     assert_string_equal(death->cause, cause);
     assert_string_equal(said, summary);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # how_to_add ROOT [BUILD]: what CONTRIBUTING.md says under "How to add" is true: the files
-# that it names exist, and a signal and a variable that are added to a copy of the tree, in
+# that it names exist, and a signal, a crash kind and a variable that are added to a copy of the tree, in
 # the files that it gives, are understood, have names, and compile. With BUILD, a tree that
 # Ninja has built, columns of the groups page are added too: a collector of the copy, with
 # AddressSanitizer, stores a report and gives them, and upgrades a store that lacks them.
@@ -27,6 +27,15 @@ EDITS = {
     "A signal": {
         "shared/signals.h": [(r'(    ROW\(XFSZ, .*\n)',
                             r'\1    ROW(STKFLT, DUMP, "stack fault") \\\n')],
+    },
+    "A crash kind": {
+        "shared/crash_kinds.h": [(r'(    ROW\(FATAL_EXIT, )',
+                                  r'    ROW(STRAY, "stray", "stray byte", signal, MESSAGE) \\\n\1')],
+        "report/summary/crash_kind.c": [(r"(    case SIGTRAP:\n)",
+                                         r"    case SIGSTKFLT:\n"
+                                         r"        return CRASH_KIND_STRAY;\n\1")],
+        "docs/report.schema.json": [(r'("fatal-exit")', r'"stray", \1')],
+        "docs/reports.md": [(r"(\| `file-truncated` )", r"| `stray` | SIGSTKFLT |\n\1")],
     },
     "A variable": {
         "base/settings/settings.h": [(r"(    const char \*release;\n)",
@@ -94,6 +103,7 @@ PROGRAM = """
 #include <signal.h>
 #include <string.h>
 #include "base/settings/settings.h"
+#include "report/summary/crash_kind.h"
 #include "report/summary/signal_name.h"
 static const char *get(void *context, const char *name)
 {
@@ -105,9 +115,11 @@ static const char *get(void *context, const char *name)
 int main(void)
 {
     struct settings settings;
+    const struct crash_facts facts = { .signal = SIGSTKFLT };
     settings_read(&settings, get, NULL, NULL);
     return (settings.signals >> SIGSTKFLT & 1) != 0 &&
            strcmp(signal_name(SIGSTKFLT), "SIGSTKFLT") == 0 &&
+           strcmp(crash_kind_word(crash_kind(&facts)), "stray") == 0 &&
            strcmp(settings.ward, "east") == 0 ? 0 : 1;
 }
 """
@@ -116,6 +128,35 @@ int main(void)
 def section(root):
     text = source_tree.read(root, "CONTRIBUTING.md")
     return text.split("## How to add\n", 1)[1].split("\n## ", 1)[0]
+
+
+def kind_problems(root):
+    """Words of crash kinds that stand in the table, the schema or the page alone."""
+    rows = re.findall(r'ROW\(\w+, +"([a-z-]+)"', source_tree.read(root, "shared/crash_kinds.h"))
+    schema = json.loads(source_tree.read(root, "docs/report.schema.json"))
+    listed = schema["$defs"]["crash"]["properties"]["kind"]["enum"]
+    page = source_tree.read(root, "docs/reports.md")
+    for word in sorted(set(rows) ^ set(listed)):
+        yield f"docs/report.schema.json:1: it and shared/crash_kinds.h differ in {word}"
+    for word in rows:
+        if f"`{word}`" not in page:
+            yield f"docs/reports.md:1: does not say when a crash is of kind {word}"
+
+
+def kind_needs_its_parts(copy):
+    """A row that names no sentence must not compile."""
+    path = os.path.join(copy, "shared/crash_kinds.h")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace('"stray byte", signal', '"stray byte", of_nothing'))
+    built = subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", f"-I{copy}", "-fsyntax-only",
+                            "report/summary/crash_summary.c"], cwd=copy, check=False,
+                           stderr=subprocess.DEVNULL)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    if built.returncode == 0:
+        yield "shared/crash_kinds.h:1: a row without a sentence compiles"
 
 
 def next_value(text):
@@ -238,7 +279,8 @@ def compile_and_run(copy):
     flags = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-I{copy}",
              f"-I{copy}/include"]
     program = os.path.join(copy, "program")
-    sources = ["main.c", "base/settings/settings.c", "shared/signals.c", "report/summary/signal_name.c"]
+    sources = ["main.c", "base/settings/settings.c", "shared/signals.c", "report/summary/signal_name.c",
+               "report/summary/crash_kind.c"]
     built = subprocess.run(["cc", *flags, "-o", program, *sources], cwd=copy, check=False)
     crash = subprocess.run(["cc", *flags, "-ffreestanding", "-c", "handler/crash/crash_say.c",
                             "-o", os.path.join(copy, "crash_say.o")], cwd=copy, check=False)
@@ -257,11 +299,13 @@ def main(root, build=None):
     problems = [f"CONTRIBUTING.md:1: there is no {path}" for path in named
                 if not os.path.exists(os.path.join(root, path))]
     with tempfile.TemporaryDirectory() as copy:
-        for folder in ("base", "shared", "report", "handler", "include"):
+        for folder in ("base", "shared", "report", "handler", "include", "docs"):
             shutil.copytree(os.path.join(root, folder), os.path.join(copy, folder))
         for what in EDITS:
             problems += add_to(copy, what, EDITS[what], said)
+        problems += [*kind_problems(root), *kind_problems(copy)]
         problems = problems or compile_and_run(copy)
+        problems = problems or list(kind_needs_its_parts(copy))
         if build is not None and not problems:
             problems = add_columns(os.path.abspath(root), os.path.abspath(build), copy, said)
     source_tree.report("how_to_add", problems, len(named))

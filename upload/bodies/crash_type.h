@@ -5,8 +5,8 @@
 // records of OTLP and Sentry's events.
 #pragma once
 #include <jansson.h>
-#include <string.h>
 
+#include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
 // crash_type is the exception's type, else the kind, else the signal's name; NULL: the
@@ -17,6 +17,7 @@ static inline const char *crash_type(const json_t *crash)
     const char *kind = report_string(crash, "kind");
     if (type != NULL)
         return type;
-    return kind != NULL && strcmp(kind, "unknown") != 0 ? kind
-                                                        : report_string(crash, "name");
+    return kind != NULL && crash_kind_of(kind) != CRASH_KIND_UNKNOWN
+               ? kind
+               : report_string(crash, "name");
 }
