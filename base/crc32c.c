@@ -20,7 +20,7 @@
 
 enum { WORD_BYTES = 8 };
 
-static uint64_t read_word(const uint8_t *bytes)
+static uint64_t crc_word(const uint8_t *bytes)
 {
     uint64_t word;
     memcpy(&word, bytes, sizeof(word));
@@ -50,7 +50,7 @@ static uint32_t crc32c_by_tables(uint32_t crc, const uint8_t *bytes, size_t size
 {
     (void)pthread_once(&tables_once, make_tables);
     for (; size >= WORD_BYTES; size -= WORD_BYTES, bytes += WORD_BYTES) {
-        uint64_t word = read_word(bytes) ^ crc;
+        uint64_t word = crc_word(bytes) ^ crc;
         crc = 0;
         for (int k = 0; k < WORD_BYTES; k++)
             crc ^= tables[WORD_BYTES - 1 - k][word >> 8 * k & 0xff];
@@ -73,7 +73,7 @@ crc32c_by_instruction(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     uint64_t word = crc;
     for (; size >= WORD_BYTES; size -= WORD_BYTES, bytes += WORD_BYTES)
-        word = __builtin_ia32_crc32di(word, read_word(bytes));
+        word = __builtin_ia32_crc32di(word, crc_word(bytes));
     for (; size > 0; size--)
         word = __builtin_ia32_crc32qi((uint32_t)word, *bytes++);
     return (uint32_t)word;
@@ -91,7 +91,7 @@ __attribute__((target("+crc"))) static uint32_t
 crc32c_by_instruction(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     for (; size >= WORD_BYTES; size -= WORD_BYTES, bytes += WORD_BYTES)
-        crc = __crc32cd(crc, read_word(bytes));
+        crc = __crc32cd(crc, crc_word(bytes));
     for (; size > 0; size--)
         crc = __crc32cb(crc, *bytes++);
     return crc;

@@ -224,10 +224,10 @@ static enum ch_status dump_section(const struct sframe_file *file,
     return CH_OK;
 }
 
-// open_file opens the file at path and its first section, and reports a failure.
-static enum ch_status open_file(const char *path, struct text *data,
-                                struct sframe_file *file, size_t *offset,
-                                struct sframe_section *section)
+// open_listed opens the file at path and its first section, and reports a failure.
+static enum ch_status open_listed(const char *path, struct text *data,
+                                  struct sframe_file *file, size_t *offset,
+                                  struct sframe_section *section)
 {
     enum ch_status status = command_read_file(path, data);
     if (status != CH_OK)
@@ -259,7 +259,7 @@ static int run_sframe_dump(const struct options *options)
     struct sframe_file file;
     struct sframe_section section;
     size_t offset = 0;
-    if (open_file(path, &data, &file, &offset, &section) != CH_OK)
+    if (open_listed(path, &data, &file, &offset, &section) != CH_OK)
         return COMMAND_FAILED;
 
     struct dump dump = { .json = options_given(options, "json") };
@@ -372,7 +372,7 @@ static int run_lookup(const struct options *options)
             return command_misused("sframe lookup: '%s' is no address in hex",
                                    options->arguments[i]);
     }
-    if (open_file(path, &data, &file, &offset, &section) != CH_OK)
+    if (open_listed(path, &data, &file, &offset, &section) != CH_OK)
         return COMMAND_FAILED;
 
     bool json = options_given(options, "json");

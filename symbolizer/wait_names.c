@@ -201,8 +201,8 @@ static bool has_names(const json_t *waits)
     return has;
 }
 
-// may_name says whether an image may hold one of the locks.
-static bool may_name(const struct wait_naming *naming)
+// may_be_named says whether an image may hold one of the locks.
+static bool may_be_named(const struct wait_naming *naming)
 {
     uint64_t address;
     for (size_t i = 0; i < json_array_size(naming->waits) && i < NAMED_WAITS_MAX; i++)
@@ -226,7 +226,7 @@ void wait_names_add(json_t *report, const struct symbolizer_options *options)
             tell_futex(report, wait);
     }
     char *begun = crash_words_begun(report);
-    if (report_images_read(&naming.images, report) == CH_OK && may_name(&naming) &&
+    if (report_images_read(&naming.images, report) == CH_OK && may_be_named(&naming) &&
         guarded_child_run(name_waits, &naming, guarded_child_now_ms() + WAIT_NAMES_MS,
                           &result) == CH_OK)
         take_wait_names(waits, &result);

@@ -179,7 +179,7 @@ static enum ch_status step_logic_constant(struct arm_insn *insn)
     return CH_OK;
 }
 
-static enum ch_status step_move_constant(struct arm_insn *insn)
+static enum ch_status arm_move_constant(struct arm_insn *insn)
 {
     enum { NEGATED = 0, PLAIN = 2, KEEPING = 3 };
     size_t size = arm_insn_size(insn);
@@ -231,8 +231,8 @@ static enum ch_status step_bits(struct arm_insn *insn)
     return CH_OK;
 }
 
-// step_address_of is `adr` and `adrp`: an address by its distance, in bytes or pages.
-static enum ch_status step_address_of(struct arm_insn *insn)
+// arm_address_of is `adr` and `adrp`: an address by its distance, in bytes or pages.
+static enum ch_status arm_address_of(struct arm_insn *insn)
 {
     enum { PAGE_BITS = 12 };
     int64_t distance =
@@ -281,10 +281,10 @@ static const struct compute_form {
     uint32_t bits;
     enum ch_status (*step)(struct arm_insn *);
 } compute_forms[] = {
-    { 0x1f000000, 0x10000000, step_address_of },
+    { 0x1f000000, 0x10000000, arm_address_of },
     { 0x1f800000, 0x11000000, step_add_constant },
     { 0x1f800000, 0x12000000, step_logic_constant },
-    { 0x1f800000, 0x12800000, step_move_constant },
+    { 0x1f800000, 0x12800000, arm_move_constant },
     { 0x1f800000, 0x13000000, step_bits },
     { 0x1f000000, 0x0a000000, step_logic_shifted },
     { 0x1f200000, 0x0b000000, step_add_shifted },

@@ -20,7 +20,7 @@ static void link_return(struct arm_insn *insn)
                  arm_insn_known(insn->machine->pc + ARM_INSN_BYTES));
 }
 
-static enum ch_status step_jump(struct arm_insn *insn)
+static enum ch_status arm_jump(struct arm_insn *insn)
 {
     if (arm_insn_bits(insn, 31, 1))
         link_return(insn);
@@ -45,7 +45,7 @@ static enum ch_status step_jump_register(struct arm_insn *insn)
     return CH_OK;
 }
 
-static enum ch_status step_jump_if(struct arm_insn *insn)
+static enum ch_status arm_jump_if(struct arm_insn *insn)
 {
     bool taken = false;
     enum ch_status status = arm_insn_condition(insn, arm_insn_bits(insn, 0, 4), &taken);
@@ -105,8 +105,8 @@ static void leave_place(const struct arm_insn *insn, const struct place *place)
         arm_insn_put_or_sp(insn, place->base, ARM_WIDE, arm_insn_known(place->moved));
 }
 
-static enum ch_status load(struct arm_insn *insn, unsigned number, uint64_t address,
-                           size_t size)
+static enum ch_status arm_load(struct arm_insn *insn, unsigned number, uint64_t address,
+                               size_t size)
 {
     struct code_value value;
     enum ch_status status = code_machine_load(insn->machine, address, size, &value);
@@ -115,8 +115,8 @@ static enum ch_status load(struct arm_insn *insn, unsigned number, uint64_t addr
     return status;
 }
 
-static enum ch_status store(struct arm_insn *insn, unsigned number, uint64_t address,
-                            size_t size)
+static enum ch_status arm_store(struct arm_insn *insn, unsigned number,
+                                uint64_t address, size_t size)
 {
     return code_machine_store(insn->machine, address, size,
                               arm_insn_get(insn, number, size));
@@ -133,11 +133,11 @@ static enum ch_status transfer(struct arm_insn *insn, const struct place *place)
     size_t widened = kind == LOAD_SIGNED ? ARM_WIDE : ARM_NARROW;
     enum ch_status status;
     if (kind == STORE)
-        status = store(insn, number, place->address, size);
+        status = arm_store(insn, number, place->address, size);
     else if (kind != LOAD && size >= widened)
         return CH_ERR_UNSUPPORTED; // a prefetch, or nothing
     else
-        status = load(insn, number, place->address, size);
+        status = arm_load(insn, number, place->address, size);
     if (status != CH_OK)
         return status;
     if (kind != STORE && kind != LOAD) {
@@ -190,16 +190,16 @@ static enum ch_status step_load_ordered(struct arm_insn *insn)
 {
     struct place place;
     enum ch_status status = find_place(insn, &place);
-    return status == CH_OK ? load(insn, arm_insn_bits(insn, 0, 5), place.address,
-                                  (size_t)1 << arm_insn_bits(insn, 30, 2))
+    return status == CH_OK ? arm_load(insn, arm_insn_bits(insn, 0, 5), place.address,
+                                      (size_t)1 << arm_insn_bits(insn, 30, 2))
                            : status;
 }
 
 static enum ch_status step_load_constant(struct arm_insn *insn)
 {
     uint64_t distance = (uint64_t)arm_insn_signed(insn, 5, 19) * ARM_INSN_BYTES;
-    return load(insn, arm_insn_bits(insn, 0, 5), insn->machine->pc + distance,
-                arm_insn_bits(insn, 30, 1) ? ARM_WIDE : ARM_NARROW);
+    return arm_load(insn, arm_insn_bits(insn, 0, 5), insn->machine->pc + distance,
+                    arm_insn_bits(insn, 30, 1) ? ARM_WIDE : ARM_NARROW);
 }
 
 // step_transfer_pair is `ldp` and `stp`: bits 23 and 24 are the mode, bit 22 loads.
@@ -218,8 +218,8 @@ static enum ch_status step_transfer_pair(struct arm_insn *insn)
     move_place(&place, arm_insn_bits(insn, 23, 1), arm_insn_bits(insn, 24, 1),
                arm_insn_signed(insn, 15, 7) * (int64_t)size);
     for (unsigned i = 0; i < 2 && status == CH_OK; i++)
-        status = loads ? load(insn, numbers[i], place.address + i * size, size)
-                       : store(insn, numbers[i], place.address + i * size, size);
+        status = loads ? arm_load(insn, numbers[i], place.address + i * size, size)
+                       : arm_store(insn, numbers[i], place.address + i * size, size);
     if (status == CH_OK)
         leave_place(insn, &place);
     return status;
@@ -240,8 +240,8 @@ static const struct arm_form {
     enum ch_status (*step)(struct arm_insn *);
     bool jumps; // it sets the pc itself
 } arm_forms[] = {
-    { 0x7c000000, 0x14000000, step_jump, true },
-    { 0xff000010, 0x54000000, step_jump_if, true },
+    { 0x7c000000, 0x14000000, arm_jump, true },
+    { 0xff000010, 0x54000000, arm_jump_if, true },
     { 0x7e000000, 0x34000000, step_jump_if_zero, true },
     { 0x7e000000, 0x36000000, step_jump_if_bit, true },
     { 0xfe1ff000, 0xd61f0000, step_jump_register, true },

@@ -29,8 +29,8 @@ static void write_metric_head(struct text *out, const char *name, const char *ty
     text_appendf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void write_plain(struct text *out, const char *name, const char *type,
-                        const char *help, unsigned long long value)
+static void write_counter(struct text *out, const char *name, const char *type,
+                          const char *help, unsigned long long value)
 {
     write_metric_head(out, name, type, help);
     text_appendf(out, "%s %llu\n", name, value);
@@ -71,8 +71,8 @@ static void write_counters(struct metrics *metrics, struct text *out)
           &metrics->alert_failures },
     };
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-        write_plain(out, counters[i].name, "counter", counters[i].help,
-                    read_store_counter(counters[i].counter));
+        write_counter(out, counters[i].name, "counter", counters[i].help,
+                      read_store_counter(counters[i].counter));
 }
 
 void metrics_write(struct metrics *metrics, const struct store_totals *totals,
@@ -95,18 +95,19 @@ void metrics_write(struct metrics *metrics, const struct store_totals *totals,
     write_counters(metrics, out);
     if (totals == NULL)
         return;
-    write_plain(out, "crashhook_reports", "gauge", "Reports in the store.",
-                (unsigned long long)totals->reports);
-    write_plain(out, "crashhook_groups", "gauge", "Groups in the store.",
-                (unsigned long long)totals->groups);
+    write_counter(out, "crashhook_reports", "gauge", "Reports in the store.",
+                  (unsigned long long)totals->reports);
+    write_counter(out, "crashhook_groups", "gauge", "Groups in the store.",
+                  (unsigned long long)totals->groups);
 }
 
 void metrics_write_backlog(const struct store_backlog *backlog, int64_t now_ms,
                            struct text *out)
 {
     int64_t lag_ms = backlog->waiting != 0 ? now_ms - backlog->oldest_ms : 0;
-    write_plain(out, "crashhook_naming_jobs", "gauge", "Reports that wait to be named.",
-                (unsigned long long)backlog->waiting);
+    write_counter(out, "crashhook_naming_jobs", "gauge",
+                  "Reports that wait to be named.",
+                  (unsigned long long)backlog->waiting);
     write_metric_head(out, "crashhook_naming_lag_seconds", "gauge",
                       "How long the oldest of them has waited.");
     text_appendf(out, "crashhook_naming_lag_seconds %.3f\n",
@@ -117,16 +118,16 @@ void metrics_write_staged(const struct store_staged *staged, int64_t now_ms,
                           struct text *out)
 {
     int64_t lag_ms = staged->count != 0 ? now_ms - staged->oldest_ms : 0;
-    write_plain(out, "crashhook_bodies_staged", "gauge",
-                "Bodies that wait to be packed.", (unsigned long long)staged->count);
+    write_counter(out, "crashhook_bodies_staged", "gauge",
+                  "Bodies that wait to be packed.", (unsigned long long)staged->count);
     write_metric_head(out, "crashhook_bodies_staged_seconds", "gauge",
                       "How long the oldest of them has waited.");
     text_appendf(out, "crashhook_bodies_staged_seconds %.3f\n",
                  lag_ms > 0 ? (double)lag_ms / 1000 : 0.0);
-    write_plain(out, "crashhook_segments", "gauge", "Segments of bodies.",
-                (unsigned long long)staged->segments);
-    write_plain(out, "crashhook_segment_bytes", "gauge", "Bytes of these.",
-                (unsigned long long)staged->bytes);
+    write_counter(out, "crashhook_segments", "gauge", "Segments of bodies.",
+                  (unsigned long long)staged->segments);
+    write_counter(out, "crashhook_segment_bytes", "gauge", "Bytes of these.",
+                  (unsigned long long)staged->bytes);
 }
 
 // bucket_ms are the bounds of the buckets; the last has none.
@@ -174,15 +175,15 @@ void metrics_write_times(struct metrics *metrics, struct text *out)
 
 void metrics_write_queue(const struct metrics_queue *queue, struct text *out)
 {
-    write_plain(out, "crashhook_queue_reports", "gauge",
-                "Reports that wait to be stored.", queue->waiting);
-    write_plain(out, "crashhook_queue_bytes", "gauge", "Bytes of their bodies.",
-                queue->waiting_bytes);
-    write_plain(out, "crashhook_held_bytes", "gauge",
-                "Bytes of bodies that come and of answers that are fetched.",
-                queue->held_bytes);
-    write_plain(out, "crashhook_ready", "gauge", "Whether the store takes reports.",
-                queue->ready);
+    write_counter(out, "crashhook_queue_reports", "gauge",
+                  "Reports that wait to be stored.", queue->waiting);
+    write_counter(out, "crashhook_queue_bytes", "gauge", "Bytes of their bodies.",
+                  queue->waiting_bytes);
+    write_counter(out, "crashhook_held_bytes", "gauge",
+                  "Bytes of bodies that come and of answers that are fetched.",
+                  queue->held_bytes);
+    write_counter(out, "crashhook_ready", "gauge", "Whether the store takes reports.",
+                  queue->ready);
 }
 
 static double seconds_since(int64_t then_ms, int64_t now_ms)
@@ -195,10 +196,10 @@ void metrics_write_figures(const struct store_figures *figures, int64_t now_ms,
 {
     double age = seconds_since(figures->oldest_ms, now_ms);
     double past = keep_ms != 0 ? age - (double)keep_ms / 1000 : 0;
-    write_plain(out, "crashhook_store_bytes", "gauge", "What the store takes on disk.",
-                (unsigned long long)figures->bytes);
-    write_plain(out, "crashhook_moves", "gauge", "Merges and splits under way.",
-                (unsigned long long)figures->moves);
+    write_counter(out, "crashhook_store_bytes", "gauge",
+                  "What the store takes on disk.", (unsigned long long)figures->bytes);
+    write_counter(out, "crashhook_moves", "gauge", "Merges and splits under way.",
+                  (unsigned long long)figures->moves);
     write_metric_head(out, "crashhook_oldest_report_seconds", "gauge",
                       "How long ago the oldest report came.");
     text_appendf(out, "crashhook_oldest_report_seconds %.0f\n", age);

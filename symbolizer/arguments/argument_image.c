@@ -423,8 +423,8 @@ const uint8_t *argument_image_bytes(const struct argument_image *image, uint64_t
     return NULL;
 }
 
-// code_at is an argument_code_fn.
-static const uint8_t *code_at(void *context, uint64_t vaddr, size_t *out_size)
+// read_code_at is an argument_code_fn.
+static const uint8_t *read_code_at(void *context, uint64_t vaddr, size_t *out_size)
 {
     return argument_image_bytes(context, vaddr, true, out_size);
 }
@@ -462,7 +462,7 @@ const struct argument_scan *argument_image_scan_any(struct argument_image *image
     if (!array_reserve(&image->scans, &image->scan_capacity, image->scan_count,
                        sizeof(struct argument_scan *)))
         return NULL;
-    struct argument_scan *scan = argument_scan_create(vaddr, size, code_at, image);
+    struct argument_scan *scan = argument_scan_create(vaddr, size, read_code_at, image);
     if (scan != NULL)
         image->scans[image->scan_count++] = scan;
     return scan;

@@ -57,10 +57,10 @@ static enum ch_status add_member(struct unit_spaces *spaces, uint64_t die_offset
     return CH_OK;
 }
 
-// note_member notes a scope, or a function that is in one. Entries follow each other
+// note_scope notes a scope, or a function that is in one. Entries follow each other
 // as they are nested, so a scope at depth d has d - 1 around it.
-static enum ch_status note_member(struct unit_spaces *spaces, struct open_spaces *open,
-                                  const struct die_member *member)
+static enum ch_status note_scope(struct unit_spaces *spaces, struct open_spaces *open,
+                                 const struct die_member *member)
 {
     if (open->count >= member->depth)
         open->count = member->depth - 1;
@@ -83,7 +83,7 @@ enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
     if (status != CH_OK)
         return status;
     while (status != CH_ERR_NO_MEMORY && die_scan_next_member(&scan, &member) == CH_OK)
-        status = note_member(out, &open, &member);
+        status = note_scope(out, &open, &member);
     die_scan_deinit(&scan);
     if (status != CH_OK)
         unit_spaces_deinit(out);
