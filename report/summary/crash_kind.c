@@ -200,7 +200,7 @@ enum crash_kind crash_kind(const struct crash_facts *f)
     }
 }
 
-#define CRASH_KIND_WORD(name, word, title, sentence, said) [CRASH_KIND_##name] = word,
+#define CRASH_KIND_WORD(name, word, title, sentence, said) [CRASH_KIND_##name] = (word),
 
 static const char *const kind_words[CRASH_KIND_OTHER] = { CRASH_KINDS(
     CRASH_KIND_WORD) };

@@ -16,8 +16,8 @@ import sys
 
 import source_tree
 
-FOLDERS = ("base", "formats", "unwind", "report", "handler", "agent", "symbolizer",
-           "upload", "flight", "backtrace", "cli", "collector")
+FOLDERS = ("base", "formats", "unwind", "images", "languages", "report", "net", "handler",
+           "agent", "symbolizer", "upload", "flight", "backtrace", "cli", "collector")
 
 # Flags that clang would take for mistakes.
 GCC_FLAG = re.compile(r" -fno-tree-[\w-]+")
