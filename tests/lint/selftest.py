@@ -157,6 +157,30 @@ def case_fails(style, lint, path, text, words):
     return False
 
 
+def commits_are_judged(style):
+    """A commit without a reason fails if it changes the program, and only then."""
+    lint = os.path.join(style, "tests", "lint", "commits.py")
+    wanted = []
+    with tempfile.TemporaryDirectory() as root:
+        def commit(path, message):
+            write_tree(root, {path: message})
+            for words in (["add", "-A"], ["commit", "-q", "-m", message]):
+                subprocess.run(["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b",
+                                *words], check=True)
+            done = subprocess.run([sys.executable, lint, root, "HEAD^"], text=True,
+                                  check=False, stdout=subprocess.PIPE)
+            return done.returncode, done.stdout
+        subprocess.run(["git", "-C", root, "init", "-q"], check=True)
+        commit("base/a.c", "Begin")
+        wanted = [commit("base/a.c", "Do more")[0] == 1,
+                  commit("base/a.c", "Do more\n\nBecause it was too little.")[0] == 0,
+                  commit("tests/a.c", "Test more")[0] == 0,
+                  "has 73 characters" in commit("tests/a.c", "x" * 73)[1]]
+    if not all(wanted):
+        print(f"commits: {wanted}")
+    return all(wanted)
+
+
 def clean_passes(style, lint):
     with tempfile.TemporaryDirectory() as root:
         shutil.copy(os.path.join(style, ".clang-format"), root)
@@ -168,6 +192,7 @@ def clean_passes(style, lint):
 
 def main(root):
     results = [case_fails(root, *case) for case in CASES]
+    results.append(commits_are_judged(root))
     results += [clean_passes(root, lint)
                 for lint in ("include_rules", "shape", "source_rules", "counts", "comments",
                              "format")]

@@ -9,10 +9,10 @@ import sys
 
 import source_tree
 
-FILES = """.clang-format .clang-tidy .gitignore CMakeLists.txt CMakePresets.json
+FILES = """.clang-format .clang-tidy .clangd .editorconfig .gitignore CMakeLists.txt CMakePresets.json
 CONTRIBUTING.md LICENSE Makefile NOTICE README.md SECURITY.md meson.build
 meson_options.txt""".split()
-FOLDERS = [".ci", "docs"]  # docs/ has a paragraph of its own
+FOLDERS = [".ci", ".devcontainer", "docs"]  # docs/ has a paragraph of its own
 
 
 
