@@ -32,6 +32,9 @@ def problems_of(root, commit):
 
 def main(root, since=SINCE):
     commits = git(root, "rev-list", "--no-merges", f"{since}..HEAD").split()
+    if not commits:
+        print("commits: none to look at")
+        return
     source_tree.report("commits", [problem for commit in commits
                                    for problem in problems_of(root, commit)], len(commits))
 

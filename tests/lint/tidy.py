@@ -139,6 +139,9 @@ def main(root, build, jobs):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for found in pool.map(lambda path: tidy_unless_clean(root, commands, path), paths):
             problems += found
+    if not paths and not problems:
+        print("tidy: nothing changed")
+        return
     source_tree.report("tidy", sorted(set(problems)), len(paths))
 
 
