@@ -56,7 +56,8 @@ def older_collector():
             ["git", "-C", SOURCE, "archive", "-o", archive, LAST_RELEASE],
             ["tar", "-xf", archive, "-C", os.path.join(folder, "source")],
             ["cmake", "-S", os.path.join(folder, "source"), "-G", "Ninja",
-             "-B", os.path.join(folder, "build"), "-DCMAKE_BUILD_TYPE=Debug"],
+             "-B", os.path.join(folder, "build"), "-DCMAKE_BUILD_TYPE=Debug",
+             "-DCRASHHOOK_TESTS=OFF", "-DCRASHHOOK_WITH_CAPSTONE=OFF"],
             ["cmake", "--build", os.path.join(folder, "build"), "-j2",
              "--target", "crashhook-collector"]):
         done = run(*command)
