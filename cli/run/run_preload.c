@@ -349,6 +349,7 @@ static void report_end_aside(struct wrapped *program, struct session *session,
         end_in_spool(program, session, &said, since_ms);
         _exit(EXIT_SUCCESS);
     }
+    aside.passes_on = is_hurried; // who waits for reports is that process
     bool done = aside_await(&aside, died ? timeout_ms : ANSWER_MS) &&
                 aside_await(&aside, timeout_ms + FINISH_MS) && aside.said_fd < 0;
     const char *name = died ? signal_name(WTERMSIG(program->status)) : NULL;

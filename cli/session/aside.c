@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,21 +85,43 @@ static uint64_t count_waits(pid_t pid, char wanted)
     return waits ? strtoull(at + strlen(count), NULL, 10) : 0;
 }
 
-bool aside_await(struct aside *aside, uint64_t most_ms)
+// pass_on_signals passes on those that have arrived.
+static void pass_on_signals(const struct aside *aside, int signals_fd)
+{
+    struct signalfd_siginfo info;
+    while (read(signals_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (aside->passes_on((int)info.ssi_signo))
+            (void)kill(aside->pid, (int)info.ssi_signo);
+    }
+}
+
+// open_signals opens a descriptor that signals are read from; negative: there is none.
+static int open_signals(const struct aside *aside)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    return aside->passes_on != NULL ? signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK)
+                                    : -1;
+}
+
+static bool await_process(struct aside *aside, uint64_t most_ms, int signals_fd)
 {
     const uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + most_ms;
     const unsigned answers = aside->answers;
     while (aside->said_fd >= 0 && aside->answers == answers) {
-        struct pollfd said = { .fd = aside->said_fd, .events = POLLIN };
+        struct pollfd heard[] = { { .fd = aside->said_fd, .events = POLLIN },
+                                  { .fd = signals_fd, .events = POLLIN } };
         uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
         if (now >= deadline)
             return false;
         uint64_t left = deadline - now < DISK_MS ? deadline - now : DISK_MS;
         uint64_t waits = count_waits(aside->pid, 'D');
-        int ready = poll(&said, 1, (int)left);
+        int ready = poll(heard, 2, (int)left);
         if (ready == 0 && waits != 0 && count_waits(aside->pid, 'D') == waits)
             return false;
-        if (ready <= 0 || pass_on_said(aside))
+        if (ready > 0 && heard[1].revents != 0)
+            pass_on_signals(aside, signals_fd);
+        if (ready <= 0 || heard[0].revents == 0 || pass_on_said(aside))
             continue;
         aside_leave(aside);
         while (aside->pid > 0 && waitpid(aside->pid, NULL, __WALL) < 0 &&
@@ -106,6 +129,14 @@ bool aside_await(struct aside *aside, uint64_t most_ms)
             continue;
     }
     return true;
+}
+
+bool aside_await(struct aside *aside, uint64_t most_ms)
+{
+    int signals_fd = open_signals(aside);
+    bool done = await_process(aside, most_ms, signals_fd);
+    file_close(&signals_fd);
+    return done;
 }
 
 bool aside_await_work(struct aside *aside, unsigned most_ms)

@@ -14,6 +14,9 @@ struct aside {
     pid_t pid;
     int said_fd;      // what it says; -1: it has ended, or could not be made
     unsigned answers; // how often it has called aside_answer
+    // A signal that arrives here, where all are blocked, is sent to the process if this
+    // is true of it; NULL: signals are left alone.
+    bool (*passes_on)(int signal);
 };
 
 // aside_begin makes the process, and is true in that, which ends by _exit. Of other
