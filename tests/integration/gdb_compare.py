@@ -90,9 +90,10 @@ def write_noise(folder):
     """A file that takes the compressors many seconds; its path."""
     letters = bytes(b"etaoin shrdlu\n.,"[i % 16] for i in range(256))
     path = os.path.join(folder, "noise")
+    noise = random.Random(7)  # one, or zstd would find the same megabyte again
     with open(path, "wb") as file:
         for _ in range(64):
-            file.write(random.Random(7).randbytes(1 << 20).translate(letters))
+            file.write(noise.randbytes(1 << 20).translate(letters))
     return path
 
 
