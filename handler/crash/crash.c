@@ -68,6 +68,13 @@ static void give_back(void)
     crash_claim_give_back();
 }
 
+// note_reported notes that the end is reported, and how the program goes on; or that
+// the handler could leave nothing.
+static void note_reported(enum life_ended how)
+{
+    crash_note_life(crash_state.lost ? LIFE_LOST : how);
+}
+
 // conclude_crash acts on the verdict about a signal.
 static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *info,
                            void *context)
@@ -90,9 +97,7 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
     }
     // Also where the program's handler, which is called now, will end it.
     if (told)
-        crash_note_life(crash_state.lost             ? LIFE_LOST
-                        : verdict == CRASH_ASKS_LATE ? LIFE_TOLD
-                                                     : LIFE_ENDED);
+        note_reported(verdict == CRASH_ASKS_LATE ? LIFE_TOLD : LIFE_ENDED);
     if (told && verdict == CRASH_DIES) {
         crash_die_on_return(signal, crash_dying_siginfo(), context);
     } else {
@@ -186,7 +191,7 @@ void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1) | sys_pending());
     if (claim_crash(first->signal)) {
         if (tell_first(first, status, then, false))
-            crash_note_life(crash_state.lost ? LIFE_LOST : LIFE_ENDED);
+            note_reported(LIFE_ENDED);
         give_back();
     }
     sys_sigmask(mask);
