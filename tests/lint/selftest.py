@@ -72,7 +72,7 @@ CASES = [
     ("shape", "base/a.c", function("f", "", "int a, int b, int c, int d, int e, int g, "
                                    "int (*h)(int, int)"), "has 7 parameters"),
     ("shape", "base/a.c", function("f", nested(4)), "nests 4 deep"),
-    ("shape", "base/a.c", "int x;\n" * 601, "601 lines"),
+    ("shape", "base/a.c", "int x;\n" * 901, "901 lines"),
     ("shape", "base/a.h", "int x;\n" * 251, "251 lines"),
     ("shape", "handler/crash/crash.c", "int x;\n" * 201, "201 lines"),
     ("shape", "handler/crash/crash_record.c", function("f", lines(40)), "has 44 lines"),
