@@ -169,8 +169,8 @@ static bool take_capture(struct agent *agent)
     capture->crash = agent->request.live ? NULL : &agent->request.crash;
     capture->held = &agent->held;
     if (agent->traced && traced.killed) {
-        death_judge(&traced.death);
-        capture->death = &traced.death;
+        termination_judge(&traced.termination);
+        capture->termination = &traced.termination;
     }
     capture->stop.seized = agent->request.seized;
     capture->watches = agent->request.crash.watches;
@@ -189,8 +189,8 @@ static bool take_capture(struct agent *agent)
     return status == CH_OK && !agent->cut_off;
 }
 
-// dies_beside_us is whether we go on while the process dies: one processor is busy for
-// long with freeing much memory, and no filter may kill us for choosing another.
+// dies_beside_us returns true if we go on while the process dies: one processor is busy
+// for long with freeing much memory, and no filter may kill us for choosing another.
 static bool dies_beside_us(const struct agent *agent)
 {
     enum { MUCH_MB = 64 };
@@ -224,7 +224,7 @@ static void let_die(struct agent *agent, struct finish *finish, bool tell_writte
     if (!agent->traced)
         request_release(REQUEST_CHANNEL_FD, tell_written);
     if (!agent->traced)
-        stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
+        stop_await_termination(&capture->stop, (unsigned)agent->settings.timeout_ms);
     if (agent->request.crash.dies && !beside)
         make_way(agent->request.pid);
     finish_keep(finish, &agent->held);
@@ -271,7 +271,7 @@ static void set_up_agent(struct agent *agent)
         prepare_agent(agent);
 }
 
-// is_to_finish is whether this process becomes the free phase. One that waits for
+// is_to_finish returns true if this process becomes the free phase. One that waits for
 // further crashes, at the socket again, leaves that to a child, where again is -1; the
 // report comes first where no process may be made.
 static bool is_to_finish(int *again)

@@ -8,7 +8,7 @@
 
 #include "backtrace/image_list.h"
 #include "backtrace/stored.h"
-#include "report/grouping/own.h"
+#include "report/grouping/in_app.h"
 #include "symbolizer/names/demangle.h"
 
 static bool symbol_starts_with(const char *string, const char *prefix)
@@ -59,18 +59,18 @@ static bool copy_names(struct crashhook_symbol *symbol,
            (from->location.path == NULL || symbol->location.path != NULL);
 }
 
-// is_not_own asks the rule that reports are grouped and shown by.
-static bool is_not_own(const struct crashhook_symbol *symbol)
+// is_not_in_app asks the rule that reports are grouped and shown by.
+static bool is_not_in_app(const struct crashhook_symbol *symbol)
 {
-    struct own_verdict verdict;
-    const struct own_frame frame = {
+    struct in_app_verdict verdict;
+    const struct in_app_frame frame = {
         .image = symbol->image != NULL ? symbol->image->path : NULL,
         .function = symbol->name,
         .raw_name = symbol->raw_name,
         .file = symbol->location.path,
     };
-    own_judge(&frame, &verdict);
-    return !verdict.own;
+    in_app_judge(&frame, &verdict);
+    return !verdict.in_app;
 }
 
 enum ch_status symbol_create(const struct crashhook_symbol *from,
@@ -89,7 +89,7 @@ enum ch_status symbol_create(const struct crashhook_symbol *from,
     }
     made->is_runtime_failure = is_runtime_failure(made->raw_name);
     made->is_thunk = is_thunk(made->raw_name);
-    made->is_system = is_not_own(made);
+    made->is_system = is_not_in_app(made);
     *out = made;
     return CH_OK;
 }

@@ -23,7 +23,7 @@
 #include "cli/session/confine.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/delivery.h"
-#include "cli/session/one_death.h"
+#include "cli/session/same_termination.h"
 #include "cli/session/session_spool.h"
 #include "report/value/report.h"
 #include "symbolizer/search/symbolizer_options.h"
@@ -277,10 +277,10 @@ static void hold_images(struct finish *finish, const char *list)
 static bool remove_repeated(struct finish *finish)
 {
     const struct spool *spool = &finish->session.spool;
-    if (!one_death_is_sent(finish->report))
+    if (!same_termination_is_sent(finish->report))
         return false;
     crash_records_take(&finish->session);
-    return one_death_is_told(spool, finish->id, finish->report) &&
+    return same_termination_is_reported(spool, finish->id, finish->report) &&
            spool_remove(spool, finish->id) == CH_OK;
 }
 

@@ -9,8 +9,8 @@
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
 #include "report/grouping/group_key.h"
-#include "report/grouping/near.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
+#include "report/grouping/similar.h"
 #include "report/grouping/title.h"
 #include "report/value/report.h"
 
@@ -75,7 +75,7 @@ static int parse_offline(const char *path, const struct text *bytes, json_t **ou
 
 static int key_offline(const char *path, json_t *report, struct offline_report *out)
 {
-    report_own_mark(report);
+    report_in_app_mark(report);
     if (!report_fingerprint(report, out->old_key) || !group_key_make(report, &out->key))
         return command_fail("cannot group '%s': nothing crashed in it", path);
     title_write(report, &out->key, &out->title);
@@ -122,9 +122,9 @@ static json_t *group_near_json(const struct offline_groups *groups, size_t start
 {
     json_t *list = json_array();
     for (size_t i = 0; i < groups->count; i = group_end(groups, i)) {
-        int percent = i == start
-                          ? 0
-                          : near_percent(groups->reports[start].key.stack.bytes != NULL
+        int percent =
+            i == start ? 0
+                       : similar_percent(groups->reports[start].key.stack.bytes != NULL
                                              ? groups->reports[start].key.stack.bytes
                                              : "",
                                          groups->reports[i].key.stack.bytes != NULL

@@ -129,8 +129,9 @@ static void print_listed_plain(const struct pen *pen, const json_t *entry)
     pen_plain(pen, "\n");
 }
 
-// is_same_death is whether the two reports are of one program that died in one way.
-static bool is_same_death(const json_t *a, const json_t *b)
+// is_same_termination returns true if the two reports are of one program that died in
+// one way.
+static bool is_same_termination(const json_t *a, const json_t *b)
 {
     const char *key = report_string(a, "group");
     return key != NULL &&
@@ -154,8 +155,8 @@ static void list_note_report(const struct table *table, const json_t *entry,
     table_note(table, note.bytes);
 }
 
-// print_listed_row prints the last of count reports of one death as two lines of a
-// table.
+// print_listed_row prints the last of count reports of one termination as two lines of
+// a table.
 static void print_listed_row(const struct table *table, const json_t *entry,
                              size_t count, const json_t *first)
 {
@@ -184,7 +185,7 @@ static void print_listed(const json_t *rows)
         const json_t *entry = json_array_get(rows, i);
         if (table.pen.width == 0) {
             print_listed_plain(&table.pen, entry);
-        } else if (!is_same_death(entry, json_array_get(rows, i + 1))) {
+        } else if (!is_same_termination(entry, json_array_get(rows, i + 1))) {
             print_listed_row(&table, entry, i + 1 - first, json_array_get(rows, first));
             first = i + 1;
         }

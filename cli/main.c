@@ -135,7 +135,7 @@ static int run_row(const struct command *command, char **argv)
                                options.arguments[command->arguments_max]);
     if (!session_options_understood(&options, command->name))
         return COMMAND_USAGE;
-    session_extend_own(&options);
+    session_extend_in_app(&options);
     // While SIGCHLD is ignored, the exit status of a child is lost. The program that
     // run starts must inherit the action, so run changes it itself.
     if (command != &run_command)

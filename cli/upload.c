@@ -18,7 +18,7 @@
 #include "cli/session/delivery.h"
 #include "cli/session/session_spool.h"
 #include "net/backoff.h"
-#include "symbolizer/naming_memo.h"
+#include "symbolizer/symbolization_memo.h"
 #include "upload/starts.h"
 
 // said is what the user at the terminal sees. A target that stays down is one line,
@@ -61,7 +61,7 @@ static int run_upload_pass(struct delivery *delivery, struct queue_totals *total
 {
     crash_records_take(delivery->session);
     collect_take(delivery->session);
-    struct naming_memo CH_CLEANUP(naming_memo_deinit) memo = { 0 };
+    struct symbolization_memo CH_CLEANUP(symbolization_memo_deinit) memo = { 0 };
     delivery->session->memo = &memo;
     enum ch_status status = queue_run(&delivery->queue, totals);
     delivery->session->memo = NULL;

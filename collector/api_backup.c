@@ -5,7 +5,7 @@
 #include "collector/requests/collector.h"
 
 // find_backups gives the thread that makes backups. NULL: the request has failed,
-// because there is none, or it is not for who asks: a copy has every project.
+// because there is none, or it is not for the caller: a copy has every project.
 static struct backups *find_backups(struct http_request *request)
 {
     struct backups *backups = collector_of(request)->backups;

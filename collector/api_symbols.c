@@ -46,7 +46,7 @@ static void fail_upload(struct http_request *request, enum symbol_kind kind,
     }
 }
 
-// owner is who asks whose a file is.
+// owner is the caller that asks whose a file is.
 struct owner {
     const struct access_grant *who;
     bool other;

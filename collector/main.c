@@ -34,7 +34,7 @@
 #include "collector/state_folder.h"
 #include "collector/store/store_backup.h"
 #include "collector/store/store_outage.h"
-#include "report/grouping/own.h"
+#include "report/grouping/in_app.h"
 #include "report/json/json_arena.h"
 
 enum {
@@ -169,7 +169,7 @@ static const char *read_collector_limits(const struct options *options,
     if (collector->reading && options->backup != NULL)
         return "--backup is for the collector that writes, and --read-only for one that"
                " does not";
-    if (options->own != NULL && own_extend(options->own) != NULL)
+    if (options->own != NULL && in_app_extend(options->own) != NULL)
         return "--own has a word that is no pattern, or too many, or a file that "
                "cannot be"
                " read";
@@ -307,7 +307,7 @@ struct helpers {
     struct retention *retention;
     struct naming_jobs *jobs;
     struct alerts *alerts;
-    struct symbol_keeper *keeper;
+    struct symbol_keeper *supervisor;
 };
 
 // start_helpers starts them, those that write unless the store is only read, and
@@ -333,19 +333,20 @@ static const char *start_helpers(struct collector *collector,
         return "cannot start the threads that name reports";
     if (start_alerts(collector, options, &out->alerts) != CH_OK)
         return "cannot start the thread that sends alerts";
-    const struct symbol_keeper_options keeper = { .store = collector->store,
-                                                  .symbols = collector->symbols,
-                                                  .metrics = &collector->metrics,
-                                                  .upstream = options->debuginfod_urls,
-                                                  .complain = complain_of_option };
-    if (symbol_keeper_create(&keeper, &out->keeper) != CH_OK)
+    const struct symbol_keeper_options supervisor = { .store = collector->store,
+                                                      .symbols = collector->symbols,
+                                                      .metrics = &collector->metrics,
+                                                      .upstream =
+                                                          options->debuginfod_urls,
+                                                      .complain = complain_of_option };
+    if (symbol_keeper_create(&supervisor, &out->supervisor) != CH_OK)
         return "cannot start the thread that keeps debug files";
     return NULL;
 }
 
 static void stop_helpers(struct helpers *helpers)
 {
-    symbol_keeper_destroy(helpers->keeper);
+    symbol_keeper_destroy(helpers->supervisor);
     alerts_destroy(helpers->alerts);
     naming_jobs_destroy(helpers->jobs);
     retention_destroy(helpers->retention);

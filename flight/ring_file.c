@@ -36,16 +36,17 @@ static size_t ring_area_block_bytes; // of one ring
 static size_t ring_area_rings;       // how many have their blocks in the file
 static size_t ring_area_bytes;
 
-// find_life finds the handler's mapping of the liveness record, which begins with the
+// find_record finds the handler's mapping of the liveness record, which begins with the
 // context page. NULL: there is none.
-static void *find_life(void)
+static void *find_record(void)
 {
     char line[LINE_BYTES];
     void *found = NULL;
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps != NULL && found == NULL && fgets(line, sizeof(line), maps) != NULL) {
         // START-END PERMISSIONS OFFSET DEVICE INODE PATH, see proc(5)
-        if (strstr(line, " rw-s ") != NULL && strstr(line, "/memfd:" LIFE_NAME) != NULL)
+        if (strstr(line, " rw-s ") != NULL &&
+            strstr(line, "/memfd:" LIVENESS_NAME) != NULL)
             found = (void *)(uintptr_t)strtoull(line, NULL, 16);
     }
     if (maps != NULL)
@@ -66,9 +67,10 @@ static bool make_room(const void *memory, size_t bytes)
     return made;
 }
 
-// put_life_chunk writes the header of a chunk of the record, and returns what follows.
-static char *put_life_chunk(char *at, enum record_kind kind, uint64_t size,
-                            const void *memory)
+// put_record_chunk writes the header of a chunk of the record, and returns what
+// follows.
+static char *put_record_chunk(char *at, enum record_kind kind, uint64_t size,
+                              const void *memory)
 {
     const struct record_chunk chunk = { kind, (uint32_t)size, (uintptr_t)memory };
     memcpy(at, &chunk, sizeof(chunk));
@@ -76,15 +78,15 @@ static char *put_life_chunk(char *at, enum record_kind kind, uint64_t size,
 }
 
 // append_rings appends the table of XRay's functions, which does not change any more,
-// and an area of that size to the record, of which life is all from the context page
-// on. The end moves last: without that the area is nothing to a reader. NULL: there is
-// no room.
-static struct ring_area *append_rings(char *life, size_t bytes)
+// and an area of that size to the record, of which liveness is all from the context
+// page on. The end moves last: without that the area is nothing to a reader. NULL:
+// there is no room.
+static struct ring_area *append_rings(char *liveness, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const void *table = (const void *)(uintptr_t)ring_area_state->xray_functions;
     uint64_t table_bytes = ring_area_state->xray_count * sizeof(uint64_t);
-    struct record_chunk *end = (void *)(life + sizeof(struct context_page));
+    struct record_chunk *end = (void *)(liveness + sizeof(struct context_page));
     while (end->kind != RECORD_END)
         end = (void *)((char *)(end + 1) + end->size);
     // The first header takes the place of the end.
@@ -95,12 +97,12 @@ static struct ring_area *append_rings(char *life, size_t bytes)
     if (!make_room(at, (size_t)(area - at) + sizeof(struct flight_state)) ||
         !make_room(area + bytes, sizeof(*end)))
         return NULL;
-    (void)put_life_chunk(area + bytes, RECORD_END, 0, NULL);
-    (void)put_life_chunk(area - sizeof(*end), RECORD_FLIGHT, bytes, area);
-    (void)put_life_chunk(filler, RECORD_FILLER,
-                         (uint64_t)(area - filler) - 2 * sizeof(*end), NULL);
+    (void)put_record_chunk(area + bytes, RECORD_END, 0, NULL);
+    (void)put_record_chunk(area - sizeof(*end), RECORD_FLIGHT, bytes, area);
+    (void)put_record_chunk(filler, RECORD_FILLER,
+                           (uint64_t)(area - filler) - 2 * sizeof(*end), NULL);
     memcpy(at, table, table_bytes);
-    (void)put_life_chunk((char *)end, RECORD_MEMORY, table_bytes, table);
+    (void)put_record_chunk((char *)end, RECORD_MEMORY, table_bytes, table);
     return (struct ring_area *)(void *)area;
 }
 
@@ -112,20 +114,20 @@ struct flight_ring *ring_file_begin(const struct flight_state *state,
     const size_t rings = FILE_BYTES_MAX / block_bytes < FLIGHT_RINGS_MAX
                              ? FILE_BYTES_MAX / block_bytes
                              : FLIGHT_RINGS_MAX;
-    void *life = find_life();
+    void *liveness = find_record();
     ring_area_state = state;
-    if (life == NULL)
+    if (liveness == NULL)
         return NULL;
     // Of a shared mapping, a size of 0 makes another one (mremap(2)).
-    char *all = mremap(life, 0, LIFE_BYTES - page, MREMAP_MAYMOVE);
+    char *all = mremap(liveness, 0, LIVENESS_BYTES - page, MREMAP_MAYMOVE);
     if (all == MAP_FAILED)
         return NULL;
     // Writing a core would allocate every page that is not used.
-    (void)madvise(all, LIFE_BYTES - page, MADV_DONTDUMP);
+    (void)madvise(all, LIVENESS_BYTES - page, MADV_DONTDUMP);
     ring_area_bytes = head + rings * block_bytes;
     ring_area = append_rings(all, ring_area_bytes);
     if (ring_area == NULL) {
-        (void)munmap(all, LIFE_BYTES - page);
+        (void)munmap(all, LIVENESS_BYTES - page);
         return NULL;
     }
     ring_area_blocks = (char *)ring_area + head;

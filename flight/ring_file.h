@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rings in the program's liveness record (handler/prepare/life.h), so that a
-// program that is killed leaves its last calls: where the handler has made a record,
-// the recorder's memory is a part of it.
+// The rings in the program's liveness record (handler/prepare/liveness_record.h), so
+// that a program that is killed leaves its last calls: where the handler has made a
+// record, the recorder's memory is a part of it.
 //
 // Every page is allocated before it is used for the first time, so that a lack of
 // memory is an error here and no signal at a later call.

@@ -70,7 +70,8 @@ static void list_by_map(uint64_t *functions, size_t count)
     }
 }
 
-// xray_is_ours is whether the program has XRay's sleds, and uses them for nothing else.
+// xray_is_ours returns true if the program has XRay's sleds, and uses them for nothing
+// else.
 static bool xray_is_ours(void)
 {
     return __xray_set_handler != NULL && __xray_set_handler_arg1 != NULL &&

@@ -29,7 +29,7 @@
 #include "handler/prepare/context.h"
 #include "handler/prepare/daemon.h"
 #include "handler/prepare/flight_place.h"
-#include "handler/prepare/life.h"
+#include "handler/prepare/liveness_record.h"
 #include "handler/prepare/plan.h"
 #include "handler/prepare/starts.h"
 #include "handler/prepare/threads.h"
@@ -177,7 +177,8 @@ static void begin_supervision(const struct settings *settings, const char *given
     bool serves = settings->mode == MODE_DAEMON || seizes;
     bool kept = settings->kills == KILLS_YES || seizes;
     bool supervised;
-    int fd = life_begin(given, kept || settings->starts == SETTING_YES, &supervised);
+    int fd = liveness_record_begin(given, kept || settings->starts == SETTING_YES,
+                                   &supervised);
     if (settings->starts == SETTING_YES)
         starts_begin();
     if (serves || (fd >= 0 && !supervised))
@@ -223,8 +224,9 @@ static void begin_traced(void)
         rooms_use(&rooms, at);
 }
 
-// is_traced is whether `crashhook run` traces the process: it has set the variable, and
-// there is a tracer. A child that is no longer traced may have the variable, too.
+// is_traced returns true if `crashhook run` traces the process: it has set the
+// variable, and there is a tracer. A child that is no longer traced may have the
+// variable, too.
 static bool is_traced(struct variables *variables)
 {
     static const char wanted[] = "\nTracerPid:\t";
@@ -257,7 +259,7 @@ static int install_handler(char *const *environment,
         begin_traced();
     if (traced || !is_enabled(&settings))
         return ECANCELED;
-    const char *given = variables_get(&variables, LIFE_VARIABLE);
+    const char *given = variables_get(&variables, LIVENESS_VARIABLE);
     if (first)
         complain_of_unknown(&variables);
     // The agent itself needs no handler.
@@ -404,7 +406,7 @@ __attribute__((constructor(101))) static void install_at_start(void)
 {
     sanitizer_start();
     (void)install_once(environment_at_start(), NULL);
-    life_ready_for_forks();
+    liveness_record_ready_for_forks();
     if (plan_is_in_force())
         actions_await_at_exit();
 }

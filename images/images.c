@@ -249,9 +249,9 @@ static enum ch_status append_image(struct target_images *out,
     return CH_OK;
 }
 
-// repeats_header is whether mapping is another segment of the image found last, whose
-// header is mapped at header. Linkers that waste no file space (lld does not pad) let
-// the segments of small programs share the file's first page, so each of them looks
+// repeats_header returns true if mapping is another segment of the image found last,
+// whose header is mapped at header. Linkers that waste no file space (lld does not pad)
+// let the segments of small programs share the file's first page, so each of them looks
 // like another image.
 static bool repeats_header(const struct target_images *all,
                            const struct target_mapping *header,

@@ -101,11 +101,11 @@ const struct target_image *images_find(const struct target_images *images,
 const struct target_mapping *images_mapping(const struct target_images *images,
                                             uint64_t address);
 
-// images_may_start is whether mapping number index may begin with an ELF header.
+// images_may_start returns true if mapping number index may begin with an ELF header.
 bool images_may_start(const struct target_images *images, size_t index);
 
 // images_is_code is an unwind_code_fn over struct target_images.
 bool images_is_code(void *images, uint64_t address);
 
-// images_is_data is whether address is in an image and not in code.
+// images_is_data returns true if address is in an image and not in code.
 bool images_is_data(void *images, uint64_t address);

@@ -26,7 +26,7 @@ struct go_layout {
 };
 
 // go_layout_of_version is the layout of "go1.19.8" and the like. False: it is not
-// known. whole is whether it is known what created a goroutine.
+// known. whole: it is known what created a goroutine.
 bool go_layout_of_version(const char *version, struct go_layout *out, bool *whole);
 
 // go_layout_read takes it from the debug information of file. CH_ERR_NOT_FOUND: it has

@@ -38,10 +38,11 @@ struct go_switch {
 bool go_switch_find(const struct memory_reader *reader, uint64_t thread_pointer,
                     struct go_switch *out);
 
-// go_switch_is_placeholder is whether pc is such a function.
+// go_switch_is_placeholder returns true if pc is such a function.
 bool go_switch_is_placeholder(const struct memory_reader *reader, uint64_t pc);
 
-// go_switch_is_at is whether the frame with that stack pointer is the one that left the
-// goroutine's stack. What is further out on this stack is older, and no caller.
+// go_switch_is_at returns true if the frame with that stack pointer is the one that
+// left the goroutine's stack. What is further out on this stack is older, and no
+// caller.
 bool go_switch_is_at(const struct memory_reader *reader, const struct go_switch *change,
                      uint64_t sp);

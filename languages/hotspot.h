@@ -111,7 +111,7 @@ bool hotspot_collect_compiled(struct hotspot *hotspot, const struct hotspot_code
                               const struct unwind_state *state,
                               struct interpreted *table);
 
-// hotspot_is_method is whether object is a method.
+// hotspot_is_method returns true if object is a method.
 bool hotspot_is_method(struct hotspot *hotspot, uint64_t object);
 
 // hotspot_bytecode gives the offset of a bytecode in a method; INTERPRETED_NO_OFFSET:

@@ -81,7 +81,7 @@ struct hotspot_layout {
     uint32_t version; // of the virtual machine
 };
 
-// hotspot_has_offsets is whether blobs of code are those of version 25.
+// hotspot_has_offsets returns true if blobs of code are those of version 25.
 static inline bool hotspot_has_offsets(const struct hotspot_layout *layout)
 {
     return layout->version >= 25;

@@ -53,7 +53,8 @@ static void name_code(struct jitted_code *code, const char *name, size_t size,
     code->moved = false;
 }
 
-// may_name is whether source may give this code a name: the last one of its own counts.
+// may_name returns true if source may give this code a name: the last one of its own
+// counts.
 static bool may_name(const struct jitted_code *code, const char *source)
 {
     return code->source == NULL || strcmp(code->source, source) == 0;

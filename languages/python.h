@@ -66,12 +66,12 @@ CH_CHECKED enum ch_status python_collect(struct python *python,
 // python_lacks is what is not known of this build's frames, in words; NULL: all is.
 const char *python_lacks(const struct python *python);
 
-// python_counts_calls is whether frames have no place on the stack: the thread's
+// python_counts_calls returns true if frames have no place on the stack: the thread's
 // pthread_t stands for it, and each call of the interpreter's function runs the next
 // one.
 bool python_counts_calls(const struct python *python);
 
-// python_is_call is whether address is in the interpreter's function.
+// python_is_call returns true if address is in the interpreter's function.
 bool python_is_call(const struct python *python, uint64_t address);
 
 // python_describe names a frame. Without a function nothing of it is known.

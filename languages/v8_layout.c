@@ -61,7 +61,7 @@ static const struct v8_number v8_numbers[] = {
     NUMBER(code_start, V8_OPTIONAL, "class_Code__instruction_start__uintptr_t"),
 };
 
-// may_be is whether a number is in its range.
+// may_be returns true if a number is in its range.
 static bool may_be(enum v8_range range, int32_t value)
 {
     switch (range) {

@@ -84,7 +84,7 @@ struct v8_string {
     uint32_t first; // the character of whole that it begins with
 };
 
-// is_v8_text is whether word refers to a text, of whatever kind.
+// is_v8_text returns true if word refers to a text, of whatever kind.
 static bool is_v8_text(const struct v8_heap *heap, uint64_t word)
 {
     int32_t type = v8_type(heap, word);

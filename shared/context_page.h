@@ -7,7 +7,7 @@
 // The program writes it without locks; the agent copies the page from the crashed
 // process, or finds it in the handler's record. Where the program has a supervisor, the
 // page is a part of memory that both have mapped and that outlives the process
-// (life.h). A slot is valid only while its sequence
+// (liveness_record.h). A slot is valid only while its sequence
 // number says so: a writer first makes the number odd (for a breadcrumb, 0) and at the
 // end valid again, so that a crash in between costs that slot only. Every string is
 // bounded by its array, terminated or not.
@@ -23,7 +23,7 @@ enum {
     CONTEXT_ATTACHMENTS = 8,
     CONTEXT_BREADCRUMBS = 128,
     CONTEXT_NAME_BYTES = 36,
-    LIFE_SAMPLES = 96,
+    LIVENESS_SAMPLES = 96,
 };
 
 // A context_tag is a short value by name; context_datum is a longer one. sequence: 0
@@ -54,8 +54,8 @@ struct context_breadcrumb {
     char message[240];
 };
 
-// A life_sample is the memory that the process used at a moment.
-struct life_sample {
+// A liveness_sample is the memory that the process used at a moment.
+struct liveness_sample {
     uint64_t realtime_ns; // 0: none
     uint64_t rss_bytes;
     uint64_t cgroup_bytes; // of all in its cgroup; 0: not known
@@ -65,68 +65,79 @@ struct life_sample {
     uint32_t all_waited;
 };
 
-// A life_events counts what happened in the process's memory cgroup.
-struct life_events {
+// A liveness_events counts what happened in the process's memory cgroup.
+struct liveness_events {
     uint64_t oom_kills;   // of the kernel
     uint64_t group_kills; // of the whole cgroup at once
     uint64_t ooms;        // times that a limit on the memory was reached for good
     uint64_t oomd_kills;  // of systemd-oomd
 };
 
-// A life_keeper is who watches a process to its end.
-enum life_keeper {
-    LIFE_NO_KEEPER,
-    LIFE_BY_RUN,
-    LIFE_BY_TRACE,
-    LIFE_BY_DAEMON,
-    LIFE_KEEPERS
+// A liveness_supervisor is who watches a process to its end.
+enum liveness_supervisor {
+    LIVENESS_NO_KEEPER,
+    LIVENESS_BY_RUN,
+    LIVENESS_BY_TRACE,
+    LIVENESS_BY_DAEMON,
+    LIVENESS_KEEPERS
 };
-enum life_service { LIFE_NO_SERVICE, LIFE_OF_SYSTEMD, LIFE_OF_KUBERNETES };
+enum liveness_service {
+    LIVENESS_NO_SERVICE,
+    LIVENESS_OF_SYSTEMD,
+    LIVENESS_OF_KUBERNETES
+};
 
-// LIFE_ASKED_OUTSIDE is asked_by of a process that is not in our PID namespace.
-enum { LIFE_ASKED_OUTSIDE = -1 };
+// LIVENESS_ASKED_OUTSIDE is asked_by of a process that is not in our PID namespace.
+enum { LIVENESS_ASKED_OUTSIDE = -1 };
 
-// A life_ended is how a life has ended: by an exit or a reported crash, or it goes on
-// if the handler that is asked after the report recovers. LIFE_CRASHED: a crash is
-// being reported. LIFE_CUT_OFF: the process ended in another way meanwhile, and the
-// handler has left a record. LIFE_LOST: it ends by a crash of which the handler could
-// leave nothing.
-enum life_ended { LIFE_ENDED = 1, LIFE_TOLD, LIFE_CRASHED, LIFE_CUT_OFF, LIFE_LOST };
+// A liveness_ended is how a process has ended: by an exit or a reported crash, or it
+// goes on if the handler that is asked after the report recovers. LIVENESS_CRASHED: a
+// crash is being reported. LIVENESS_CUT_OFF: the process ended in another way
+// meanwhile, and the handler has left a record. LIVENESS_LOST: it ends by a crash of
+// which the handler could leave nothing.
+enum liveness_ended {
+    LIVENESS_ENDED = 1,
+    LIVENESS_TOLD,
+    LIVENESS_CRASHED,
+    LIVENESS_CUT_OFF,
+    LIVENESS_LOST
+};
 
-// LIFE_SIGNAL is the lowest bit of the crash's signal, which is in the same word as
-// LIFE_CRASHED: both are written by one store.
-enum { LIFE_SIGNAL = 1 << 8 };
+// LIVENESS_SIGNAL is the lowest bit of the crash's signal, which is in the same word as
+// LIVENESS_CRASHED: both are written by one store.
+enum { LIVENESS_SIGNAL = 1 << 8 };
 
-// A context_life is what is known of the program's life outside of its crashes. The
-// program itself writes the first five, its keeper, a process that outlives it, the
+// A context_liveness is what is known of the program's life outside of its crashes. The
+// program itself writes the first five, its supervisor, a process that outlives it, the
 // rest.
-struct context_life {
-    uint32_t ended;      // enum life_ended, and the signal; 0: it has not
+struct context_liveness {
+    uint32_t ended;      // enum liveness_ended, and the signal; 0: it has not
     int32_t told_signal; // that a handler of its own was called for, and asks it to end
     int32_t told_by;     // as asked_by
     uint32_t session_ended; // cleanly; 0: it has not
     uint64_t told_realtime_ns;
     int32_t asked_signal; // the last deadly signal that it was sent; 0: none
     int32_t asked_by;     // pid of who sent that; 0: not known
-    int32_t keeper;       // the keeper's pid; 0: none
+    int32_t supervisor;   // the supervisor's pid; 0: none
     uint64_t asked_realtime_ns;
-    uint64_t keeper_start; // when that began, in clock ticks as in a life's name
+    uint64_t
+        supervisor_start; // when that began, in clock ticks, as in the record's name
     char asked_by_name[16];
     uint64_t limit_bytes; // of memory, of its cgroup; 0: not known
     uint64_t peak_bytes;  // the most that cgroup has had; 0: not known
-    struct life_events events;
+    struct liveness_events events;
     uint64_t cpu_limit_s; // RLIMIT_CPU's hard limit; 0: none
     uint64_t cpu_used_ms;
     uint64_t stuck_since_ns; // since when its first thread has slept uninterruptibly
     uint64_t stuck_seen_ns;  // when that was seen last
     char stuck_in[48];       // and in which function of the kernel
-    uint32_t keeper_is;      // enum life_keeper
-    uint32_t service;        // enum life_service: what runs the process
+    uint32_t supervisor_is;  // enum liveness_supervisor
+    uint32_t service;        // enum liveness_service: what runs the process
     uint32_t unused;
-    int32_t end_signal; // by which it ended; 0: its keeper has not seen that
+    int32_t end_signal; // by which it ended; 0: its supervisor has not seen that
     uint64_t end_realtime_ns;
-    uint64_t samples; // written so far; the last LIFE_SAMPLES are kept
-    struct life_sample sample[LIFE_SAMPLES];
+    uint64_t samples; // written so far; the last LIVENESS_SAMPLES are kept
+    struct liveness_sample sample[LIVENESS_SAMPLES];
 };
 
 struct context_page {
@@ -139,10 +150,11 @@ struct context_page {
     struct context_datum data[CONTEXT_DATA];
     struct context_attachment attachments[CONTEXT_ATTACHMENTS];
     struct context_breadcrumb trail[CONTEXT_BREADCRUMBS];
-    struct context_life life;
+    struct context_liveness liveness;
 };
 
-static inline enum life_ended life_how_ended(const struct context_life *life)
+static inline enum liveness_ended
+liveness_how_ended(const struct context_liveness *liveness)
 {
-    return (enum life_ended)(life->ended % LIFE_SIGNAL);
+    return (enum liveness_ended)(liveness->ended % LIVENESS_SIGNAL);
 }

@@ -11,12 +11,13 @@
 //
 // A liveness record (RECORD_ALIVE) has the same layout and is memory: a memfd that the
 // program fills at its start and maps the context page of, and that its supervisor
-// holds, so that it outlives the program (handler/prepare/life.h). It has a fixed size
-// and is sealed against any other; RECORD_END marks the end of its chunks. The context
-// page begins at a multiple of the page size, after a RECORD_FILLER. The flight
-// recorder appends its rings (flight/ring_file.h). The supervisor copies the record
-// into the spool as life-START-PID.record, START being the clock tick in which the
-// process began, and holds flock on that file while it lives (agent/daemon/liveness.h).
+// holds, so that it outlives the program (handler/prepare/liveness_record.h). It has a
+// fixed size and is sealed against any other; RECORD_END marks the end of its chunks.
+// The context page begins at a multiple of the page size, after a RECORD_FILLER. The
+// flight recorder appends its rings (flight/ring_file.h). The supervisor copies the
+// record into the spool as life-START-PID.record, START being the clock tick in which
+// the process began, and holds flock on that file while it lives
+// (agent/daemon/liveness.h).
 #pragma once
 #include <stdint.h>
 
@@ -26,7 +27,7 @@
 enum { RECORD_VERSION = 1 };
 
 #define RECORD_PREFIX "crash-"
-#define RECORD_LIFE_PREFIX "life-"
+#define RECORD_LIVENESS_PREFIX "life-"
 #define RECORD_SUFFIX ".record"
 
 struct record_header {
@@ -51,17 +52,17 @@ enum record_reason {
     RECORD_CUT_OFF = 6,     // the program ended in another way before it was written
 };
 
-// LIFE_NAME is the memfd's name, as /proc/PID/maps shows it after "/memfd:".
-#define LIFE_NAME "crashhook-life"
+// LIVENESS_NAME is the memfd's name, as /proc/PID/maps shows it after "/memfd:".
+#define LIVENESS_NAME "crashhook-life"
 
-// LIFE_VARIABLE tells the program that `crashhook run` starts where its liveness record
-// is: "/proc/PID/fd/N". Until the program fills the record, its header has a magic
-// number and the program's pid, and is otherwise zero.
-#define LIFE_VARIABLE "CRASHHOOK_LIVENESS"
+// LIVENESS_VARIABLE tells the program that `crashhook run` starts where its liveness
+// record is: "/proc/PID/fd/N". Until the program fills the record, its header has a
+// magic number and the program's pid, and is otherwise zero.
+#define LIVENESS_VARIABLE "CRASHHOOK_LIVENESS"
 
 enum {
-    LIFE_BYTES = 48 << 20, // of a liveness record; what is not used takes no memory
-    LIFE_LEAST_BYTES = 256 << 10, // where RLIMIT_FSIZE allows no more
+    LIVENESS_BYTES = 48 << 20, // of a liveness record; what is not used takes no memory
+    LIVENESS_LEAST_BYTES = 256 << 10, // where RLIMIT_FSIZE allows no more
 };
 
 enum record_kind {

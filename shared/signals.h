@@ -59,7 +59,7 @@ extern const char signal_words[SIGNALS_END][SIGNAL_WORD_SIZE]
 #define SIGNALS_FAULT (UINT64_C(0) SIGNALS(SIGNAL_FAULT_BIT))
 #define SIGNALS_CRASH (UINT64_C(0) SIGNALS(SIGNAL_CRASH_BIT))
 
-// signal_in is whether number is a signal of the set.
+// signal_in returns true if number is a signal of the set.
 static inline bool signal_in(uint64_t set, int number)
 {
     return number > 0 && number < SIGNALS_END && (set >> number & 1) != 0;

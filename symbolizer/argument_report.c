@@ -345,7 +345,7 @@ static enum ch_status report_write_call(struct writing *writing, json_t *frames,
     return status;
 }
 
-// report_write_calls adds the variables of a thread's calls to its own frames.
+// report_write_calls adds the variables of a thread's calls to copies of its frames.
 static enum ch_status report_write_calls(struct writing *writing, json_t *thread,
                                          const json_t *calls)
 {

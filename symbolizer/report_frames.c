@@ -8,7 +8,7 @@
 #include "base/hex.h"
 #include "formats/interchange/cbf.h"
 
-// The keys that naming adds to a frame, and removes again when it starts over.
+// The keys that symbolization adds to a frame, and removes again when it starts over.
 static const char *const named_keys[] = { "function", "raw_name",     "function_offset",
                                           "file",     "file_md5",     "line",
                                           "column",   "inline",       "system",

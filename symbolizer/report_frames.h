@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares a report's frames for naming: removes names of an earlier run, decodes
-// frames that are only in CBF, and sets the image of every frame with an address. Then
-// one list of places can be looked up.
+// Prepares a report's frames for symbolization: removes names of an earlier run,
+// decodes frames that are only in CBF, and sets the image of every frame with an
+// address. Then one list of places can be looked up.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -34,7 +34,7 @@ CH_CHECKED enum ch_status symbolizer_report(json_t *report,
 CH_CHECKED enum ch_status
 symbolizer_report_guarded(json_t *report, const struct symbolizer_options *options);
 
-// symbolizer_cache_report writes the symbol caches that naming report needed and did
-// not find, in a background process. It is called after report has been delivered, and
-// returns at once.
+// symbolizer_cache_report writes the symbol caches that symbolization report needed and
+// did not find, in a background process. It is called after report has been delivered,
+// and returns at once.
 void symbolizer_cache_report(json_t *report, const struct symbolizer_options *options);

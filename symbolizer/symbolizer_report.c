@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/diagnosis/diagnosis.h"
-#include "symbolizer/naming.h"
+#include "symbolizer/symbolization.h"
 #include "symbolizer/symbolizer.h"
 
 enum ch_status symbolizer_report(json_t *report,
@@ -8,14 +8,14 @@ enum ch_status symbolizer_report(json_t *report,
 {
     if (options->level == SYMBOLIZE_OFF)
         return CH_OK;
-    struct naming naming;
-    enum ch_status status = naming_init(&naming, report, options);
+    struct symbolization symbolization;
+    enum ch_status status = symbolization_init(&symbolization, report, options);
     if (status == CH_OK)
-        status = naming_look_up(&naming, NULL);
+        status = symbolization_look_up(&symbolization, NULL);
     if (status == CH_OK)
-        status = naming_write(&naming, report);
+        status = symbolization_write(&symbolization, report);
     if (status == CH_OK)
         diagnosis_refine(report);
-    naming_deinit(&naming);
+    symbolization_deinit(&symbolization);
     return status;
 }

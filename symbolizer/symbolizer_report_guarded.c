@@ -7,12 +7,12 @@
 
 #include "base/system/reachable.h"
 #include "base/text.h"
+#include "symbolizer/decompress_ahead.h"
 #include "symbolizer/diagnosis/diagnosis.h"
-#include "symbolizer/naming.h"
-#include "symbolizer/naming_cached.h"
-#include "symbolizer/naming_memo.h"
-#include "symbolizer/plain_ahead.h"
 #include "symbolizer/search/guarded_child.h"
+#include "symbolizer/symbolization.h"
+#include "symbolizer/symbolization_cached.h"
+#include "symbolizer/symbolization_memo.h"
 #include "symbolizer/wait_names.h"
 
 #define CHILD_OUTPUT_MAX (256u << 20)
@@ -22,7 +22,7 @@ enum { RETRIES_MAX = 8 };
 
 struct guard {
     json_t *report;
-    struct naming naming;
+    struct symbolization symbolization;
     volatile uint32_t *image_at_work; // shared with the child
     bool *refused;
     bool blamed;         // an image was refused
@@ -30,12 +30,13 @@ struct guard {
 };
 
 // write_guarded_names sends the names of each place, in the order of places.
-static enum ch_status write_guarded_names(const struct naming *naming, int to_parent)
+static enum ch_status write_guarded_names(const struct symbolization *symbolization,
+                                          int to_parent)
 {
     json_t *all = json_array();
     enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    for (size_t i = 0; status == CH_OK && i < naming->lookup_count; i++)
-        if (json_array_append(all, naming->lookups[i].names) != 0)
+    for (size_t i = 0; status == CH_OK && i < symbolization->lookup_count; i++)
+        if (json_array_append(all, symbolization->lookups[i].names) != 0)
             status = CH_ERR_NO_MEMORY;
     if (status == CH_OK)
         status = guarded_child_answer(all, to_parent);
@@ -47,10 +48,11 @@ static enum ch_status write_guarded_names(const struct naming *naming, int to_pa
 static enum ch_status look_up_guarded(void *context, int to_parent)
 {
     struct guard *guard = context;
-    struct naming_watch watch = { .image_at_work = guard->image_at_work,
-                                  .refused = guard->refused };
-    enum ch_status status = naming_look_up(&guard->naming, &watch);
-    return status == CH_OK ? write_guarded_names(&guard->naming, to_parent) : status;
+    struct symbolization_watch watch = { .image_at_work = guard->image_at_work,
+                                         .refused = guard->refused };
+    enum ch_status status = symbolization_look_up(&guard->symbolization, &watch);
+    return status == CH_OK ? write_guarded_names(&guard->symbolization, to_parent)
+                           : status;
 }
 
 static bool is_names(const json_t *names)
@@ -63,15 +65,17 @@ static bool is_names(const json_t *names)
 
 // take_names reads the child's result. Any other form is refused: a child that read a
 // malicious file is not trusted.
-static enum ch_status take_names(struct naming *naming, const struct text *result)
+static enum ch_status take_names(struct symbolization *symbolization,
+                                 const struct text *result)
 {
     json_t *all = guarded_child_read(result);
-    bool right = json_is_array(all) && json_array_size(all) == naming->lookup_count;
-    for (size_t i = 0; right && i < naming->lookup_count; i++)
+    bool right =
+        json_is_array(all) && json_array_size(all) == symbolization->lookup_count;
+    for (size_t i = 0; right && i < symbolization->lookup_count; i++)
         right = is_names(json_array_get(all, i));
-    for (size_t i = 0; right && i < naming->lookup_count; i++)
-        if (naming->lookups[i].names == NULL)
-            naming->lookups[i].names = json_incref(json_array_get(all, i));
+    for (size_t i = 0; right && i < symbolization->lookup_count; i++)
+        if (symbolization->lookups[i].names == NULL)
+            symbolization->lookups[i].names = json_incref(json_array_get(all, i));
     json_decref(all);
     return right ? CH_OK : CH_ERR_MALFORMED;
 }
@@ -85,7 +89,7 @@ static enum ch_status run_once(struct guard *guard)
     *guard->image_at_work = REPORT_NO_IMAGE;
     enum ch_status status = guarded_child_run(
         look_up_guarded, guard, now + (guard->deadline_ms - now) / 2, &result);
-    return status == CH_OK ? take_names(&guard->naming, &result) : status;
+    return status == CH_OK ? take_names(&guard->symbolization, &result) : status;
 }
 
 // add_guarded_problem adds to the report what went wrong, in image if not
@@ -100,7 +104,7 @@ static void add_guarded_problem(const struct guard *guard, const char *status,
             return;
     }
     json_t *problem = json_pack("{s:s, s:s}", "stage", "symbolize", "status", status);
-    const struct report_images *images = &guard->naming.images;
+    const struct report_images *images = &guard->symbolization.images;
     if (problem != NULL && image < images->count)
         (void)json_object_set_new(problem, "image",
                                   json_string(images->items[image].path));
@@ -117,7 +121,8 @@ static enum ch_status run_retrying(struct guard *guard)
         image = *guard->image_at_work;
         bool blamed = status == CH_ERR_FAULT || status == CH_ERR_LIMIT ||
                       status == CH_ERR_NO_MEMORY;
-        if (!blamed || image >= guard->naming.images.count || guard->refused[image])
+        if (!blamed || image >= guard->symbolization.images.count ||
+            guard->refused[image])
             break;
         guard->refused[image] = true;
         guard->blamed = true;
@@ -128,7 +133,7 @@ static enum ch_status run_retrying(struct guard *guard)
     return status;
 }
 
-// guard_names looks up the places of guard's naming in children.
+// guard_names looks up the places of guard's symbolization in children.
 static enum ch_status guard_names(struct guard *guard)
 {
     void *shared = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE,
@@ -136,7 +141,8 @@ static enum ch_status guard_names(struct guard *guard)
     if (shared == MAP_FAILED)
         return CH_ERR_NO_MEMORY;
     guard->image_at_work = shared;
-    guard->refused = calloc(guard->naming.images.count + 1, sizeof(guard->refused[0]));
+    guard->refused =
+        calloc(guard->symbolization.images.count + 1, sizeof(guard->refused[0]));
     enum ch_status status =
         guard->refused != NULL ? run_retrying(guard) : CH_ERR_NO_MEMORY;
     free(guard->refused);
@@ -147,21 +153,22 @@ static enum ch_status guard_names(struct guard *guard)
 // find_names finds the names that no memo has, from caches alone if they have all.
 static enum ch_status find_names(struct guard *guard)
 {
-    const struct symbolizer_options *options = guard->naming.options;
+    const struct symbolizer_options *options = guard->symbolization.options;
     struct guarded_child ahead;
     enum ch_status status = CH_OK;
-    bool begun = plain_ahead_begin(&guard->naming, guard->deadline_ms, &ahead);
-    if (!options->single || !naming_look_up_cached(&guard->naming)) {
+    bool begun =
+        decompress_ahead_begin(&guard->symbolization, guard->deadline_ms, &ahead);
+    if (!options->single || !symbolization_look_up_cached(&guard->symbolization)) {
         status = guard_names(guard);
         if (options->memo != NULL)
             options->memo->file_readers++;
     }
     if (begun)
-        plain_ahead_end(&ahead, guard->deadline_ms);
+        decompress_ahead_end(&ahead, guard->deadline_ms);
     // Each report says which images could not be read, so their places are looked up
     // for each.
     if (status == CH_OK && !guard->blamed)
-        naming_keep(&guard->naming);
+        symbolization_keep(&guard->symbolization);
     return status;
 }
 
@@ -169,10 +176,10 @@ static enum ch_status find_names(struct guard *guard)
 // once for all children.
 static void check_image_places(const struct guard *guard)
 {
-    const struct report_images *images = &guard->naming.images;
+    const struct report_images *images = &guard->symbolization.images;
     for (uint32_t i = 0; i < images->count; i++) {
         char buffers[2][PATH_MAX];
-        if (!reachable_check(symbolizer_options_path(guard->naming.options,
+        if (!reachable_check(symbolizer_options_path(guard->symbolization.options,
                                                      images->items[i].path, buffers)))
             add_guarded_problem(guard, "its file system does not answer", i);
     }
@@ -188,17 +195,17 @@ enum ch_status symbolizer_report_guarded(json_t *report,
     struct guard guard = { .report = report,
                            .deadline_ms = guarded_child_now_ms() + timeout_ms };
     diagnosis_begin(report);
-    enum ch_status status = naming_init(&guard.naming, report, options);
+    enum ch_status status = symbolization_init(&guard.symbolization, report, options);
     if (status == CH_OK)
         check_image_places(&guard);
-    if (status == CH_OK && !naming_recall(&guard.naming))
+    if (status == CH_OK && !symbolization_recall(&guard.symbolization))
         status = find_names(&guard);
     if (status == CH_OK)
-        status = naming_write(&guard.naming, report);
+        status = symbolization_write(&guard.symbolization, report);
     if (status == CH_OK)
         wait_names_add(report, options);
     if (status == CH_OK)
         diagnosis_refine(report);
-    naming_deinit(&guard.naming);
+    symbolization_deinit(&guard.symbolization);
     return status;
 }

@@ -51,9 +51,9 @@ static const struct report_image *wait_image(const struct report_images *images,
                : NULL;
 }
 
-// is_variable_at is whether the variable is at vaddr, or is no larger than a lock and
-// vaddr is within it: a condition's futex is. A member of a structure has no name of
-// its own.
+// is_variable_at returns true if the variable is at vaddr, or is no larger than a lock
+// and vaddr is within it: a condition's futex is. A member of a structure has no name
+// of its own.
 static bool is_variable_at(const GElf_Sym *symbol, uint64_t vaddr)
 {
     enum { LOCK_BYTES = 56 }; // of glibc, the largest
@@ -94,38 +94,42 @@ static const char *variable_in_file(const struct debug_elf *file, uint64_t vaddr
 }
 
 // wait_open opens the files of image, unless they are open.
-static void wait_open(struct wait_naming *naming, const struct report_image *image)
+static void wait_open(struct wait_naming *symbolization,
+                      const struct report_image *image)
 {
-    struct debug_search search = symbolizer_options_search(naming->options);
+    struct debug_search search = symbolizer_options_search(symbolization->options);
     char buffers[2][PATH_MAX];
     uint64_t text[2];
-    if (naming->image == image)
+    if (symbolization->image == image)
         return;
-    if (naming->image != NULL)
-        debug_files_close(&naming->files);
-    naming->image = image;
-    debug_files_open(&naming->files,
-                     symbolizer_options_path(naming->options, image->path, buffers),
-                     &image->id, &search);
-    const struct debug_elf *file =
-        naming->files.image.elf != NULL ? &naming->files.image : &naming->files.debug;
-    naming->laid_out =
-        file->elf != NULL && debug_elf_layout(file, &naming->base, text) == CH_OK;
+    if (symbolization->image != NULL)
+        debug_files_close(&symbolization->files);
+    symbolization->image = image;
+    debug_files_open(
+        &symbolization->files,
+        symbolizer_options_path(symbolization->options, image->path, buffers),
+        &image->id, &search);
+    const struct debug_elf *file = symbolization->files.image.elf != NULL
+                                       ? &symbolization->files.image
+                                       : &symbolization->files.debug;
+    symbolization->laid_out =
+        file->elf != NULL &&
+        debug_elf_layout(file, &symbolization->base, text) == CH_OK;
 }
 
 // wait_variable gives the name of the variable at address as a string, or null.
-static json_t *wait_variable(struct wait_naming *naming, uint64_t address)
+static json_t *wait_variable(struct wait_naming *symbolization, uint64_t address)
 {
-    const struct report_image *image = wait_image(&naming->images, address);
+    const struct report_image *image = wait_image(&symbolization->images, address);
     const char *name = NULL;
     if (image == NULL)
         return json_null();
-    wait_open(naming, image);
-    if (naming->laid_out) {
-        uint64_t vaddr = address - image->base + naming->base;
-        name = variable_in_file(&naming->files.image, vaddr);
+    wait_open(symbolization, image);
+    if (symbolization->laid_out) {
+        uint64_t vaddr = address - image->base + symbolization->base;
+        name = variable_in_file(&symbolization->files.image, vaddr);
         if (name == NULL)
-            name = variable_in_file(&naming->files.debug, vaddr);
+            name = variable_in_file(&symbolization->files.debug, vaddr);
     }
     char *plain = name != NULL ? demangle_name(name) : NULL;
     const char *found = plain != NULL ? plain : name;
@@ -138,14 +142,15 @@ static json_t *wait_variable(struct wait_naming *naming, uint64_t address)
 // name_waits is a guarded_child_fn.
 static enum ch_status name_waits(void *context, int to_parent)
 {
-    struct wait_naming *naming = context;
+    struct wait_naming *symbolization = context;
     json_t *names = json_array();
-    for (size_t i = 0; i < json_array_size(naming->waits) && i < NAMED_WAITS_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(symbolization->waits) && i < NAMED_WAITS_MAX;
+         i++) {
         uint64_t address;
-        bool has =
-            report_address(json_array_get(naming->waits, i), "address", &address);
-        (void)json_array_append_new(names,
-                                    has ? wait_variable(naming, address) : json_null());
+        bool has = report_address(json_array_get(symbolization->waits, i), "address",
+                                  &address);
+        (void)json_array_append_new(names, has ? wait_variable(symbolization, address)
+                                               : json_null());
     }
     // What is open is so until the end of the child, which is now.
     return guarded_child_answer(names, to_parent);
@@ -202,12 +207,14 @@ static bool has_names(const json_t *waits)
 }
 
 // may_be_named says whether an image may hold one of the locks.
-static bool may_be_named(const struct wait_naming *naming)
+static bool may_be_named(const struct wait_naming *symbolization)
 {
     uint64_t address;
-    for (size_t i = 0; i < json_array_size(naming->waits) && i < NAMED_WAITS_MAX; i++)
-        if (report_address(json_array_get(naming->waits, i), "address", &address) &&
-            wait_image(&naming->images, address) != NULL)
+    for (size_t i = 0; i < json_array_size(symbolization->waits) && i < NAMED_WAITS_MAX;
+         i++)
+        if (report_address(json_array_get(symbolization->waits, i), "address",
+                           &address) &&
+            wait_image(&symbolization->images, address) != NULL)
             return true;
     return false;
 }
@@ -215,7 +222,7 @@ static bool may_be_named(const struct wait_naming *naming)
 void wait_names_add(json_t *report, const struct symbolizer_options *options)
 {
     json_t *waits = report_waits(report);
-    struct wait_naming naming = { .options = options, .waits = waits };
+    struct wait_naming symbolization = { .options = options, .waits = waits };
     struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = 1 << 20 };
     if (json_array_size(waits) == 0 || has_names(waits))
         return;
@@ -226,11 +233,12 @@ void wait_names_add(json_t *report, const struct symbolizer_options *options)
             tell_futex(report, wait);
     }
     char *begun = crash_words_begun(report);
-    if (report_images_read(&naming.images, report) == CH_OK && may_be_named(&naming) &&
-        guarded_child_run(name_waits, &naming, guarded_child_now_ms() + WAIT_NAMES_MS,
-                          &result) == CH_OK)
+    if (report_images_read(&symbolization.images, report) == CH_OK &&
+        may_be_named(&symbolization) &&
+        guarded_child_run(name_waits, &symbolization,
+                          guarded_child_now_ms() + WAIT_NAMES_MS, &result) == CH_OK)
         take_wait_names(waits, &result);
-    report_images_deinit(&naming.images);
+    report_images_deinit(&symbolization.images);
     // The names are part of the sentence for a deadlock.
     if (json_is_object(json_object_get(report, "crash")))
         crash_words_renew(report, begun);

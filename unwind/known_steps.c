@@ -87,7 +87,7 @@ static uint64_t known_word(const uint8_t *cfa, int offset)
     return word;
 }
 
-// known_step_is is whether step is the one from the return address pc.
+// known_step_is returns true if step is the one from the return address pc.
 static bool known_step_is(const struct known_step *step, enum setting_unwind how,
                           uint64_t pc)
 {

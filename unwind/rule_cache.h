@@ -35,7 +35,7 @@ void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn
 void rule_cache_set_sections(struct rule_cache *cache, unwind_sections_fn *find,
                              void *context);
 
-// rule_cache_has_sframe is whether any image has SFrame.
+// rule_cache_has_sframe returns true if any image has SFrame.
 bool rule_cache_has_sframe(const struct rule_cache *cache);
 
 // rule_cache_find gives source's row for pc, valid until the next call.

@@ -328,7 +328,7 @@ static bool find_lost(struct walk *w)
     return false;
 }
 
-// was_called is whether a call precedes pc, or nobody can tell.
+// was_called returns true if a call precedes pc, or nobody can tell.
 static bool was_called(struct walk *w, uint64_t pc)
 {
     const struct memory_reader *memory = w->space->memory;
@@ -360,8 +360,8 @@ static bool is_outermost(struct walk *w)
            (w->frame.kind == UNWIND_KIND_RA && !w->guessed && !was_called(w, pc));
 }
 
-// skips_sframe is whether SFrame need not be tried, because no image has any: DWARF is
-// tried as well, and would do the rest of what a step by SFrame does.
+// skips_sframe returns true if SFrame need not be tried, because no image has any:
+// DWARF is tried as well, and would do the rest of what a step by SFrame does.
 static bool skips_sframe(const struct walk *w)
 {
     bool dwarf_too = w->how == SETTING_UNWIND_AUTO || w->how == SETTING_UNWIND_PRECISE;
@@ -455,10 +455,10 @@ static enum unwind_end end_reason(enum ch_status status)
     }
 }
 
-// is_entry is whether the current frame, which was found as a caller, is at the first
-// instruction of its function and no call precedes that. It did not call, then: Go
-// makes a function that faults seem to have called its handler. The rules before that
-// address, and the function, are another's.
+// is_entry returns true if the current frame, which was found as a caller, is at the
+// first instruction of its function and no call precedes that. It did not call, then:
+// Go makes a function that faults seem to have called its handler. The rules before
+// that address, and the function, are another's.
 static bool is_entry(struct walk *w)
 {
     enum { ALIGNMENT = 16 }; // of functions; most return addresses need no more looks

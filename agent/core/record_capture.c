@@ -40,14 +40,14 @@ static bool is_later(const struct timespec *time, uint64_t ns)
             (uint64_t)time->tv_nsec > ns % 1000000000);
 }
 
-// has_changed is whether the file now at the mapping's path is not what was mapped by
-// the time of the record.
+// has_changed returns true if the file now at the mapping's path is not what was mapped
+// by the time of the record.
 static bool has_changed(const struct record_capture *all,
                         const struct target_mapping *mapping)
 {
-    // Of a life the time is that of the process's start, in ticks since that of the
-    // machine.
-    const uint64_t vague_ns = record_capture_is_life(all) ? 1000000000 : 0;
+    // Of a liveness record the time is that of the process's start, in ticks since that
+    // of the machine.
+    const uint64_t vague_ns = record_capture_is_liveness(all) ? 1000000000 : 0;
     const uint64_t record_ns = all->crash.realtime_ns;
     char path[PATH_MAX];
     struct stat info;
@@ -142,18 +142,18 @@ static void set_record_process(struct record_capture *all)
     facts_read_host(&all->capture.host, getpid(), NULL);
 }
 
-// bound_life keeps what the life says, which is in a file that others may have written,
-// to what can be said.
-static void bound_life(struct context_life *life)
+// bound_liveness keeps what the liveness record says, which is in a file that others
+// may have written, to what can be said.
+static void bound_liveness(struct context_liveness *liveness)
 {
-    life->asked_by_name[sizeof(life->asked_by_name) - 1] = 0;
-    life->stuck_in[sizeof(life->stuck_in) - 1] = 0;
-    if (life->keeper_is >= LIFE_KEEPERS)
-        life->keeper_is = LIFE_NO_KEEPER;
-    if (life->service > LIFE_OF_KUBERNETES)
-        life->service = LIFE_NO_SERVICE;
-    if (life->end_signal < 0 || life->end_signal > SIGRTMAX)
-        life->end_signal = 0;
+    liveness->asked_by_name[sizeof(liveness->asked_by_name) - 1] = 0;
+    liveness->stuck_in[sizeof(liveness->stuck_in) - 1] = 0;
+    if (liveness->supervisor_is >= LIVENESS_KEEPERS)
+        liveness->supervisor_is = LIVENESS_NO_KEEPER;
+    if (liveness->service > LIVENESS_OF_KUBERNETES)
+        liveness->service = LIVENESS_NO_SERVICE;
+    if (liveness->end_signal < 0 || liveness->end_signal > SIGRTMAX)
+        liveness->end_signal = 0;
 }
 
 static void set_context(struct record_capture *all)
@@ -162,7 +162,7 @@ static void set_context(struct record_capture *all)
     if (bytes->size != sizeof(all->context))
         return;
     memcpy(&all->context, bytes->bytes, sizeof(all->context));
-    bound_life(&all->context.life);
+    bound_liveness(&all->context.liveness);
     if (context_check(&all->context) == CH_OK)
         all->capture.context = &all->context;
 }
@@ -183,8 +183,8 @@ static void set_settings(struct record_capture *all, const struct settings *sett
     all->capture.settings = &all->settings;
 }
 
-// set_life_start sets the time of the record to that at which its process began.
-static void set_life_start(struct record_capture *all)
+// set_liveness_start sets the time of the record to that at which its process began.
+static void set_liveness_start(struct record_capture *all)
 {
     const uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
     uint64_t ticks = all->record.header.page.crash_realtime_ns;
@@ -212,7 +212,7 @@ static enum ch_status read_record_parts(struct record_capture *all, int fd,
     set_settings(all, settings);
     set_record_crash(all);
     if (header->reason == RECORD_ALIVE)
-        set_life_start(all);
+        set_liveness_start(all);
     else
         problem_texts_say(&all->problems, "%s", reason_of_record(header->reason));
     shape_as_core(all, fd);
@@ -236,49 +236,52 @@ enum ch_status record_capture_open(struct record_capture *all, int fd,
     return status;
 }
 
-bool record_capture_is_life(const struct record_capture *all)
+bool record_capture_is_liveness(const struct record_capture *all)
 {
     return all->record.header.reason == RECORD_ALIVE;
 }
 
 bool record_capture_has_ended(const struct record_capture *all)
 {
-    const struct context_life *life = &all->context.life;
-    enum life_ended how = life_how_ended(life);
-    return life->ended != 0 && how != LIFE_CRASHED && how != LIFE_LOST;
+    const struct context_liveness *liveness = &all->context.liveness;
+    enum liveness_ended how = liveness_how_ended(liveness);
+    return liveness->ended != 0 && how != LIVENESS_CRASHED && how != LIVENESS_LOST;
 }
 
-void record_capture_bury(struct record_capture *all, const struct death *death,
-                         struct process_facts *process)
+void record_capture_killed(struct record_capture *all,
+                           const struct termination *termination,
+                           struct process_facts *process)
 {
     struct capture *capture = &all->capture;
     struct process_facts *kept = &capture->process;
     pid_t pid = capture->stop.pid;
-    uint64_t end_ms = death->realtime_ns / 1000000;
+    uint64_t end_ms = termination->realtime_ns / 1000000;
     if (kept->started_ms != 0 && end_ms > kept->started_ms)
         kept->uptime_ms = end_ms - kept->started_ms;
-    all->death = *death; // with its texts
-    keep_told(&all->death.life, &all->context.life);
-    if (life_how_ended(&all->context.life) == LIFE_CRASHED)
-        all->death.crash_signal = (int)(all->context.life.ended / LIFE_SIGNAL);
-    death_judge(&all->death);
+    all->termination = *termination; // with its texts
+    keep_told(&all->termination.liveness, &all->context.liveness);
+    if (liveness_how_ended(&all->context.liveness) == LIVENESS_CRASHED)
+        all->termination.crash_signal =
+            (int)(all->context.liveness.ended / LIVENESS_SIGNAL);
+    termination_judge(&all->termination);
     all->crash = (struct target_crash){
         .tid = pid,
-        .info.si_signo = death->exits                   ? SIGABRT
-                         : all->death.crash_signal != 0 ? all->death.crash_signal
-                         : death->signal != 0           ? death->signal
-                                                        : SIGKILL,
-        .realtime_ns = death->realtime_ns,
+        .info.si_signo = termination->exits ? SIGABRT
+                         : all->termination.crash_signal != 0
+                             ? all->termination.crash_signal
+                         : termination->signal != 0 ? termination->signal
+                                                    : SIGKILL,
+        .realtime_ns = termination->realtime_ns,
         .flight_state = all->record.flight_state,
         .signal_only = true,
         .dies = true,
     };
     capture->crash = &all->crash;
-    capture->death = &all->death;
+    capture->termination = &all->termination;
     capture->gone = true;
     if (process == NULL)
         return;
-    if (process->executable.size == 0) { // it ended before its keeper looked
+    if (process->executable.size == 0) { // it ended before its supervisor looked
         text_deinit(&process->executable);
         process->executable = kept->executable;
         kept->executable = (struct text){ 0 };
@@ -317,7 +320,7 @@ void record_capture_bare(struct record_capture *all, pid_t pid,
 
 void record_capture_close(struct record_capture *all)
 {
-    death_deinit(&all->death);
+    termination_deinit(&all->termination);
     capture_deinit(&all->capture);
     core_images_deinit(&all->images);
     core_memory_deinit(&all->memory);

@@ -109,7 +109,7 @@ static bool serve_crash(struct daemon_keep *keep, int socket, int received, int 
 }
 
 // daemon_serves_itself: others must not have to wait for long, and a program must not
-// be left without its keeper.
+// be left without its supervisor.
 bool daemon_serves_itself(const struct settings *settings)
 {
     return settings->kills == KILLS_NO && settings->starts != SETTING_YES &&

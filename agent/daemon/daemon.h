@@ -22,7 +22,7 @@ enum daemon_wants {
 enum daemon_wants daemon_serve(int socket, int channel, const struct settings *settings,
                                struct trace_report *out, int *out_again);
 
-// daemon_serves_itself is whether the waiting process reports crashes itself.
+// daemon_serves_itself returns true if the waiting process reports crashes itself.
 bool daemon_serves_itself(const struct settings *settings);
 
 // daemon_again waits on the socket for further crashes. It executes the agent, so that

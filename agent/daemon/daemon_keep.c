@@ -24,12 +24,13 @@ static const char *keep_variable(void *context, const char *name)
     return getenv(name);
 }
 
-// is_kept_by_other is whether `crashhook run` keeps the program: it writes the life.
+// is_kept_by_other returns true if `crashhook run` keeps the program: it writes the
+// liveness record.
 static bool is_kept_by_other(const struct daemon_keep *keep)
 {
     struct context_page now;
-    return liveness_read(&keep->live, &now) && now.life.keeper != 0 &&
-           now.life.keeper != getpid();
+    return liveness_read(&keep->live, &now) && now.liveness.supervisor != 0 &&
+           now.liveness.supervisor != getpid();
 }
 
 static void hear_child(int signal)
@@ -82,7 +83,7 @@ void daemon_keep_begin(struct daemon_keep *keep, int socket,
     // equal unless a setuid program did.
     keep->live.ours = maker.uid == geteuid() && getuid() == geteuid();
     keep->seizes = settings->kills == KILLS_SEIZE;
-    keep_begin(&keep->keep, keep->pid, LIFE_BY_DAEMON);
+    keep_begin(&keep->keep, keep->pid, LIVENESS_BY_DAEMON);
     keep->pause_ms = keep_pause_ms(0);
     keep->next_ms = clock_now_ms(CLOCK_MONOTONIC);
     hear_children();
@@ -177,9 +178,10 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep) ||
         (!alone && fork() != 0))
         return;
-    enum life_ended how = life_how_ended(&now.life);
-    bool reports = how == LIFE_LOST || (settings->kills != KILLS_NO &&
-                                        (now.life.ended == 0 || how == LIFE_CRASHED));
+    enum liveness_ended how = liveness_how_ended(&now.liveness);
+    bool reports =
+        how == LIVENESS_LOST || (settings->kills != KILLS_NO &&
+                                 (now.liveness.ended == 0 || how == LIVENESS_CRASHED));
     (void)signal(SIGXFSZ, SIG_IGN);
     liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
@@ -200,15 +202,16 @@ static void finish_keeping(struct daemon_keep *keep, bool alone)
     int status = 0;
     bool known = read_zombie_status(keep->pid, &status) ||
                  (keep->pidfd >= 0 && read_pidfd_status(keep->pidfd, &status));
-    enum life_ended how =
-        liveness_read(&keep->live, &now) ? life_how_ended(&now.life) : LIFE_ENDED;
-    bool crashed = how == LIFE_CRASHED || how == LIFE_LOST;
-    if (known && !death_is_kill(status & 0x7f) && !crashed)
+    enum liveness_ended how = liveness_read(&keep->live, &now)
+                                  ? liveness_how_ended(&now.liveness)
+                                  : LIVENESS_ENDED;
+    bool crashed = how == LIVENESS_CRASHED || how == LIVENESS_LOST;
+    if (known && !termination_is_kill(status & 0x7f) && !crashed)
         liveness_end(&keep->live);
     if (!is_kept_by_other(keep)) {
         keep_end(&keep->keep, known ? status & 0x7f : 0);
-        keep->keep.life.keeper = 0; // it has seen all
-        liveness_write(&keep->live, &keep->keep.life);
+        keep->keep.liveness.supervisor = 0; // it has seen all
+        liveness_write(&keep->live, &keep->keep.liveness);
     }
     leave_record(keep, alone);
 }
@@ -220,7 +223,7 @@ void daemon_keep_deinit(struct daemon_keep *keep)
     keep->pid = 0;
 }
 
-// report_kill reports the program, which is held on its way out.
+// report_kill reports the program, which is held while it exits.
 static enum daemon_kept report_kill(struct daemon_keep *keep, int signal,
                                     struct trace_report *out)
 {
@@ -228,31 +231,32 @@ static enum daemon_kept report_kill(struct daemon_keep *keep, int signal,
     bool written;
     keep_end(&keep->keep, signal);
     // The kernel may be emptying it already.
-    usage_sample(&keep->keep.usage,
-                 keep->keep.life.events.oom_kills != 0 ? usage_peak(&keep->keep.usage)
-                                                       : 0,
-                 &keep->keep.life);
-    struct death death = { .pid = keep->pid,
-                           .keeper = LIFE_BY_DAEMON,
-                           .signal = signal,
-                           .realtime_ns = keep->keep.life.end_realtime_ns,
-                           .started_ns = clock_now_ns(CLOCK_BOOTTIME),
-                           .life = keep->keep.life };
-    uint64_t up_ns = death.started_ns;
+    usage_sample(
+        &keep->keep.usage,
+        keep->keep.liveness.events.oom_kills != 0 ? usage_peak(&keep->keep.usage) : 0,
+        &keep->keep.liveness);
+    struct termination termination = { .pid = keep->pid,
+                                       .supervisor = LIVENESS_BY_DAEMON,
+                                       .signal = signal,
+                                       .realtime_ns =
+                                           keep->keep.liveness.end_realtime_ns,
+                                       .started_ns = clock_now_ns(CLOCK_BOOTTIME),
+                                       .liveness = keep->keep.liveness };
+    uint64_t up_ns = termination.started_ns;
     struct process_facts facts;
     facts_read_process(&facts, keep->pid, keep->pid);
-    death.started_ns -=
+    termination.started_ns -=
         facts.uptime_ms * 1000000 < up_ns ? facts.uptime_ms * 1000000 : up_ns;
     facts_deinit_process(&facts);
     // The process's own memory may be emptied by now, the record is not.
     out->context = liveness_read(&keep->live, &context) ? &context : NULL;
     if (out->context != NULL && is_kept_by_other(keep)) {
-        death.life = context.life;
-        death.life.events = keep->keep.life.events;
-        death.life.cpu_limit_s = keep->keep.life.cpu_limit_s;
-        death.life.cpu_used_ms = keep->keep.life.cpu_used_ms;
+        termination.liveness = context.liveness;
+        termination.liveness.events = keep->keep.liveness.events;
+        termination.liveness.cpu_limit_s = keep->keep.liveness.cpu_limit_s;
+        termination.liveness.cpu_used_ms = keep->keep.liveness.cpu_used_ms;
     }
-    if (trace_seize_report(keep->pid, &death, out, &written))
+    if (trace_seize_report(keep->pid, &termination, out, &written))
         return DAEMON_REPORTS;
     if (written)
         liveness_end(&keep->live);
@@ -281,7 +285,7 @@ static enum daemon_kept look_at_traced(struct daemon_keep *keep,
     return DAEMON_KEEPS;
 }
 
-// is_ending is whether the process is on its way out: it has closed its files and has
+// is_ending returns true if the process is exiting: it has closed its files and has
 // no memory any more, but its end is yet to be told.
 static bool is_ending(const struct daemon_keep *keep)
 {
@@ -298,16 +302,17 @@ static void look_at_kept(struct daemon_keep *keep)
     struct context_page now;
     if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep))
         return;
-    keep_told(&keep->keep.life, &now.life);
+    keep_told(&keep->keep.liveness, &now.liveness);
     keep_look(&keep->keep);
     liveness_see(&keep->live, keep->pid);
-    liveness_write(&keep->live, &keep->keep.life);
+    liveness_write(&keep->live, &keep->keep.liveness);
     liveness_look(&keep->live, keep->settings, keep->path,
                   keep->settings->kills != KILLS_NO);
 }
 
-// forget_other is whether the process has executed a program that has its own keeper,
-// or none: it has the record mapped no more. What the copier wrote is removed.
+// forget_other returns true if the process has executed a program that has its own
+// supervisor, or none: it has the record mapped no more. What the copier wrote is
+// removed.
 static bool forget_other(struct daemon_keep *keep)
 {
     if (keep->live.fd < 0 || is_ending(keep) || !liveness_is_left(&keep->live) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The waiting agent as the keeper of the program that started it (CRASHHOOK_KILLS): it
-// holds the program's liveness record, looks at the program once in a while, writes
+// The waiting agent as the supervisor of the program that started it (CRASHHOOK_KILLS):
+// it holds the program's liveness record, looks at the program once in a while, writes
 // what it sees into the record, and learns from the kernel how the program ended. Where
 // it is asked to (seize), it also traces the program's first thread, and reports a kill
 // with its stack. It counts starts as well (CRASHHOOK_STARTS).
@@ -41,7 +41,7 @@ bool daemon_keep_take(struct daemon_keep *keep, int socket,
                       const struct settings *settings, int fd);
 
 // daemon_keep_wait waits, as poll does with one descriptor, until there is something to
-// do: on that, for the keeper, or both.
+// do: on that, for the supervisor, or both.
 void daemon_keep_wait(const struct daemon_keep *keep, struct pollfd *other);
 
 // A daemon_kept is what is to be done after daemon_keep_look.

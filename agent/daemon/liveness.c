@@ -40,14 +40,14 @@ void liveness_create(struct liveness *live)
     char path[64];
     *live = (struct liveness){ .fd = -1, .copier = -1 };
     // The limit counts for this memory too: passing it would raise SIGXFSZ.
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < LIFE_LEAST_BYTES)
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < LIVENESS_LEAST_BYTES)
         return;
-    live->fd = memfd_create(LIFE_NAME, MFD_CLOEXEC | NOEXEC_SEAL);
+    live->fd = memfd_create(LIVENESS_NAME, MFD_CLOEXEC | NOEXEC_SEAL);
     if (live->fd < 0)
-        live->fd = memfd_create(LIFE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        live->fd = memfd_create(LIVENESS_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     (void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), live->fd);
     if (live->fd >= 0)
-        (void)setenv(LIFE_VARIABLE, path, 1);
+        (void)setenv(LIVENESS_VARIABLE, path, 1);
 }
 
 void liveness_claim(const struct liveness *live)
@@ -99,26 +99,27 @@ bool liveness_read(const struct liveness *live, struct context_page *out)
                sizeof(*out);
 }
 
-static off_t life_at(size_t offset)
+static off_t liveness_at(size_t offset)
 {
-    return (off_t)((size_t)sysconf(_SC_PAGESIZE) + offsetof(struct context_page, life) +
-                   offset);
+    return (off_t)((size_t)sysconf(_SC_PAGESIZE) +
+                   offsetof(struct context_page, liveness) + offset);
 }
 
-void liveness_write(const struct liveness *live, const struct context_life *life)
+void liveness_write(const struct liveness *live,
+                    const struct context_liveness *liveness)
 {
-    const size_t from = offsetof(struct context_life, asked_signal);
+    const size_t from = offsetof(struct context_liveness, asked_signal);
     if (liveness_is_filled(live))
-        (void)!pwrite(live->fd, (const char *)life + from, sizeof(*life) - from,
-                      life_at(from));
+        (void)!pwrite(live->fd, (const char *)liveness + from, sizeof(*liveness) - from,
+                      liveness_at(from));
 }
 
 void liveness_end(const struct liveness *live)
 {
-    const uint32_t ended = LIFE_ENDED;
+    const uint32_t ended = LIVENESS_ENDED;
     if (liveness_is_filled(live))
         (void)!pwrite(live->fd, &ended, sizeof(ended),
-                      life_at(offsetof(struct context_life, ended)));
+                      liveness_at(offsetof(struct context_liveness, ended)));
 }
 
 bool liveness_is_left(const struct liveness *live)
@@ -164,12 +165,12 @@ static bool has_header(int fd)
 // on the disk is missing at the end. -1: nothing fits.
 static int copy_to_spool(const struct liveness *live, const struct spool *spool)
 {
-    char name[SPOOL_LIFE_NAME_SIZE];
-    char temporary[SPOOL_LIFE_NAME_SIZE + 8];
+    char name[SPOOL_LIVENESS_NAME_SIZE];
+    char temporary[SPOOL_LIVENESS_NAME_SIZE + 8];
     struct record_header header;
     if (!read_live_header(live, &header))
         return -1;
-    spool_life_name(header.page.crash_realtime_ns, header.pid, name);
+    spool_liveness_name(header.page.crash_realtime_ns, header.pid, name);
     (void)snprintf(temporary, sizeof(temporary), ".%s.tmp", name);
     (void)unlinkat(spool->folder_fd, temporary, 0);
     int fd = openat(spool->folder_fd, temporary,
@@ -299,7 +300,7 @@ void liveness_count(struct liveness *live, const struct settings *settings,
     if (!live->counted)
         count_start(settings, path, context.session, START_BEGUN);
     live->counted = true;
-    if (context.life.session_ended != 0)
+    if (context.liveness.session_ended != 0)
         count_start(settings, path, context.session, START_ENDED);
 }
 
@@ -311,7 +312,7 @@ void liveness_look(struct liveness *live, const struct settings *settings,
         return;
     if (copies && live->copier < 0)
         start_copier(live, path);
-    if (live->counted || context.session == 0 || context.life.session_ended != 0)
+    if (live->counted || context.session == 0 || context.liveness.session_ended != 0)
         return;
     pid_t pid = fork();
     if (pid == 0) {
@@ -333,15 +334,15 @@ bool liveness_stop_copier(struct liveness *live, int most_ms)
 
 bool liveness_store(const struct liveness *live, const char *path, bool keep)
 {
-    char name[SPOOL_LIFE_NAME_SIZE];
+    char name[SPOOL_LIVENESS_NAME_SIZE];
     struct record_header header;
     struct spool spool = { .folder_fd = -1 };
     int fd = -1;
     if (!read_live_header(live, &header) || !open_live_spool(path, &spool))
         return false;
-    spool_life_name(header.page.crash_realtime_ns, header.pid, name);
+    spool_liveness_name(header.page.crash_realtime_ns, header.pid, name);
     if (!keep) { // but its last words are reported with it
-        char words[SPOOL_LIFE_NAME_SIZE];
+        char words[SPOOL_LIVENESS_NAME_SIZE];
         spool_words_name(header.page.crash_realtime_ns, header.pid, words);
         keep = faccessat(spool.folder_fd, words, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The supervisor's side of a liveness record (handler/prepare/life.h): the memory in
-// which a program keeps what a report of its end needs, and what the supervisor sees of
-// it.
+// The supervisor's side of a liveness record (handler/prepare/liveness_record.h): the
+// memory in which a program keeps what a report of its end needs, and what the
+// supervisor sees of it.
 //
 // The supervisor itself never touches the spool, whose disk may be full or may hang.
 // Processes of their own do that: the copier writes the record into the spool once the
@@ -11,7 +11,7 @@
 // what is left to do when the program has ended. The copier holds flock on its file,
 // which so belongs to nobody once the supervisor is gone.
 //
-// Users: daemon_keep.c, `crashhook run` (cli/run/keeper.c).
+// Users: daemon_keep.c, `crashhook run` (cli/run/supervisor.c).
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ struct liveness {
 // as it was seen last, or as ours says if it never was.
 void liveness_see(struct liveness *live, pid_t pid);
 
-// liveness_is_ours is whether the record in fd is of a program with our rights, as
+// liveness_is_ours returns true if the record in fd is of a program with our rights, as
 // liveness_see has noted by the sticky bit, which the program cannot set once it has
 // other rights.
 bool liveness_is_ours(int fd);
@@ -43,19 +43,20 @@ bool liveness_is_ours(int fd);
 void liveness_create(struct liveness *live);
 void liveness_claim(const struct liveness *live);
 
-// liveness_is_filled is whether the program has filled the record.
+// liveness_is_filled returns true if the program has filled the record.
 bool liveness_is_filled(const struct liveness *live);
 
 // liveness_read reads the context page; false: the program has not filled it.
 bool liveness_read(const struct liveness *live, struct context_page *out);
 
-// liveness_write writes the part of the context's life that is the supervisor's, and
-// liveness_end that the program has ended in a way that needs no report.
-void liveness_write(const struct liveness *live, const struct context_life *life);
+// liveness_write writes the part of the context's liveness that is the supervisor's,
+// and liveness_end that the program has ended in a way that needs no report.
+void liveness_write(const struct liveness *live,
+                    const struct context_liveness *liveness);
 void liveness_end(const struct liveness *live);
 
-// liveness_is_left is whether no process has the memory mapped any more. If so, nobody
-// can write to it from then on.
+// liveness_is_left returns true if no process has the memory mapped any more. If so,
+// nobody can write to it from then on.
 bool liveness_is_left(const struct liveness *live);
 
 // liveness_look counts the program's start, and with copies starts the copier, in

@@ -126,8 +126,8 @@ static void write_context_name(struct json_writer *w, const char *name, size_t l
     json_write_key(w, key);
 }
 
-// same_context_key is whether both names give the same key; an object may have each key
-// only once.
+// same_context_key returns true if both names give the same key; an object may have
+// each key only once.
 static bool same_context_key(const char *a, size_t a_length, const char *b,
                              size_t b_length)
 {
@@ -141,7 +141,7 @@ static bool same_context_key(const char *a, size_t a_length, const char *b,
     return true;
 }
 
-// is_set_by_program is whether the program has set a tag of this name.
+// is_set_by_program returns true if the program has set a tag of this name.
 static bool is_set_by_program(const struct context_page *page, const char *name,
                               size_t length)
 {
@@ -155,7 +155,7 @@ static bool is_set_by_program(const struct context_page *page, const char *name,
     return false;
 }
 
-// is_set_again is whether the settings, from rest on, set a tag of this name.
+// is_set_again returns true if the settings, from rest on, set a tag of this name.
 static bool is_set_again(const char *rest, const char *name, size_t length)
 {
     while (*rest != 0) {
@@ -167,8 +167,8 @@ static bool is_set_again(const char *rest, const char *name, size_t length)
     return false;
 }
 
-// comes_again is whether a later one of count slots, each of stride bytes, has the same
-// name: two threads set it at the same moment, or two names give the same key.
+// comes_again returns true if a later one of count slots, each of stride bytes, has the
+// same name: two threads set it at the same moment, or two names give the same key.
 static bool comes_again(const void *slots, size_t stride, size_t count, size_t index)
 {
     _Static_assert(offsetof(struct context_tag, name) ==

@@ -87,9 +87,9 @@ static bool has_siginfo(const struct fault_search *search, uint64_t at, siginfo_
            out->si_errno == 0 && is_kernel_fault(out->si_signo, out->si_code);
 }
 
-// is_after_call is whether the instruction before pc is a system call, as it is where a
-// signal was raised. The error code and trap number in the context are then those of an
-// earlier fault.
+// is_after_call returns true if the instruction before pc is a system call, as it is
+// where a signal was raised. The error code and trap number in the context are then
+// those of an earlier fault.
 static bool is_after_call(const struct fault_search *search, uint64_t pc)
 {
     static const uint8_t system_call[] = { 0x0f, 0x05 };

@@ -41,7 +41,7 @@ static bool read_heap_word(const struct capture *capture, uint64_t address,
     return memory_read_word(&capture->reader, address, out) == CH_OK;
 }
 
-// is_mapped_piece is whether the piece has a mapping of its own.
+// is_mapped_piece returns true if the piece has a mapping of its own.
 static bool is_mapped_piece(const struct target_mapping *mapping, uint64_t piece,
                             uint64_t before, uint64_t size)
 {
@@ -90,9 +90,9 @@ static uint64_t linked_size(const struct capture *capture,
     return fits && !(head & (SIZE_UNUSED | IS_MAPPED)) ? size : 0;
 }
 
-// is_link is whether the word at piece is the link of a free piece, and next decodes
-// from it: a list has pieces of one size. Lists of threads (tcache) link pieces, those
-// of the heap itself (fastbins) what is before them.
+// is_link returns true if the word at piece is the link of a free piece, and next
+// decodes from it: a list has pieces of one size. Lists of threads (tcache) link
+// pieces, those of the heap itself (fastbins) what is before them.
 static bool is_link(const struct capture *capture, const struct target_mapping *heap,
                     uint64_t piece, uint64_t next)
 {
@@ -163,8 +163,8 @@ bool origin_heap_find_link(const struct capture *capture, uint64_t value,
     return false;
 }
 
-// is_free_piece is whether a piece that begins at chunk may be free: it has a size, and
-// lies in a heap.
+// is_free_piece returns true if a piece that begins at chunk may be free: it has a
+// size, and lies in a heap.
 static bool is_free_piece(const struct capture *capture, uint64_t chunk)
 {
     const struct target_mapping *heap = images_mapping(&capture->images, chunk);

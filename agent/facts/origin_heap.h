@@ -14,11 +14,11 @@
 
 enum { ORIGIN_HEAP_PAGES = 64 };
 
-// origin_heap_is_heap is whether malloc may have pieces in the mapping.
+// origin_heap_is_heap returns true if malloc may have pieces in the mapping.
 bool origin_heap_is_heap(const struct target_mapping *mapping);
 
-// origin_heap_is_piece is whether address is the start of a piece in use: the sizes
-// before it and after its end agree.
+// origin_heap_is_piece returns true if address is the start of a piece in use: the
+// sizes before it and after its end agree.
 bool origin_heap_is_piece(const struct capture *capture, uint64_t address);
 
 // origin_heap_find_link finds the freed piece whose link is value, and the piece that

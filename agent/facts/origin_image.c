@@ -27,8 +27,8 @@ enum {
 };
 #define IMAGE_MAX (UINT64_C(1) << 32)
 
-// has_bounds is whether the description of so many bytes has the bounds of an image
-// around address, of which nothing is mapped.
+// has_bounds returns true if the description of so many bytes has the bounds of an
+// image around address, of which nothing is mapped.
 static bool has_bounds(const struct capture *capture, uint64_t description,
                        uint64_t size, uint64_t address)
 {
@@ -45,7 +45,7 @@ static bool has_bounds(const struct capture *capture, uint64_t description,
     return false;
 }
 
-// is_image_name is whether it is a name as files of libraries have.
+// is_image_name returns true if it is a name as files of libraries have.
 static bool is_image_name(const char *name)
 {
     size_t size = strlen(name);

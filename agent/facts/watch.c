@@ -44,7 +44,7 @@ static uint32_t *bucket_of(struct copier *copier, uint64_t address)
     return &copier->buckets[address / PIECE_MAX % BUCKETS];
 }
 
-// begins_near is whether a piece that begins in near's page contains address.
+// begins_near returns true if a piece that begins in near's page contains address.
 static bool begins_near(struct copier *copier, uint64_t near, uint64_t address)
 {
     uint32_t first = copier->pieces != NULL ? *bucket_of(copier, near) : 0;
@@ -54,8 +54,8 @@ static bool begins_near(struct copier *copier, uint64_t near, uint64_t address)
     return false;
 }
 
-// is_copied is whether a piece contains address. No piece is longer than a page, so it
-// begins in the same page or the one before.
+// is_copied returns true if a piece contains address. No piece is longer than a page,
+// so it begins in the same page or the one before.
 static bool is_copied(struct copier *copier, uint64_t address)
 {
     return begins_near(copier, address, address) ||

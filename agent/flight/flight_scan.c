@@ -30,7 +30,8 @@ static const struct fdr_header header = { .version = 5, .type = 1 };
 // scan->bytes holds.
 typedef void visit_fn(struct flight_scan *scan, uint64_t address, size_t size);
 
-// scan_is_late is whether the time limit has passed; once it has, the search stops.
+// scan_is_late returns true if the time limit has passed; once it has, the search
+// stops.
 static bool scan_is_late(struct flight_scan *scan)
 {
     scan->late = scan->late || capture_clock_us() > scan->deadline_us;

@@ -109,7 +109,7 @@ static enum ch_status read_modrm(struct decoding *d, size_t after)
     return status;
 }
 
-// is_high_byte is whether a byte register is ah, ch, dh or bh, which no REX prefix
+// is_high_byte returns true if a byte register is ah, ch, dh or bh, which no REX prefix
 // means.
 static bool is_high_byte(const struct decoding *d, uint8_t reg, size_t size)
 {

@@ -99,7 +99,7 @@ static pid_t stopped_thread(const struct capture *capture)
     return 0;
 }
 
-// is_narrow is whether the program is a 32-bit one.
+// is_narrow returns true if the program is a 32-bit one.
 static bool is_narrow(const struct capture *capture)
 {
     bool narrow = capture->crash != NULL && capture->crash->narrow;

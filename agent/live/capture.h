@@ -73,7 +73,7 @@ struct capture_timings {
 };
 
 struct context_page;
-struct death;
+struct termination;
 
 struct capture {
     const struct settings *settings;
@@ -109,8 +109,9 @@ struct capture {
     struct capture_timings timings;
     struct text *held; // a held_file of what the free phase needs; NULL: none is kept
     uint64_t watches;  // address of the table of watched objects; 0: none
-    const struct death *death; // an end that no handler saw (death.h); NULL: a crash
-    bool gone;                 // nothing of the process is left to be read
+    const struct termination
+        *termination; // an end that no handler saw (termination.h); NULL: a crash
+    bool gone;        // nothing of the process is left to be read
 };
 
 // capture_take stops process pid and collects what a report needs, except the stacks.
@@ -123,7 +124,8 @@ CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 void capture_release(struct capture *capture);
 void capture_deinit(struct capture *capture);
 
-// capture_is_process is whether a process is held, as opposed to a core or a record.
+// capture_is_process returns true if a process is held, as opposed to a core or a
+// record.
 static inline bool capture_is_process(const struct capture *capture)
 {
     return capture->tier == NULL;

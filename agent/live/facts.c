@@ -121,7 +121,7 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t 
     read_stat_fields(&stat, fields);
     out->ppid = (pid_t)fields[STAT_PPID];
     const char *bracket = stat.bytes != NULL ? strrchr(stat.bytes, ')') : NULL;
-    // On its way out a process has no memory before its state says so.
+    // An exiting process has no memory before its state says so.
     out->dead = bracket == NULL || bracket[1] == 0 ||
                 strchr("ZXx", bracket[2]) != NULL || fields[STAT_MEMORY] == 0;
     out->had_children = fields[STAT_CHILD_FAULTS] != 0;
@@ -281,7 +281,7 @@ void facts_remember_root(pid_t tid)
     find_container_mark(&remembered.mark, tid);
 }
 
-// is_remembered is whether the thread's root folder has the os-release that is
+// is_remembered returns true if the thread's root folder has the os-release that is
 // remembered, unchanged.
 static bool is_remembered(pid_t tid)
 {

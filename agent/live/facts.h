@@ -23,7 +23,7 @@ struct process_facts {
     struct text working_directory;
     struct text cgroup;
     uint64_t started_ms;  // since 1970; 0: not known
-    bool dead;            // it has ended, or is on its way out without memory
+    bool dead;            // it has ended, or is exiting without memory
     uint64_t start_ticks; // since the machine's start; 0: not known
     uint64_t uptime_ms;
     uint64_t rss_bytes;

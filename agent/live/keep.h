@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every keeper of a process does (`crashhook run`, the tracer, the waiting agent):
-// it looks at the process once in a while, notes who asks it to end, and at its end
-// says what it saw. All of it is a context_life, which those that can also write into
-// the process's life in the spool, for the case that they are killed with it.
+// What every supervisor of a process does (`crashhook run`, the tracer, the waiting
+// agent): it looks at the process once in a while, notes which process asks it to end,
+// and at its end says what it saw. All of it is a context_liveness, which those that
+// can also write into the process's liveness record in the spool, for the case that
+// they are killed with it.
 //
 // A look reads small files of /proc and the cgroup; the process is not touched.
 #pragma once
@@ -16,13 +17,13 @@
 
 struct keep {
     struct usage usage;
-    struct life_events before; // in its cgroup, when it was first looked at
+    struct liveness_events before; // in its cgroup, when it was first looked at
     bool freed; // its first thread did not sleep uninterruptibly at the last look
-    struct context_life life;
+    struct context_liveness liveness;
 };
 
 // keep_begin begins to keep process pid.
-void keep_begin(struct keep *keep, pid_t pid, enum life_keeper as);
+void keep_begin(struct keep *keep, pid_t pid, enum liveness_supervisor as);
 
 // keep_pause_ms is how long to wait until the next look, after one that came pause_ms
 // after the one before: a program that fills its memory at once is looked at often.
@@ -37,9 +38,9 @@ void keep_follow(struct keep *keep);
 // keep_asked notes a signal that the process is sent. False: it asks for no end.
 bool keep_asked(struct keep *keep, int signal, const siginfo_t *info);
 
-// keep_told takes over what the program's life says of who asked it, if that is later
-// than what the keeper has seen.
-void keep_told(struct context_life *life, const struct context_life *told);
+// keep_told takes over what the program's liveness record says of who asked it, if that
+// is later than what the supervisor has seen.
+void keep_told(struct context_liveness *liveness, const struct context_liveness *told);
 
 // keep_end notes that the process was ended by signal, or is about to. What can still
 // be read of it is read.
@@ -47,4 +48,4 @@ void keep_end(struct keep *keep, int signal);
 
 // keep_parse_status notes what /proc/PID/status tells of a process that cannot take its
 // signals: that it is asked to end by one of them.
-void keep_parse_status(const char *status, struct context_life *life);
+void keep_parse_status(const char *status, struct context_liveness *liveness);

@@ -74,7 +74,7 @@ static struct target_mapping mapping_of(const struct procmap_query *asked)
     };
 }
 
-// has_same_path is whether a mapping is another part of the file before it.
+// has_same_path returns true if a mapping is another part of the file before it.
 static bool has_same_path(const struct target_mapping *before,
                           const struct target_mapping *mapping)
 {

@@ -13,8 +13,8 @@ enum permitted_call { PERMITTED_PTRACE, PERMITTED_READV };
 // itself be a call to be filtered.
 void permitted_expect_filter(void);
 
-// permitted_all is whether no filter is expected: everything may be called.
+// permitted_all returns true if no filter is expected: everything may be called.
 bool permitted_all(void);
 
-// permitted is whether a call may be made: it may still fail, but does not kill.
+// permitted returns true if a call may be made: it may still fail, but does not kill.
 bool permitted(enum permitted_call call);

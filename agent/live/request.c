@@ -23,9 +23,10 @@ void request_expect(const struct ucred *caller)
     expects = true;
 }
 
-// is_of_caller is whether the thread is one of the caller's process. The number may be
-// another process's by now, or the process may have executed a setuid program: root
-// takes neither from others. A process that gained rights has files of root in /proc.
+// is_of_caller returns true if the thread is one of the caller's process. The number
+// may be another process's by now, or the process may have executed a setuid program:
+// root takes neither from others. A process that gained rights has files of root in
+// /proc.
 static bool is_of_caller(const struct request_message *message)
 {
     char path[64];

@@ -38,8 +38,8 @@ void request_written(int channel);
 // request_why tells the handler why there is no report, and what can be done.
 void request_why(int channel, const char *why);
 
-// request_is_cut_off is whether the handler is no longer there for an answer, although
-// it waits for one: its process has ended, or has executed another program.
+// request_is_cut_off returns true if the handler is no longer there for an answer,
+// although it waits for one: its process has ended, or has executed another program.
 bool request_is_cut_off(int channel);
 
 // request_release tells the handler that the process may die, and closes the channel.

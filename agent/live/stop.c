@@ -291,8 +291,8 @@ static size_t count_threads(struct stop *stop)
     return running;
 }
 
-// missed_some is whether a thread was created after the list was read, by one not yet
-// stopped.
+// missed_some returns true if a thread was created after the list was read, by one not
+// yet stopped.
 static bool missed_some(struct stop *stop)
 {
     size_t present = 0;
@@ -309,7 +309,7 @@ static void mark_stuck(struct stop *stop)
     }
 }
 
-// holds_any is whether a thread has stopped, or will.
+// holds_any returns true if a thread has stopped, or will.
 static bool holds_any(const struct stop *stop)
 {
     for (size_t i = 0; i < stop->count; i++) {
@@ -438,7 +438,7 @@ static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
     return false;
 }
 
-void stop_await_death(struct stop *stop, unsigned limit_ms)
+void stop_await_termination(struct stop *stop, unsigned limit_ms)
 {
     enum { LOOK_EVERY_MS = 100 };
     uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + limit_ms;

@@ -44,18 +44,18 @@ CH_CHECKED enum ch_status stop_seized(struct stop *stop, pid_t pid, pid_t free_t
 
 // stop_traced is stop_threads for a process whose threads the caller already traces and
 // will go on tracing: they are told to stop, and each one's wait_status is what it was
-// about to report. stop_release and stop_await_death are not for these.
+// about to report. stop_release and stop_await_termination are not for these.
 CH_CHECKED enum ch_status stop_traced(struct stop *stop, pid_t pid, pid_t free_tid,
                                       unsigned budget_ms);
 
 // stop_release resumes every stopped thread, delivers its pending signal and restarts
-// its system call. One that is not stopped any more is left to stop_await_death.
+// its system call. One that is not stopped any more is left to stop_await_termination.
 void stop_release(struct stop *stop);
 
-// stop_await_death reaps the threads of a dying process, so that its parent is
+// stop_await_termination reaps the threads of a dying process, so that its parent is
 // notified; a process still alive after limit_ms is released. The caller may exec only
 // after this: a tracer that does not reap keeps the dead threads from the parent.
-void stop_await_death(struct stop *stop, unsigned limit_ms);
+void stop_await_termination(struct stop *stop, unsigned limit_ms);
 
 // stop_deinit frees the list; threads still stopped stay so until the caller exits.
 void stop_deinit(struct stop *stop);

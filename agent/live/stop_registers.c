@@ -29,8 +29,8 @@ static bool will_restart(int64_t result)
            result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
 }
 
-// answers_eintr is whether the call fails with EINTR after a stop without having had an
-// effect, so that repeating it gives what would have happened without us.
+// answers_eintr returns true if the call fails with EINTR after a stop without having
+// had an effect, so that repeating it gives what would have happened without us.
 static bool answers_eintr(int64_t number)
 {
     switch (number) {

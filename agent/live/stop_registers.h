@@ -25,9 +25,9 @@ bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
 // forgets the call; the thread then stands after its instruction.
 int64_t stop_registers_last_call(const struct stopped_thread *thread);
 
-// stop_registers_is_filtered is whether the thread, which exits as if by SIGSYS, is the
-// one whose call a seccomp filter has ended the process for, and none that dies with
-// it.
+// stop_registers_is_filtered returns true if the thread, which exits as if by SIGSYS,
+// is the one whose call a seccomp filter has ended the process for, and none that dies
+// with it.
 bool stop_registers_is_filtered(const struct stopped_thread *thread);
 
 // stop_registers_restart makes the kernel restart the thread's system call when the
@@ -36,7 +36,7 @@ bool stop_registers_is_filtered(const struct stopped_thread *thread);
 // as well.
 void stop_registers_restart(struct stopped_thread *thread);
 
-// stop_registers_interrupted is whether the thread may need stop_registers_restart: its
-// system call returned EINTR. It is called for every signal that a tracer passes on, so
-// it reads no more than that.
+// stop_registers_interrupted returns true if the thread may need
+// stop_registers_restart: its system call returned EINTR. It is called for every signal
+// that a tracer passes on, so it reads no more than that.
 bool stop_registers_interrupted(pid_t tid);

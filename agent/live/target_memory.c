@@ -120,7 +120,7 @@ void target_memory_set_server(struct target_memory *memory, int channel)
     memory->server = channel;
 }
 
-// is_refusal is whether a call was refused, as opposed to the memory being absent.
+// is_refusal returns true if a call was refused, as opposed to the memory being absent.
 static bool is_refusal(int error)
 {
     return error == EPERM || error == EACCES || error == ENOSYS;

@@ -45,8 +45,8 @@ static void *read_names_ahead(void *context)
     return NULL;
 }
 
-// may_start_reader is whether there is a processor for a second thread, and no filter
-// that may forbid it.
+// may_start_reader returns true if there is a processor for a second thread, and no
+// filter that may forbid it.
 static bool may_start_reader(void)
 {
     cpu_set_t cpus;

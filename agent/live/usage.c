@@ -64,7 +64,7 @@ static uint64_t read_usage_number(const struct usage *usage, size_t size,
     return read_usage_file(usage, size, name, &text) ? number_of_word(&text, word) : 0;
 }
 
-// has_memory_file is whether the folder counts memory.
+// has_memory_file returns true if the folder counts memory.
 static bool has_memory_file(const struct usage *usage)
 {
     char path[USAGE_PATH_BYTES];
@@ -73,7 +73,7 @@ static bool has_memory_file(const struct usage *usage)
     return access(path, R_OK) == 0;
 }
 
-// leaves_root is whether a group's path is outside of this cgroup namespace.
+// leaves_root returns true if a group's path is outside of this cgroup namespace.
 static bool leaves_root(const char *path, size_t length)
 {
     static const char above[] = "/..";
@@ -237,7 +237,7 @@ static uint32_t percent_of_word(const struct text *text, const char *word)
     return whole < ALL / 100 ? (uint32_t)(whole * 100 + hundredths) : ALL;
 }
 
-static void read_pressure(const struct usage *usage, struct life_sample *out)
+static void read_pressure(const struct usage *usage, struct liveness_sample *out)
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
     if (usage->pressure[0] == 0 ||
@@ -247,34 +247,34 @@ static void read_pressure(const struct usage *usage, struct life_sample *out)
     out->all_waited = percent_of_word(&text, "full avg10=");
 }
 
-void usage_limits(const struct usage *usage, struct context_life *life)
+void usage_limits(const struct usage *usage, struct context_liveness *liveness)
 {
     const size_t limited = usage->limited_size;
-    life->limit_bytes = read_usage_limit(usage, limited);
-    life->peak_bytes = read_usage_number(
+    liveness->limit_bytes = read_usage_limit(usage, limited);
+    liveness->peak_bytes = read_usage_number(
         usage, limited, usage->unified ? "peak" : "max_usage_in_bytes", "\n");
 }
 
 void usage_sample(const struct usage *usage, uint64_t rss_bytes,
-                  struct context_life *life)
+                  struct context_liveness *liveness)
 {
     const bool v2 = usage->unified;
     const size_t limited = usage->limited_size;
-    struct life_sample sample = { .realtime_ns = clock_now_ns(CLOCK_REALTIME),
-                                  .rss_bytes = rss_bytes };
-    usage_limits(usage, life);
+    struct liveness_sample sample = { .realtime_ns = clock_now_ns(CLOCK_REALTIME),
+                                      .rss_bytes = rss_bytes };
+    usage_limits(usage, liveness);
     if (rss_bytes == 0) {
         sample.rss_bytes = read_rss(usage->pid);
         sample.cgroup_bytes =
             read_usage_number(usage, limited, v2 ? "current" : "usage_in_bytes", "\n");
     }
-    life->peak_bytes =
+    liveness->peak_bytes =
         read_usage_number(usage, limited, v2 ? "peak" : "max_usage_in_bytes", "\n");
     read_pressure(usage, &sample);
     if (sample.rss_bytes == 0)
-        return; // it has given up its memory, on its way out
-    life->sample[life->samples % LIFE_SAMPLES] = sample;
-    life->samples++;
+        return; // it has given up its memory: it is exiting
+    liveness->sample[liveness->samples % LIVENESS_SAMPLES] = sample;
+    liveness->samples++;
 }
 
 uint64_t usage_peak(const struct usage *usage)
@@ -310,11 +310,11 @@ static uint64_t count_oomd_kills(const struct usage *usage)
     return size > 0 ? usage_number(number) : 0;
 }
 
-void usage_events(const struct usage *usage, struct life_events *out)
+void usage_events(const struct usage *usage, struct liveness_events *out)
 {
     const size_t size = strlen(usage->folder);
     struct text CH_CLEANUP(text_deinit) text = { 0 };
-    *out = (struct life_events){ 0 };
+    *out = (struct liveness_events){ 0 };
     if (!usage->unified) {
         out->oom_kills = read_usage_number(usage, size, "oom_control", "\noom_kill ");
         out->ooms = read_usage_number(usage, usage->limited_size, "failcnt", "\n");
@@ -335,7 +335,8 @@ static uint64_t count_since(uint64_t before, uint64_t now)
     return now > before ? now - before : 0;
 }
 
-void usage_events_since(const struct life_events *before, struct life_events *now)
+void usage_events_since(const struct liveness_events *before,
+                        struct liveness_events *now)
 {
     now->oom_kills = count_since(before->oom_kills, now->oom_kills);
     now->group_kills = count_since(before->group_kills, now->group_kills);

@@ -39,19 +39,20 @@ void usage_find(struct usage *out, const char *root, const char *lines);
 bool usage_follow(struct usage *usage);
 
 // usage_limits notes the limit and the highest use of the cgroup.
-void usage_limits(const struct usage *usage, struct context_life *life);
+void usage_limits(const struct usage *usage, struct context_liveness *liveness);
 
-// usage_sample does so and adds a sample to life. rss_bytes 0: it is read. Of a process
-// that has ended only that is known.
+// usage_sample does so and adds a sample to liveness. rss_bytes 0: it is read. Of a
+// process that has ended only that is known.
 void usage_sample(const struct usage *usage, uint64_t rss_bytes,
-                  struct context_life *life);
+                  struct context_liveness *liveness);
 
 // usage_peak is the most memory that the process has ever had; 0: it is not known.
 uint64_t usage_peak(const struct usage *usage);
 
 // usage_events reads what has happened in the cgroup since it was made; a cgroup of
 // version 1 tells neither kills of a group nor those of systemd-oomd.
-void usage_events(const struct usage *usage, struct life_events *out);
+void usage_events(const struct usage *usage, struct liveness_events *out);
 
 // usage_events_since makes *now what has happened since before.
-void usage_events_since(const struct life_events *before, struct life_events *now);
+void usage_events_since(const struct liveness_events *before,
+                        struct liveness_events *now);

@@ -46,8 +46,8 @@ static bool read_operand_offset(const struct memory_reader *reader, uint64_t add
     return true;
 }
 
-// leads_to is whether the code at address is a PLT entry: a jump through a word that
-// holds function.
+// leads_to returns true if the code at address is a PLT entry: a jump through a word
+// that holds function.
 static bool leads_to(const struct memory_reader *reader, uint64_t address,
                      uint64_t function)
 {
@@ -68,8 +68,8 @@ static bool leads_to(const struct memory_reader *reader, uint64_t address,
     return false;
 }
 
-// is_assert_call is whether the instruction before after is a call of function; *out is
-// then the address of that instruction.
+// is_assert_call returns true if the instruction before after is a call of function;
+// *out is then the address of that instruction.
 static bool is_assert_call(const struct memory_reader *reader, uint64_t after,
                            uint64_t function, uint64_t *out)
 {

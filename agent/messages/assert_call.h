@@ -12,7 +12,7 @@
 #include "agent/messages/abort_message.h"
 #include "base/memory_reader.h"
 
-// An assert_code_fn is whether address is in code.
+// An assert_code_fn returns true if address is in code.
 typedef bool assert_code_fn(void *context, uint64_t address);
 
 struct assert_place {

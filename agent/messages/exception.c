@@ -29,9 +29,9 @@ static const struct layout {
 // Limits of the stack search, and how far into terminate a call can be.
 enum { STACK_BYTES = 64 * 1024, STACK_WORDS = 64, TERMINATE_BYTES = 31 };
 
-// is_in_terminate is whether address is in a function that calls the terminate handler.
-// That is std::terminate, or the unexported function that a noexcept function ends in:
-// libstdc++ has it just before std::set_terminate, libc++abi just after
+// is_in_terminate returns true if address is in a function that calls the terminate
+// handler. That is std::terminate, or the unexported function that a noexcept function
+// ends in: libstdc++ has it just before std::set_terminate, libc++abi just after
 // std::get_terminate, which itself calls nothing. All are short.
 static bool is_in_terminate(const struct exception_place *place, uint64_t address)
 {
@@ -43,8 +43,8 @@ static bool is_in_terminate(const struct exception_place *place, uint64_t addres
             address - place->get_terminate - 1 < TERMINATE_BYTES);
 }
 
-// in_terminate is whether a call made by terminate has not returned. No older frame
-// leaves such an address on a stack, because the program ends there.
+// in_terminate returns true if a call made by terminate has not returned. No older
+// frame leaves such an address on a stack, because the program ends there.
 static bool in_terminate(const struct memory_reader *reader,
                          const struct exception_place *place)
 {

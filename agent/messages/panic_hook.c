@@ -27,9 +27,9 @@ struct panic_place {
     uint32_t column;
 };
 
-// may_be_constant is whether a word may be the address of what the compiler has made:
-// aligned, not on the stack, and in an image. It spares reading what most words point
-// to.
+// may_be_constant returns true if a word may be the address of what the compiler has
+// made: aligned, not on the stack, and in an image. It spares reading what most words
+// point to.
 static bool may_be_constant(const struct panic_search *search, uint64_t word)
 {
     uint64_t sp = search->sp;
@@ -93,7 +93,7 @@ static bool read_payload_text(const struct memory_reader *reader, uint64_t data,
            read_panic_text(reader, from, words[2], out, TEXT_BYTES);
 }
 
-// is_payload is whether a vtable and an object go together, and gives the object's
+// is_payload returns true if a vtable and an object go together, and gives the object's
 // size: a vtable begins with the destructor (0: none), size and alignment.
 static bool is_payload(const struct memory_reader *reader, uint64_t data,
                        uint64_t vtable, uint64_t *out_size)

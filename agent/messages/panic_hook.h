@@ -18,7 +18,7 @@
 struct panic_search {
     uint64_t sp;
     const char *thread; // what Rust calls the thread
-    // is_constant is whether the data of an image is at address.
+    // is_constant returns true if the data of an image is at address.
     bool (*is_constant)(void *context, uint64_t address);
     void *context;
 };

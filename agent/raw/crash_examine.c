@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/facts/death.h"
 #include "agent/facts/memory_limits.h"
+#include "agent/facts/termination.h"
 #include "agent/messages/assert_call.h"
 #include "agent/messages/go_panic.h"
 #include "agent/messages/panic_hook.h"
@@ -32,8 +32,8 @@ enum {
     STACK_JUMP_BYTES = 256 << 20,
 };
 
-// has_fixed_place is whether the kernel chose the mapping's place, away from what mmap
-// places.
+// has_fixed_place returns true if the kernel chose the mapping's place, away from what
+// mmap places.
 static bool has_fixed_place(const struct target_mapping *mapping)
 {
     static const char anonymous[] = "[anon";
@@ -78,7 +78,8 @@ static struct crash_place place_of_examined(const struct target_images *images,
     };
 }
 
-// stack_reaches is whether sp can have moved to where it is from the stack in mapping.
+// stack_reaches returns true if sp can have moved to where it is from the stack in
+// mapping.
 static bool stack_reaches(const struct target_mapping *mapping, uint64_t sp,
                           uint64_t reach)
 {
@@ -193,7 +194,7 @@ static void find_refused_stack(const struct capture *capture, struct crash_facts
     }
 }
 
-// is_protection is whether the processor refused the instruction without giving an
+// is_protection returns true if the processor refused the instruction without giving an
 // address (Intel SDM volume 3, section 6.15). A non-canonical address based on a stack
 // register is a stack fault.
 static bool is_protection(const struct target_crash *crash)
@@ -330,8 +331,9 @@ static void note_memory(const struct capture *capture, struct crash_facts *facts
                            &facts->memory);
 }
 
-// is_return is whether the processor reached the pc, where no code is, by a return that
-// popped the address off the stack. A call would have left its return address there.
+// is_return returns true if the processor reached the pc, where no code is, by a return
+// that popped the address off the stack. A call would have left its return address
+// there.
 static bool is_return(const struct capture *capture, struct crash_examination *crash)
 {
     uint64_t taken;
@@ -406,7 +408,8 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .access = access_of(crash),
         .general_protection = is_protection(crash),
         .pid = capture->stop.pid,
-        .death = capture->death != NULL ? capture->death->kind : CRASH_KIND_NONE,
+        .termination =
+            capture->termination != NULL ? capture->termination->kind : CRASH_KIND_NONE,
         .watchdog = !crash->signal_only && info->si_code == SI_QUEUE &&
                     (uint64_t)(uintptr_t)info->si_value.sival_ptr == REQUEST_WATCHDOG,
         .deadlock = waits->deadlock,
@@ -415,8 +418,8 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .exception_type = text_or_null(out->exception.type),
         .exception_what = text_or_null(out->exception.what),
     };
-    if (capture->death != NULL && capture->death->message.size != 0)
-        facts->message = capture->death->message.bytes;
+    if (capture->termination != NULL && capture->termination->message.size != 0)
+        facts->message = capture->termination->message.bytes;
     if (!crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER)
         note_sender(capture, out);
     if (facts->signal == SIGSYS)

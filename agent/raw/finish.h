@@ -30,8 +30,8 @@ void finish_keep(struct finish *finish, const struct text *held);
 void finish_keep_images(struct finish *finish, const struct target_images *images,
                         pid_t pid);
 
-// finish_is_possible is whether there is a command to exec: a chroot may have only the
-// agent.
+// finish_is_possible returns true if there is a command to exec: a chroot may have only
+// the agent.
 bool finish_is_possible(void);
 
 // finish_exec execs `crashhook finish`. It returns only when that fails.

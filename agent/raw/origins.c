@@ -93,8 +93,8 @@ static enum text_class text_class_of(uint8_t byte)
     return byte != 0 && strchr(" _./:-=,", byte) != NULL ? TEXT_BETWEEN : TEXT_NONE;
 }
 
-// is_like_words is whether characters stand together as they do in texts: letters of
-// one case, of which a word's first may be a capital, or digits. One in ten million
+// is_like_words returns true if characters stand together as they do in texts: letters
+// of one case, of which a word's first may be a capital, or digits. One in ten million
 // random values is like that.
 static bool is_like_words(const char *text, size_t size)
 {
@@ -114,8 +114,8 @@ static bool is_like_words(const char *text, size_t size)
     return all != TEXT_BETWEEN;
 }
 
-// is_varied is whether the characters are no pattern: four different ones, or the one
-// that people fill buffers with.
+// is_varied returns true if the characters are no pattern: four different ones, or the
+// one that people fill buffers with.
 static bool is_varied(const char *text, size_t size)
 {
     enum { DIFFERENT = 4 };

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "agent/facts/death.h"
 #include "agent/facts/raw_write.h"
+#include "agent/facts/termination.h"
 #include "base/hex.h"
 #include "report/summary/crash_kind.h"
 #include "report/summary/signal_name.h"
@@ -211,8 +211,8 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     }
     raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
     raw_write_string(w, "kind", crash_kind_word(crash_kind(facts)));
-    if (capture->death != NULL)
-        death_write(w, capture);
+    if (capture->termination != NULL)
+        termination_write(w, capture);
     raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, crash);
     write_sender(w, facts);

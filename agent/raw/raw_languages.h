@@ -64,8 +64,8 @@ void raw_languages_frame(struct raw_languages *languages,
                          const struct unwind_frame *frame,
                          const struct unwind_state *state);
 
-// raw_languages_needs_registers is whether the walk has to come with the registers of
-// each frame; raw_languages_frames is told many frames at once where it has not.
+// raw_languages_needs_registers returns true if the walk has to come with the registers
+// of each frame; raw_languages_frames is told many frames at once where it has not.
 bool raw_languages_needs_registers(const struct raw_languages *languages);
 void raw_languages_frames(struct raw_languages *languages,
                           const struct unwind_frame *frames, size_t count,
@@ -88,8 +88,8 @@ const uint32_t *raw_languages_groups(struct raw_languages *languages,
 void raw_languages_write(const struct raw_languages *languages, struct json_writer *w,
                          uint32_t group);
 
-// raw_languages_names is whether the frames of a group are the native frame of their
-// place itself, as opposed to run by it; the outermost is then named by
+// raw_languages_names returns true if the frames of a group are the native frame of
+// their place itself, as opposed to run by it; the outermost is then named by
 // raw_languages_write_name and not part of `inlined`.
 bool raw_languages_names(const struct raw_languages *languages, uint32_t group);
 void raw_languages_write_name(const struct raw_languages *languages,

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "agent/facts/context.h"
-#include "agent/facts/death.h"
 #include "agent/facts/first_fault.h"
 #include "agent/facts/raw_write.h"
+#include "agent/facts/termination.h"
 #include "agent/facts/trap_place.h"
 #include "agent/facts/watch.h"
 #include "agent/flight/flight_report.h"
@@ -100,8 +100,8 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     }
     if (p->rss_bytes != 0)
         raw_write_count(w, "rss_bytes", p->rss_bytes);
-    if (capture->death != NULL)
-        death_write_memory(w, capture->death);
+    if (capture->termination != NULL)
+        termination_write_memory(w, capture->termination);
     raw_write_count(w, "uid", p->uid);
     write_read_as(w);
     raw_write_string(w, "cgroup", p->cgroup.bytes);
@@ -337,9 +337,9 @@ static void fingerprint_add_program(struct fingerprint *fingerprint,
 {
     const char *program = capture->process.executable.bytes;
     if (capture->gone && program != NULL)
-        fingerprint_add(fingerprint,
-                        &(struct fingerprint_frame){ .function = capture->death->cause,
-                                                     .image = program });
+        fingerprint_add(fingerprint, &(struct fingerprint_frame){
+                                         .function = capture->termination->cause,
+                                         .image = program });
 }
 
 enum ch_status raw_report_write(struct capture *capture,
@@ -363,7 +363,7 @@ enum ch_status raw_report_write(struct capture *capture,
             thrown_stack_find(capture, crash.exception.object, &crash.thrown);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,
                          crash_kind_word(crash_kind(&crash.facts)));
-        if (capture->death != NULL)
+        if (capture->termination != NULL)
             fingerprint_add_program(&threads.fingerprint, capture);
     }
 

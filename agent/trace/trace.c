@@ -217,11 +217,11 @@ void trace_serve(pid_t pid, int channel, const struct settings *settings,
     if (!trace_attach(pid, channel))
         exit(1);
     trace_note_thread(&trace, pid, true);
-    trace_death_begin(&trace);
+    trace_termination_begin(&trace);
     for (;;) {
         pid_t next = trace_wait(&trace, &status);
         int error = errno;
-        trace_death_look(&trace);
+        trace_termination_look(&trace);
         trace_hold_expire(&trace);
         if (next < 0 && error == EINTR)
             continue;

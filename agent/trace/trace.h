@@ -15,12 +15,12 @@
 //
 // trace.c has the loop, trace_signal.c decides about each signal, trace_caught.c tracks
 // signals given to the program's handlers, trace_hold.c has the processes held for a
-// report, trace_death.c what is killed, trace_exec.c what exec takes from a traced
-// program, trace_control.c the requests to the kernel that all of them make.
+// report, trace_termination.c what is killed, trace_exec.c what exec takes from a
+// traced program, trace_control.c the requests to the kernel that all of them make.
 #pragma once
 #include <sys/stat.h>
 
-#include "agent/facts/death.h"
+#include "agent/facts/termination.h"
 #include "agent/live/capture.h"
 #include "agent/live/request.h"
 #include "base/settings/settings.h"
@@ -32,7 +32,7 @@ struct trace_report {
     int memory_fd;              // /proc/PID/mem; -1: it cannot be opened
     struct stat standard_error; // the program's at its start
     bool killed;                // it is no crash:
-    struct death death;
+    struct termination termination;
     const struct context_page *context; // what the process recorded; NULL: it is to be
                                         // looked for
 };
@@ -52,7 +52,7 @@ void trace_reported(void);
 // the crash is not reported; why ends the line.
 void trace_unreported(const struct trace_report *report, const char *why);
 
-// trace_keeps_privileges is whether a program that gains privileges at exec still does
-// when this process traces it: without CAP_SYS_PTRACE the kernel starts it without them
-// (ptrace(2), "execve(2) under ptrace").
+// trace_keeps_privileges returns true if a program that gains privileges at exec still
+// does when this process traces it: without CAP_SYS_PTRACE the kernel starts it without
+// them (ptrace(2), "execve(2) under ptrace").
 bool trace_keeps_privileges(void);

@@ -65,8 +65,8 @@ static size_t wanted_frame(const struct stopped_thread *then,
     return count * word;
 }
 
-// has_frame_in is whether the bytes from address on, of the stack, have a signal frame
-// with the registers of then.
+// has_frame_in returns true if the bytes from address on, of the stack, have a signal
+// frame with the registers of then.
 static bool has_frame_in(pid_t tid, uint64_t address, size_t bytes,
                          const struct stopped_thread *then)
 {
@@ -88,8 +88,8 @@ static bool has_frame_in(pid_t tid, uint64_t address, size_t bytes,
     return false;
 }
 
-// has_signal_frame is whether the stack, from sp outward, has a signal frame with the
-// registers of then: where the kernel puts it on the same stack, or else near sp.
+// has_signal_frame returns true if the stack, from sp outward, has a signal frame with
+// the registers of then: where the kernel puts it on the same stack, or else near sp.
 static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
 {
     uint64_t was = then->registers.value[unwind_arch_native()->sp];
@@ -104,8 +104,8 @@ static size_t read_caught_memory(void *source, uint64_t address, void *to, size_
     return read_caught_thread(*(const pid_t *)source, address, to, size);
 }
 
-// is_caught_after_call is whether the instruction before pc is a call: pc is then a
-// return address too.
+// is_caught_after_call returns true if the instruction before pc is a call: pc is then
+// a return address too.
 static bool is_caught_after_call(pid_t tid, uint64_t pc)
 {
     const struct memory_reader memory = { .read = read_caught_memory, .source = &tid };
@@ -114,8 +114,8 @@ static bool is_caught_after_call(pid_t tid, uint64_t pc)
 
 // What Go's handler leaves, on either machine. injected_distance is how far the frame
 // at fp, which returns to where the fault was, has been moved since the function was
-// made to make the call; injected_has_moved is whether it is elsewhere than the call
-// would have put it. switched_frame is the frame pointer that the goroutine of the
+// made to make the call; injected_has_moved returns true if it is elsewhere than the
+// call would have put it. switched_frame is the frame pointer that the goroutine of the
 // fault had before its thread left its stack; 0: none, or frame pointers lead there.
 #if defined(__x86_64__)
 static uint64_t injected_distance(const struct stopped_thread *now,
@@ -228,8 +228,8 @@ bool trace_caught_is_there(const struct trace_caught *caught,
            now->registers.value[arch->pc] == then->value[arch->pc];
 }
 
-// caught_is_open is whether a handler is running for caught, or could not be called for
-// it.
+// caught_is_open returns true if a handler is running for caught, or could not be
+// called for it.
 static bool caught_is_open(const struct trace_caught *caught,
                            const struct stopped_thread *now)
 {
@@ -239,7 +239,7 @@ static bool caught_is_open(const struct trace_caught *caught,
            find_injected_call(now, &caught->thread.registers) != 0;
 }
 
-// caught_is_left is whether the thread is now outward of where it was on the same
+// caught_is_left returns true if the thread is now outward of where it was on the same
 // stack, so that no handler can be running there. A fault that recurs counts as left as
 // well.
 static bool caught_is_left(const struct trace_caught *caught,

@@ -82,9 +82,9 @@ static uint64_t effective_id(const char *status, const char *line)
     return strtoull(end, NULL, 10);
 }
 
-// exec_lost_privileges is whether the file of the program that tid has become gives an
-// identity that tid does not have, or capabilities. A tracee with CAP_SETUID gets the
-// identity even so, and root had the capabilities before.
+// exec_lost_privileges returns true if the file of the program that tid has become
+// gives an identity that tid does not have, or capabilities. A tracee with CAP_SETUID
+// gets the identity even so, and root had the capabilities before.
 static bool exec_lost_privileges(pid_t tid, const char *path)
 {
     struct stat file;

@@ -217,8 +217,8 @@ enum trace_next trace_hold_retry(struct trace *trace, struct trace_hold *hold,
     return next;
 }
 
-// is_killed_by_own is whether a handler that runs in one of the stopped threads has
-// sent the SIGKILL. Its threads come out in any order, so the first may be another.
+// is_killed_by_own returns true if a handler that runs in one of the stopped threads
+// has sent the SIGKILL. Its threads come out in any order, so the first may be another.
 static bool is_killed_by_own(struct trace *trace, const struct stop *stop)
 {
     for (size_t i = 0; i < stop->count; i++) {

@@ -26,7 +26,7 @@ static void seize_detach(pid_t pid, int signal)
     (void)ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)signal);
 }
 
-// seize_note_signal passes a signal on and notes who asks.
+// seize_note_signal passes a signal on and notes its sender.
 static void seize_note_signal(struct keep *keep, int signal)
 {
     siginfo_t info;
@@ -43,7 +43,7 @@ static enum trace_seize seize_at_exit(pid_t pid, int *out_signal)
     if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &status) != 0)
         return SEIZE_FREE; // it is gone
     *out_signal = (int)(status & 0x7f);
-    if (death_is_kill(*out_signal))
+    if (termination_is_kill(*out_signal))
         return SEIZE_DIES;
     seize_detach(pid, 0);
     return SEIZE_FREE;
@@ -115,14 +115,16 @@ static void become_seize_reporter(void)
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // no other process would continue it
 }
 
-static bool fill_dying(pid_t pid, const struct death *death, struct trace_report *out)
+static bool fill_dying(pid_t pid, const struct termination *termination,
+                       struct trace_report *out)
 {
     char path[32];
     struct stopped_thread thread = { .tid = pid };
-    const siginfo_t info = { .si_signo = death->signal };
-    *out = (struct trace_report){
-        .killed = true, .death = *death, .memory_fd = -1, .context = out->context
-    };
+    const siginfo_t info = { .si_signo = termination->signal };
+    *out = (struct trace_report){ .killed = true,
+                                  .termination = *termination,
+                                  .memory_fd = -1,
+                                  .context = out->context };
     if (!stop_registers_read(&thread) || !list_dying(pid, &out->stop))
         return false;
     trace_fill_request(&out->request, pid, &thread, &info);
@@ -156,11 +158,11 @@ static bool await_written(pid_t reporter)
     return found == reporter && WIFSTOPPED(status);
 }
 
-bool trace_seize_report(pid_t pid, const struct death *death, struct trace_report *out,
-                        bool *out_written)
+bool trace_seize_report(pid_t pid, const struct termination *termination,
+                        struct trace_report *out, bool *out_written)
 {
     *out_written = false;
-    pid_t reporter = fill_dying(pid, death, out) ? fork() : -1;
+    pid_t reporter = fill_dying(pid, termination, out) ? fork() : -1;
     if (reporter == 0) {
         become_seize_reporter();
         return true;

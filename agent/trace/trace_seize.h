@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process of which the waiting agent traces the first thread, for its way out alone
+// A process of which the waiting agent traces the first thread, until it exits
 // (CRASHHOOK_KILLS=seize): there the registers and the memory of a process that was
-// killed are still what they were, and signals tell who asks it to end. Other threads
-// are not traced, so that they cost nothing; a debugger can no longer attach.
+// killed are still what they were, and signals tell which process asks it to end. Other
+// threads are not traced, so that they cost nothing; a debugger can no longer attach.
 //
 // The agent lets go of the thread before a crash is reported, because the process that
 // does that traces it itself.
@@ -13,7 +13,7 @@
 
 enum trace_seize {
     SEIZE_RUNS,
-    SEIZE_DIES, // it was killed, and is held on its way out
+    SEIZE_DIES, // it was killed, and is held while it exits
     SEIZE_FREE, // it is traced no longer
 };
 
@@ -22,16 +22,16 @@ enum trace_seize {
 bool trace_seize_begin(pid_t pid);
 
 // trace_seize_look handles what the thread has stopped for since the last look, and
-// tells keep who asks the process to end. out_signal: by which signal it was killed, or
-// ended; 0: neither.
+// tells keep which process asks the process to end. out_signal: by which signal it was
+// killed, or ended; 0: neither.
 enum trace_seize trace_seize_look(struct keep *keep, int *out_signal);
 
 // trace_seize_report forks the process that reports a process that dies, and returns
 // true in that, with what is to be reported; out->context stays as it is. In the caller
 // it returns once the report is written, out_written, or cannot be, and has let the
 // process go on.
-bool trace_seize_report(pid_t pid, const struct death *death, struct trace_report *out,
-                        bool *out_written);
+bool trace_seize_report(pid_t pid, const struct termination *termination,
+                        struct trace_report *out, bool *out_written);
 
 // trace_seize_end lets go of a thread that runs.
 void trace_seize_end(pid_t pid);

@@ -70,7 +70,7 @@ static bool signal_mask_has(uint64_t set, int signal)
     return set >> (signal - 1) & 1;
 }
 
-// ignored_by_default is whether the signal's default action is to ignore it.
+// ignored_by_default returns true if the signal's default action is to ignore it.
 static bool ignored_by_default(int signal)
 {
     return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG ||
@@ -99,7 +99,7 @@ void trace_pass_on(pid_t tid, int signal)
     pass_signal_on(tid, signal, NULL);
 }
 
-// may_be_own_end is whether the signal, which is not a crash signal, may be how a
+// may_be_own_end returns true if the signal, which is not a crash signal, may be how a
 // handler of the process ends it: it is deadly, and comes from the process itself or,
 // as alarm's does, from the kernel.
 static bool may_be_own_end(const struct trace *trace, pid_t tid, int signal,
@@ -125,7 +125,7 @@ static void note_asked(struct trace *trace, pid_t tid, int signal)
     siginfo_t info;
     read_dispositions(tid, &now);
     if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0)
-        trace_death_asked(trace, now.process, signal, &info);
+        trace_termination_asked(trace, now.process, signal, &info);
 }
 
 // pass_refused passes on a signal that was merely sent to the first process of a PID
@@ -141,8 +141,8 @@ static void pass_refused(struct trace *trace, const struct trace_crash *crash,
     pass_signal_on(crash->tid, crash->signal, now);
 }
 
-// is_end_of_abort is whether the thread has executed abort's last instruction, which no
-// program may.
+// is_end_of_abort returns true if the thread has executed abort's last instruction,
+// which no program may.
 static bool is_end_of_abort(const struct trace *trace, const struct trace_crash *crash)
 {
     return crash->tid == trace->refused_tid && crash->signal == SIGSEGV &&
@@ -203,7 +203,7 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
     return crash_signal_stop(trace, &thread, &crash);
 }
 
-// is_killed_by_filter is whether a seccomp filter killed the thread. That happens
+// is_killed_by_filter returns true if a seccomp filter killed the thread. That happens
 // without a visible signal: the process, or the thread, exits as if by SIGSYS.
 static bool is_killed_by_filter(const struct trace *trace,
                                 const struct stopped_thread *thread, unsigned status)
@@ -259,7 +259,8 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
     bool killed = !fill_exit(trace, &thread, (unsigned)status, &crash);
     read_dispositions(tid, &now);
     if (trace_hold_reported(trace, now.process) != NULL ||
-        (killed && !trace_death_fill(trace, now.process, (int)status & 0x7f, &crash))) {
+        (killed &&
+         !trace_termination_fill(trace, now.process, (int)status & 0x7f, &crash))) {
         trace_continue(tid, 0);
         return TRACE_GO_ON;
     }

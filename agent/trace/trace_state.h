@@ -54,7 +54,7 @@ struct trace_crash {
     bool dies;  // the whole process does
     bool exits; // from a handler, with exit_status
     int exit_status;
-    bool killed;     // it is none: trace_report.death tells
+    bool killed;     // it is none: trace_report.termination tells
     bool only_first; // it is a crash only if a handler is running
 };
 
@@ -127,7 +127,7 @@ void trace_hear_of_stops(bool hear);
 // nothing.
 void trace_continue(pid_t tid, int signal);
 
-// trace_is_job_stop is whether the default action of the signal stops the process.
+// trace_is_job_stop returns true if the default action of the signal stops the process.
 bool trace_is_job_stop(int signal);
 
 // trace_signal_stop handles tid being about to receive signal.
@@ -140,8 +140,8 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid);
 void trace_exec_stop(struct trace *trace, pid_t tid);
 
 // trace_caught_note records that a handler of thread, as it is now, is about to receive
-// info. trace_caught_repeats is whether a handler that faults again and again has made
-// the same fault as before, deeper on its stack; that is then recorded.
+// info. trace_caught_repeats returns true if a handler that faults again and again has
+// made the same fault as before, deeper on its stack; that is then recorded.
 void trace_caught_note(struct trace *trace, const struct stopped_thread *thread,
                        const siginfo_t *info);
 bool trace_caught_repeats(struct trace *trace, const struct stopped_thread *now,
@@ -153,30 +153,30 @@ bool trace_caught_repeats(struct trace *trace, const struct stopped_thread *now,
 const struct trace_caught *trace_caught_open(struct trace *trace,
                                              const struct stopped_thread *thread);
 
-// trace_caught_is_there is whether the thread is where it was when it got the signal:
-// the handler could not be called, or has returned without effect.
+// trace_caught_is_there returns true if the thread is where it was when it got the
+// signal: the handler could not be called, or has returned without effect.
 bool trace_caught_is_there(const struct trace_caught *caught,
                            const struct stopped_thread *now);
 
-// trace_is_sending is whether the thread is in a call that sends signals. A process
-// that kills itself does not come back from there.
+// trace_is_sending returns true if the thread is in a call that sends signals. A
+// process that kills itself does not come back from there.
 bool trace_is_sending(const struct stopped_thread *thread);
 
-// trace_death_begin begins to look at what the program uses; trace_death_look looks, if
-// it is time.
-void trace_death_begin(struct trace *trace);
-void trace_death_look(struct trace *trace);
+// trace_termination_begin begins to look at what the program uses;
+// trace_termination_look looks, if it is time.
+void trace_termination_begin(struct trace *trace);
+void trace_termination_look(struct trace *trace);
 
-// trace_death_asked notes a signal that process is about to receive.
-void trace_death_asked(struct trace *trace, pid_t process, int signal,
-                       const siginfo_t *info);
+// trace_termination_asked notes a signal that process is about to receive.
+void trace_termination_asked(struct trace *trace, pid_t process, int signal,
+                             const siginfo_t *info);
 
-// trace_death_fill describes a process that signal has killed. False: that is not to be
-// reported. A program often kills its children on purpose, and the kernel does not say
-// who sent SIGKILL. So where CRASHHOOK_KILLS is not set, a child is reported only if
-// the kernel killed it.
-bool trace_death_fill(struct trace *trace, pid_t process, int signal,
-                      struct trace_crash *out);
+// trace_termination_fill describes a process that signal has killed. False: that is not
+// to be reported. A program often kills its children on purpose, and the kernel does
+// not say who sent SIGKILL. So where CRASHHOOK_KILLS is not set, a child is reported
+// only if the kernel killed it.
+bool trace_termination_fill(struct trace *trace, pid_t process, int signal,
+                            struct trace_crash *out);
 
 // trace_pass_on gives tid the signal that it has stopped for. A call that the kernel
 // has interrupted for one that is ignored is restarted.

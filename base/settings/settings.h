@@ -83,8 +83,8 @@ struct settings {
     const char *tags;           // k=v,k=v; NULL: none
     const char *release;
     const char *environment;
-    const char
-        *own; // rules of what is the program's own (report/grouping/own.h); NULL: none
+    const char *own; // rules of what is the program's own (report/grouping/in_app.h);
+                     // NULL: none
     uint64_t rate_count; // at most rate_count uploads in rate_ms
     uint64_t rate_ms;
     uint64_t flight_bytes; // per thread; 0: no flight recorder
@@ -133,7 +133,8 @@ const struct settings_variable *settings_variables(size_t *out_count);
 // settings_name_at is the name of the variable at a position (shared/settings_table.h).
 const char *settings_name_at(size_t position);
 
-// settings_is_path is whether value, given to this variable, names a file or a folder.
+// settings_is_path returns true if value, given to this variable, names a file or a
+// folder.
 bool settings_is_path(const struct settings_variable *variable, const char *value);
 
 // settings_path is the path that the variable has in settings; NULL: none.

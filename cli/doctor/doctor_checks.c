@@ -207,7 +207,7 @@ enum doctor_verdict doctor_agent(struct doctor *doctor, struct doctor_finding *o
     return DOCTOR_TROUBLE;
 }
 
-// spool_answers is whether a process that opens the spool comes back from there.
+// spool_answers returns true if a process that opens the spool comes back from there.
 static bool spool_answers(const char *path)
 {
     enum { ANSWER_MS = 5000 };

@@ -99,8 +99,8 @@ static bool find_library(const struct program *program, char path[static PATH_MA
     return path[0] == '/';
 }
 
-// has_static_agent is whether an agent is where a static program looks for one: beside
-// it, or where this version installs it.
+// has_static_agent returns true if an agent is where a static program looks for one:
+// beside it, or where this version installs it.
 static bool has_static_agent(const struct program *program, const char *chosen)
 {
     static const char *const places[] = { "crashhook-agent",
@@ -123,8 +123,8 @@ static bool has_static_agent(const struct program *program, const char *chosen)
     return access(path, X_OK) == 0 && doctor_agent_runs(path);
 }
 
-// finds_agent is whether the handler that the program holds finds an agent that makes
-// a report. The agent beside this command may be another.
+// finds_agent returns true if the handler that the program holds finds an agent that
+// makes a report. The agent beside this command may be another.
 static bool finds_agent(const struct program *program, const char *chosen,
                         struct text *line)
 {

@@ -215,15 +215,15 @@ static void render_host(const struct render *render)
         report_string(json_object_get(render->report, "process"), "working_directory"));
 }
 
-// render_death shows what a process that was killed used, and the kernel's word.
-static void render_death(const struct render *render)
+// render_termination shows what a process that was killed used, and the kernel's word.
+static void render_termination(const struct render *render)
 {
-    const json_t *death =
+    const json_t *termination =
         json_object_get(json_object_get(render->report, "crash"), "death");
     struct text CH_CLEANUP(text_deinit) memory = { 0 };
     if (memory_words_append(render->report, &memory) && text_ok(&memory))
         render_field(&render->pen, "Memory", memory.bytes);
-    render_field(&render->pen, "Kernel", report_string(death, "kernel"));
+    render_field(&render->pen, "Kernel", report_string(termination, "kernel"));
 }
 
 // render_stderr writes what the program wrote last, of one that ended by an exit: its
@@ -245,7 +245,7 @@ static void render_header(const struct render *render)
     write_program(render);
     if (render->preset != PRESET_FRIENDLY)
         render_host(render);
-    render_death(render);
+    render_termination(render);
     render_tags(render);
     render_field(&render->pen, "Report", report_string(render->report, "id"));
 }

@@ -3,8 +3,8 @@
 // A report as a person reads it, in a terminal or a file.
 //
 // The first line says what happened and where; then comes the crashed thread, innermost
-// frame first, with the program's own frames plain and system frames dim, and the other
-// threads, with equal stacks folded into one. A report is text from strangers:
+// frame first, with the program's in-app frames plain and system frames dim, and the
+// other threads, with equal stacks folded into one. A report is text from strangers:
 // characters that could control a terminal are escaped. Users: show, export, finish,
 // attach, core.
 // attach, core.

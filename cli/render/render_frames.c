@@ -7,7 +7,7 @@
 #include "base/system/file.h"
 #include "cli/render/render_values.h"
 #include "report/grouping/fingerprint.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
 

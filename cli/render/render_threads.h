@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads besides the crashed one, with equal stacks folded into one group: equal
-// means the same functions and places, or the same addresses where there are no names.
-// Part of render.h.
+// The threads other than the crashed one, with equal stacks folded into one group:
+// equal means the same functions and places, or the same addresses where there are no
+// names. Part of render.h.
 #pragma once
 #include <jansson.h>
 

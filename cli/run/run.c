@@ -110,7 +110,7 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
-// runs_traced is whether another run traces this process, and so what it starts.
+// runs_traced returns true if another run traces this process, and so what it starts.
 static bool runs_traced(void)
 {
     return getenv(SETTINGS_TRACED) != NULL && refusal_other_tracer(getpid()) != 0;
@@ -135,8 +135,8 @@ static void append_throws_library(const char *path, struct text *value)
     text_appendf(value, ":%.*s/" CRASHHOOK_THROWS_SONAME, (int)(name - path), path);
 }
 
-// reports_kills is whether a program that is killed is reported, which its user may
-// have decided.
+// reports_kills returns true if a program that is killed is reported, which its user
+// may have decided.
 static bool reports_kills(const struct session *session)
 {
     const char *chosen = getenv("CRASHHOOK_KILLS");

@@ -20,9 +20,9 @@
 
 #include "base/clock.h"
 #include "base/system/file.h"
-#include "cli/run/keeper.h"
 #include "cli/run/run_program.h"
 #include "cli/run/stderr_tail.h"
+#include "cli/run/supervisor.h"
 #include "cli/run/unreported.h"
 #include "cli/session/aside.h"
 #include "cli/session/collect.h"
@@ -34,7 +34,7 @@
 
 enum {
     ANSWER_MS = 1000, // how long a spool that does not answer is waited for
-    CHECKED_MS = 64,  // the keeper's pause from which on the spool is looked at
+    CHECKED_MS = 64,  // the supervisor's pause from which on the spool is looked at
 };
 
 // wrapped is the program that we stand in for.
@@ -43,7 +43,7 @@ struct wrapped {
     int failure_fd; // receives errno if the program could not be executed, else closes
     int status;     // as waitpid returns it
     struct rusage used;
-    struct keeper keeper;
+    struct supervisor supervisor;
     struct stderr_tail tail;
     bool checked;  // what is wrong with the spool was said
     sigset_t mask; // that we were started with
@@ -81,7 +81,7 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     (void)sigaction(SIGCHLD, &program->child_action, NULL);
     // A signal that cannot be passed on, SIGKILL, may end us.
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    liveness_claim(&program->keeper.live);
+    liveness_claim(&program->supervisor.live);
     // Our parent may have died before the call above.
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
@@ -132,7 +132,7 @@ static bool is_group_wide(const struct wrapped *program, int number,
 // pass_on_to_program sends the program a signal that we received, with its value.
 static void pass_on_to_program(struct wrapped *program, int number, siginfo_t *info)
 {
-    keeper_note(&program->keeper, number, info);
+    supervisor_note(&program->supervisor, number, info);
     if (is_group_wide(program, number, info) || info->si_pid == getpid())
         return;
     if (info->si_code >= 0 || info->si_code == SI_TKILL ||
@@ -150,8 +150,8 @@ static bool reap_children(struct wrapped *program)
     siginfo_t ended = { 0 };
     if (waitid(P_PID, (id_t)program->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 &&
         ended.si_pid != 0)
-        keeper_look_last(&program->keeper,
-                         ended.si_code == CLD_EXITED ? 0 : ended.si_status);
+        supervisor_look_last(&program->supervisor,
+                             ended.si_code == CLD_EXITED ? 0 : ended.si_status);
     while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
         if (pid != program->pid)
             continue;
@@ -187,14 +187,14 @@ static void await_program(struct wrapped *program)
 {
     for (;;) {
         siginfo_t info = { 0 };
-        struct timespec left = keeper_left(&program->keeper);
+        struct timespec left = supervisor_left(&program->supervisor);
         int number = wait_for_signal(&info, &left);
-        keeper_look(&program->keeper);
+        supervisor_look(&program->supervisor);
         // A program that runs for longer is worth it; of others the end is early
         // enough.
-        if (!program->checked && program->keeper.pause_ms >= CHECKED_MS) {
+        if (!program->checked && program->supervisor.pause_ms >= CHECKED_MS) {
             program->checked = true;
-            run_check_spool(program->keeper.session, false);
+            run_check_spool(program->supervisor.session, false);
         }
         if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
             pass_on_to_program(program, number, &info);
@@ -262,7 +262,7 @@ static void await_reports(const struct session *session, uint64_t since_ms)
 }
 
 // die_of dies of the signal. It calls the kernel directly: a handler that another run
-// has preloaded into us must not report the program's death as ours.
+// has preloaded into us must not report the program's termination as ours.
 static void die_of(int number)
 {
     const uint64_t by_default[4] = { 0 }; // the kernel's struct sigaction
@@ -301,15 +301,15 @@ static void tell_cut_off(const char *program, int status)
 static void wrapped_deinit(struct wrapped *program)
 {
     file_close(&program->failure_fd);
-    keeper_deinit(&program->keeper);
+    supervisor_deinit(&program->supervisor);
 }
 
 // end_in_spool does what is left to do in the spool.
 static void end_in_spool(struct wrapped *program, struct session *session,
                          const struct text *said, uint64_t since_ms)
 {
-    struct keeper *keeper = &program->keeper;
-    const char *name = keeper->arguments[0];
+    struct supervisor *supervisor = &program->supervisor;
+    const char *name = supervisor->arguments[0];
     enum ch_status status =
         program->checked
             ? spool_open(session->spool_path, SPOOL_CREATE, &session->spool)
@@ -319,18 +319,18 @@ static void end_in_spool(struct wrapped *program, struct session *session,
         session->spool.folder_fd = -1;
     aside_answer();
     await_reports(session, since_ms);
-    bool cut_off = keeper_find_cut_off(keeper);
+    bool cut_off = supervisor_find_cut_off(supervisor);
     if (usable)
         crash_records_take(session);
-    bool loaded = keeper->live.fd < 0 || liveness_is_filled(&keeper->live);
-    keeper->unreported =
+    bool loaded = supervisor->live.fd < 0 || liveness_is_filled(&supervisor->live);
+    supervisor->unreported =
         unreported_tell(session, name, program->status, loaded, since_ms);
-    if (cut_off && !keeper->unreported)
+    if (cut_off && !supervisor->unreported)
         tell_cut_off(name, program->status);
     if (unreported_has_report(session, since_ms))
-        keeper->death.crash_signal = 0;
+        supervisor->termination.crash_signal = 0;
     if (usable)
-        keeper_end(keeper, program->status, &program->used, said);
+        supervisor_end(supervisor, program->status, &program->used, said);
     unreported_tell_exit(session, name, program->status, since_ms);
 }
 
@@ -345,7 +345,7 @@ static void report_end_aside(struct wrapped *program, struct session *session,
     struct text CH_CLEANUP(text_deinit) said = { 0 };
     struct aside aside;
     stderr_tail_read(&program->tail, &said);
-    if (aside_begin(&aside, &program->keeper.live)) {
+    if (aside_begin(&aside, &program->supervisor.live)) {
         end_in_spool(program, session, &said, since_ms);
         _exit(EXIT_SUCCESS);
     }
@@ -356,7 +356,7 @@ static void report_end_aside(struct wrapped *program, struct session *session,
     if (!done && died)
         (void)command_fail("'%s' died by %s; it is not reported yet, since spool '%s' "
                            "does not answer; see 'crashhook list' when it does",
-                           program->keeper.arguments[0],
+                           program->supervisor.arguments[0],
                            name != NULL ? name : "a signal", session->spool_path);
     aside_leave(&aside);
     // The copier is one of them, and not every first process of a container reaps.
@@ -369,19 +369,19 @@ int run_preloaded(const char **arguments, struct session *session, bool kills,
 {
     struct wrapped CH_CLEANUP(wrapped_deinit)
         program = { .failure_fd = -1,
-                    .keeper = { .live = { .fd = -1, .copier = -1 } },
+                    .supervisor = { .live = { .fd = -1, .copier = -1 } },
                     .tail = { .program_fd = -1, .relay_fd = -1 } };
     uint64_t since_ms = clock_now_ms(CLOCK_REALTIME);
     int why = 0;
     (void)!settings_spool_path(&session->settings, session_getenv, NULL,
                                session->spool_path, sizeof(session->spool_path));
     if (kills)
-        liveness_create(&program.keeper.live);
+        liveness_create(&program.supervisor.live);
     if (start_program(arguments, &program, keep_stderr) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
     // From then on the process is the program.
     bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
-    keeper_begin(&program.keeper, session, program.pid, arguments);
+    supervisor_begin(&program.supervisor, session, program.pid, arguments);
     await_program(&program);
     if (failed)
         return run_failed(arguments[0], why);

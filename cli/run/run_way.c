@@ -8,9 +8,9 @@
 #include "cli/run/run_program.h"
 #include "cli/session/installed.h"
 
-// gains_nothing_from_exec is whether exec can take nothing from a traced program: root
-// in a container, say, has CAP_SETUID and every capability that any program there can
-// get, so that it has what a file gives, traced or not.
+// gains_nothing_from_exec returns true if exec can take nothing from a traced program:
+// root in a container, say, has CAP_SETUID and every capability that any program there
+// can get, so that it has what a file gives, traced or not.
 static bool gains_nothing_from_exec(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

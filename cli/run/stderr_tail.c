@@ -126,7 +126,7 @@ void stderr_tail_started(struct stderr_tail *tail)
     file_close(&tail->program_fd);
 }
 
-// is_idle is whether the relay has nothing to pass on at this moment.
+// is_idle returns true if the relay has nothing to pass on at this moment.
 static bool is_idle(const struct stderr_tail *tail)
 {
     int waiting = 0;

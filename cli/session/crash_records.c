@@ -13,7 +13,7 @@
 #include "base/system/rights.h"
 #include "cli/session/command.h"
 #include "cli/session/exit_words.h"
-#include "cli/session/one_death.h"
+#include "cli/session/same_termination.h"
 #include "report/spool/spool_records.h"
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
@@ -23,7 +23,8 @@
 struct taking {
     const struct session *session;
     const struct spool *spool;
-    const struct death *death; // what a keeper saw of a life; NULL: there was none
+    const struct termination *
+        termination; // what a supervisor saw of a liveness record; NULL: there was none
     struct process_facts *process;
     const struct liveness *live; // of that; NULL: there is none
 };
@@ -93,7 +94,7 @@ static enum ch_status make_record_report(const struct session *session,
         return status;
     (void)session_complete(
         session, report, &(const struct session_files){ .attach = &record->settings });
-    if (spool != NULL && one_death_is_told(spool, id, report))
+    if (spool != NULL && same_termination_is_reported(spool, id, report))
         return CH_END;
     status = report_print_kept(report, out);
     if (status == CH_ERR_LIMIT) { // then store it without names
@@ -128,8 +129,8 @@ static uint64_t latest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-// last_seen_ns is when a process was last seen alive: when it or its keeper wrote to
-// the life, or a page of that came to the disk.
+// last_seen_ns is when a process was last seen alive: when it or its supervisor wrote
+// to the liveness record, or a page of that came to the disk.
 static uint64_t last_seen_ns(const struct context_page *context, int fd)
 {
     struct stat file;
@@ -137,15 +138,15 @@ static uint64_t last_seen_ns(const struct context_page *context, int fd)
     if (fstat(fd, &file) == 0)
         seen =
             (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec;
-    for (size_t i = 0; i < LIFE_SAMPLES; i++)
-        seen = latest(seen, context->life.sample[i].realtime_ns);
+    for (size_t i = 0; i < LIVENESS_SAMPLES; i++)
+        seen = latest(seen, context->liveness.sample[i].realtime_ns);
     for (size_t i = 0; i < CONTEXT_BREADCRUMBS; i++)
         seen = latest(seen, context->trail[i].realtime_ns);
     uint64_t now = clock_now_ns(CLOCK_REALTIME);
     return seen < now ? seen : now;
 }
 
-// lives_on is whether the process has outlived its keeper.
+// lives_on returns true if the process has outlived its supervisor.
 static bool lives_on(const struct record_header *header)
 {
     struct process_facts facts;
@@ -155,67 +156,69 @@ static bool lives_on(const struct record_header *header)
     return same;
 }
 
-// has_keeper is whether the process has a keeper that still is there: it knows more.
-// Numbers come again, in a container that is started again always; a keeper that has
-// not noted its start began before the process.
-static bool has_keeper(const struct record_capture *record)
+// has_supervisor returns true if the process has a supervisor that still is there: it
+// knows more. Numbers come again, in a container that is started again always; a
+// supervisor that has not noted its start began before the process.
+static bool has_supervisor(const struct record_capture *record)
 {
-    const struct context_life *life = &record->context.life;
+    const struct context_liveness *liveness = &record->context.liveness;
     struct process_facts facts;
-    if (life->keeper <= 0)
+    if (liveness->supervisor <= 0)
         return false;
-    facts_read_process(&facts, life->keeper, life->keeper);
+    facts_read_process(&facts, liveness->supervisor, liveness->supervisor);
     bool lives =
         !facts.dead &&
-        (life->keeper_start != 0
-             ? facts.start_ticks == life->keeper_start
+        (liveness->supervisor_start != 0
+             ? facts.start_ticks == liveness->supervisor_start
              : facts.start_ticks <= record->record.header.page.crash_realtime_ns);
     facts_deinit_process(&facts);
     return lives;
 }
 
-// bury_unkept makes the capture of a life whose keeper, if it had one, has written all
-// that it saw into it.
-static void bury_unkept(struct record_capture *record, int fd)
+// capture_unsupervised makes the capture of a liveness record whose supervisor, if it
+// had one, has written all that it saw into it.
+static void capture_unsupervised(struct record_capture *record, int fd)
 {
     const struct record_header *header = &record->record.header;
     const uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-    const struct context_life *life = &record->context.life;
-    bool seen = life->end_signal != 0;
-    struct death death = {
+    const struct context_liveness *liveness = &record->context.liveness;
+    bool seen = liveness->end_signal != 0;
+    struct termination termination = {
         .pid = header->pid,
-        .keeper = seen ? (enum life_keeper)life->keeper_is : LIFE_NO_KEEPER,
-        .signal = life->end_signal,
+        .supervisor = seen ? (enum liveness_supervisor)liveness->supervisor_is
+                           : LIVENESS_NO_KEEPER,
+        .signal = liveness->end_signal,
         .exit_status = -1,
         .realtime_ns =
-            seen ? life->end_realtime_ns : last_seen_ns(&record->context, fd),
+            seen ? liveness->end_realtime_ns : last_seen_ns(&record->context, fd),
         .started_ns = header->page.crash_realtime_ns / ticks_per_second * 1000000000,
-        .life = record->context.life,
+        .liveness = record->context.liveness,
     };
-    record_capture_bury(record, &death, NULL);
+    record_capture_killed(record, &termination, NULL);
 }
 
-// take_life makes the report of a process that was killed, unless it ended in another
-// way.
-static enum ch_status take_life(const struct taking *taking,
-                                struct record_capture *record, int fd)
+// take_liveness makes the report of a process that was killed, unless it ended in
+// another way.
+static enum ch_status take_liveness(const struct taking *taking,
+                                    struct record_capture *record, int fd)
 {
-    bool exits = taking->death != NULL && taking->death->exits;
-    // Without the file its keeper would report a death that is reported already.
-    if (taking->death == NULL && has_keeper(record))
+    bool exits = taking->termination != NULL && taking->termination->exits;
+    // Without the file its supervisor would report a termination that is reported
+    // already.
+    if (taking->termination == NULL && has_supervisor(record))
         return CH_ERR_NOT_FOUND;
     if (record_capture_has_ended(record) && !exits)
         return CH_OK;
-    if (taking->death != NULL)
-        record_capture_bury(record, taking->death, taking->process);
+    if (taking->termination != NULL)
+        record_capture_killed(record, taking->termination, taking->process);
     else if (lives_on(&record->record.header))
         return CH_ERR_NOT_FOUND;
     else
-        bury_unkept(record, fd);
+        capture_unsupervised(record, fd);
     return store_record_report(taking, record);
 }
 
-// is_record_done is whether the file of a record is done with; a failure is said.
+// is_record_done returns true if the file of a record is done with; a failure is said.
 static bool is_record_done(const char *name, enum ch_status status)
 {
     if (status == CH_OK || status == CH_ERR_NOT_FOUND)
@@ -226,14 +229,15 @@ static bool is_record_done(const char *name, enum ch_status status)
 }
 
 // use_rights_of_record reads what the record names with the rights of its file's user,
-// who wrote it. A life is mapped by its program from the start on, whatever rights that
-// gives up later: so it has nobody's, unless its supervisor saw the program have ours.
+// who wrote it. A liveness record is mapped by its program from the start on, whatever
+// rights that gives up later: so it has nobody's, unless its supervisor saw the program
+// have ours.
 static void use_rights_of_record(const char *name, int fd)
 {
-    static const char life[] = "life-";
+    static const char liveness[] = "life-";
     struct rights rights = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
     struct stat file;
-    if (strncmp(name, life, sizeof(life) - 1) != 0 && fstat(fd, &file) == 0) {
+    if (strncmp(name, liveness, sizeof(liveness) - 1) != 0 && fstat(fd, &file) == 0) {
         rights.user = file.st_uid;
         rights.group = file.st_gid;
     }
@@ -252,8 +256,8 @@ static bool take_made_record(void *context, const char *name, int fd)
     enum ch_status status =
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
-        if (record_capture_is_life(&record))
-            status = take_life(taking, &record, fd);
+        if (record_capture_is_liveness(&record))
+            status = take_liveness(taking, &record, fd);
         else if (!record_is_reported(taking, &record.record.header))
             status = store_record_report(taking, &record);
         record_capture_close(&record);
@@ -262,7 +266,7 @@ static bool take_made_record(void *context, const char *name, int fd)
     return is_record_done(name, status);
 }
 
-// is_reported_end is whether the report is of the end of process pid.
+// is_reported_end returns true if the report is of the end of process pid.
 static bool is_reported_end(const struct taking *taking, const char *id, pid_t pid)
 {
     json_auto_t *report = read_taken_report(taking, id);
@@ -270,58 +274,61 @@ static bool is_reported_end(const struct taking *taking, const char *id, pid_t p
            report_integer(json_object_get(report, "process"), "pid", 0) == pid;
 }
 
-// store_bare stores the report of a process that has left no life.
+// store_bare stores the report of a process that has left no liveness record.
 static enum ch_status store_bare(const struct taking *taking,
                                  const struct settings *settings, const char *home)
 {
     struct record_capture record;
-    record_capture_bare(&record, taking->death->pid, settings);
+    record_capture_bare(&record, taking->termination->pid, settings);
     record.capture.home = home;
-    record_capture_bury(&record, taking->death, taking->process);
+    record_capture_killed(&record, taking->termination, taking->process);
     enum ch_status status = store_record_report(taking, &record);
     record_capture_close(&record);
     return status;
 }
 
-// is_told_of_words is whether a report of the process's end is there already: of a
+// is_told_of_words returns true if a report of the process's end is there already: of a
 // fault that its runtime has handled, by its tracer or by the handler.
-static bool is_told_of_words(const struct taking *taking, const struct death *death)
+static bool is_told_of_words(const struct taking *taking,
+                             const struct termination *termination)
 {
     enum { NEAR_MS = 10000 };
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
-    uint64_t at_ms = death->realtime_ns / 1000000;
+    uint64_t at_ms = termination->realtime_ns / 1000000;
     if (spool_list(taking->spool, &listing) != CH_OK)
         return false;
     for (size_t i = 0; i < listing.count; i++) {
         uint64_t ms = report_id_time_ms(listing.entries[i].id);
         if (ms + NEAR_MS >= at_ms && ms <= at_ms + NEAR_MS &&
-            is_reported_end(taking, listing.entries[i].id, death->pid))
+            is_reported_end(taking, listing.entries[i].id, termination->pid))
             return true;
     }
     return false;
 }
 
-// store_words makes the report of last words: with the process's life, if it is gone
-// too and has left one.
+// store_words makes the report of last words: with the process's liveness record, if it
+// is gone too and has left one.
 static enum ch_status store_words(const struct taking *taking,
-                                  const struct exit_words *words, struct death *death,
-                                  uint64_t start_ticks)
+                                  const struct exit_words *words,
+                                  struct termination *termination, uint64_t start_ticks)
 {
-    char life[SPOOL_LIFE_NAME_SIZE];
+    char liveness[SPOOL_LIVENESS_NAME_SIZE];
     struct settings settings = taking->session->settings;
-    struct process_facts facts = { .pid = death->pid, .start_ticks = start_ticks };
-    struct taking with_death = { taking->session, taking->spool, death, NULL, NULL };
-    spool_life_name(start_ticks, death->pid, life);
+    struct process_facts facts = { .pid = termination->pid,
+                                   .start_ticks = start_ticks };
+    struct taking with_termination = { taking->session, taking->spool, termination,
+                                       NULL, NULL };
+    spool_liveness_name(start_ticks, termination->pid, liveness);
     if (words->status >= 0 && taking->live != NULL &&
         liveness_is_filled(taking->live) &&
-        take_made_record(&with_death, life, taking->live->fd))
+        take_made_record(&with_termination, liveness, taking->live->fd))
         return CH_OK;
     if (words->status >= 0 &&
-        spool_take_record(taking->spool, life, take_made_record, &with_death))
+        spool_take_record(taking->spool, liveness, take_made_record, &with_termination))
         return CH_OK;
     if (words->status >= 0 &&
-        faccessat(taking->spool->folder_fd, life, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-        death_deinit(death);
+        faccessat(taking->spool->folder_fd, liveness, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        termination_deinit(termination);
         return CH_ERR_NOT_FOUND; // a process still has it, and may be about to end
     }
     settings.release = words->release;
@@ -330,8 +337,8 @@ static enum ch_status store_words(const struct taking *taking,
     facts.uid = getuid();
     if (words->executable != NULL)
         text_append_string(&facts.executable, words->executable);
-    with_death.process = &facts;
-    enum ch_status status = store_bare(&with_death, &settings, words->home);
+    with_termination.process = &facts;
+    enum ch_status status = store_bare(&with_termination, &settings, words->home);
     facts_deinit_process(&facts);
     return status;
 }
@@ -356,7 +363,7 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
     enum ch_status status = exit_words_read(fd, &words);
     if (status != CH_OK || words.said[0] == 0)
         return status;
-    struct death death = {
+    struct termination termination = {
         .pid = words.pid != 0 ? (pid_t)words.pid : pid,
         .realtime_ns =
             (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec,
@@ -364,11 +371,13 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
         .exit_status = (int)words.status,
         .kind = crash_kind_of(words.kind),
     };
-    if (is_told_of_words(taking, &death))
+    if (is_told_of_words(taking, &termination))
         return CH_OK;
-    text_append_string(&death.message, words.message != NULL ? words.message : "");
-    text_append_string(&death.said, words.said);
-    return store_words(taking, &words, &death, start); // its capture takes the texts
+    text_append_string(&termination.message,
+                       words.message != NULL ? words.message : "");
+    text_append_string(&termination.said, words.said);
+    return store_words(taking, &words, &termination,
+                       start); // its capture takes the texts
 }
 
 static bool take_record(void *context, const char *name, int fd)
@@ -402,23 +411,25 @@ void crash_records_take(const struct session *session)
     spool_close(&spool);
 }
 
-void crash_records_bury(const struct session *session, const struct death *death,
-                        struct process_facts *process, const struct liveness *live)
+void crash_records_killed(const struct session *session,
+                          const struct termination *termination,
+                          struct process_facts *process, const struct liveness *live)
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
-    struct taking taking = { session, &spool, death, process, live };
-    char name[SPOOL_LIFE_NAME_SIZE];
+    struct taking taking = { session, &spool, termination, process, live };
+    char name[SPOOL_LIVENESS_NAME_SIZE];
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK ||
-        (death->exits && is_told_of_words(&taking, death))) // by a sanitizer, say
+        (termination->exits &&
+         is_told_of_words(&taking, termination))) // by a sanitizer, say
         return;
     if (liveness_is_filled(live)) {
-        spool_life_name(process->start_ticks, death->pid, name);
+        spool_liveness_name(process->start_ticks, termination->pid, name);
         (void)take_record(&taking, name, live->fd);
         return;
     }
     if (store_bare(&taking, &session->settings, NULL) != CH_OK)
-        (void)command_fail("cannot report how process %d was killed: %s", death->pid,
-                           strerror(errno));
+        (void)command_fail("cannot report how process %d was killed: %s",
+                           termination->pid, strerror(errno));
 }
 
 bool crash_records_take_words(const struct session *session, pid_t pid,
@@ -426,7 +437,7 @@ bool crash_records_take_words(const struct session *session, pid_t pid,
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
     struct taking taking = { .session = session, .spool = &spool, .live = live };
-    char name[SPOOL_LIFE_NAME_SIZE];
+    char name[SPOOL_LIVENESS_NAME_SIZE];
     spool_words_name(start_ticks, pid, name);
     return spool_open(session->spool_path, SPOOL_WRITE, &spool) == CH_OK &&
            !spool.drop && spool_take_record(&spool, name, take_record, &taking);

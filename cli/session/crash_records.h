@@ -5,7 +5,7 @@
 // reports of that. Users: list, show, upload, run, and finish.
 #pragma once
 #include "agent/daemon/liveness.h"
-#include "agent/facts/death.h"
+#include "agent/facts/termination.h"
 #include "agent/live/facts.h"
 #include "cli/session/session.h"
 
@@ -13,11 +13,12 @@
 // malformed is reported on stderr and deleted.
 void crash_records_take(const struct session *session);
 
-// crash_records_bury makes the report of a process that its keeper saw being killed,
-// from its liveness record or, where the program has filled none, from what the keeper
-// knows. It takes the contents of process.
-void crash_records_bury(const struct session *session, const struct death *death,
-                        struct process_facts *process, const struct liveness *live);
+// crash_records_killed makes the report of a process that its supervisor saw being
+// killed, from its liveness record or, where the program has filled none, from what the
+// supervisor knows. It takes the contents of process.
+void crash_records_killed(const struct session *session,
+                          const struct termination *termination,
+                          struct process_facts *process, const struct liveness *live);
 
 // crash_records_take_words makes the report of the last words that the process has left
 // (exit_words.h), with its liveness record. False: it has left none.

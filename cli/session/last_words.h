@@ -5,7 +5,7 @@
 // nobody caught in Python or Node.
 //
 // The text is whatever the program chose to write, so what is found here is what it
-// says of itself. Users: keeper.
+// says of itself. Users: supervisor.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-// report_owner_differs is whether report is of such a process.
+// report_owner_differs returns true if report is of such a process.
 bool report_owner_differs(const json_t *report);
 
 // A report_owner_fn completes the report in the child.

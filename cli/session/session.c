@@ -12,7 +12,7 @@
 #include "cli/session/attachments.h"
 #include "cli/session/command.h"
 #include "cli/session/report_owner.h"
-#include "report/grouping/own.h"
+#include "report/grouping/in_app.h"
 #include "report/value/report.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/report_values.h"
@@ -100,10 +100,10 @@ static void session_begin(struct session *session, const struct options *options
     settings_read(&session->settings, get_setting, tell, (void *)(uintptr_t)options);
 }
 
-void session_extend_own(const struct options *options)
+void session_extend_in_app(const struct options *options)
 {
     const char *rules = get_setting((void *)(uintptr_t)options, "CRASHHOOK_OWN");
-    const char *wrong = rules != NULL ? own_extend(rules) : NULL;
+    const char *wrong = rules != NULL ? in_app_extend(rules) : NULL;
     if (wrong != NULL)
         (void)command_fail("CRASHHOOK_OWN: '%s' is not a rule, or its file cannot be "
                            "read, or there are too many; it and those after it are "

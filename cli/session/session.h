@@ -21,7 +21,7 @@ struct session {
     const char *debug_dir; // searched before the usual places; NULL: none
     const struct symbolizer_held_image *held_images; // as in symbolizer_options
     size_t held_image_count;
-    struct naming_memo *memo; // as in symbolizer_options
+    struct symbolization_memo *memo; // as in symbolizer_options
     bool confined; // reports are completed in a child that is confined as a reader
 };
 
@@ -29,9 +29,9 @@ struct session {
 // valid values; if not, it reports that, for the command of that name.
 bool session_options_understood(const struct options *options, const char *command);
 
-// session_extend_own adds the rules of CRASHHOOK_OWN, or of the option that stands for
-// it, to what is a program's own. It is called once.
-void session_extend_own(const struct options *options);
+// session_extend_in_app adds the rules of CRASHHOOK_OWN, or of the option that stands
+// for it, to what is a program's own. It is called once.
+void session_extend_in_app(const struct options *options);
 
 // session_init reads the settings; an option takes precedence over the variable of the
 // same name. An invalid value is reported on stderr, and its default is used.

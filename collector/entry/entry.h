@@ -47,7 +47,7 @@ struct entry {
     char signal_name[24];
     char kind[40];
     char title[256];
-    char stack[1024]; // the program's own functions, a line each, innermost first
+    char stack[1024]; // the program's in-app functions, a line each, innermost first
     char summary[400];
     char release[128];
     char environment[64];

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "collector/entry/store_facet.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
 
@@ -18,7 +18,7 @@ enum {
     FRAMES_MARKED = 48,
     FILES_MARKED = 24,
     BUILDS_MARKED = 16,
-    ARGUMENTS_FROM = 4, // of the innermost own frames
+    ARGUMENTS_FROM = 4, // of the innermost in-app frames
     NULL_PAGE = 0x10000,
     FUNCTION_SHORTENED = 1000, // longest name that is shortened
 };
@@ -151,8 +151,8 @@ static size_t count_to_nothings(const json_t *frames)
     return count;
 }
 
-// mark_arguments marks the arguments of own frames that are null or zero: other values
-// differ from crash to crash.
+// mark_arguments marks the arguments of in-app frames that are null or zero: other
+// values differ from crash to crash.
 static void mark_arguments(const json_t *report, const json_t *frames,
                            struct entry *entry)
 {

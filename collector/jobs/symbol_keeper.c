@@ -55,7 +55,7 @@ static void take_unasked(void *context, const char *build, bool wanted)
 
 // fetch_into asks one server, and writes what it sends to an upload. CH_ERR_NOT_FOUND:
 // it has no such file.
-static enum ch_status fetch_into(struct symbol_keeper *keeper, const char *server,
+static enum ch_status fetch_into(struct symbol_keeper *supervisor, const char *server,
                                  size_t length, struct symbol_upload *upload,
                                  char say[SAY_SIZE])
 {
@@ -75,7 +75,7 @@ static enum ch_status fetch_into(struct symbol_keeper *keeper, const char *serve
                                           .to = to,
                                           .timeout_ms = STALL_MS,
                                           .least_rate = LEAST_RATE,
-                                          .abandon = &keeper->given_up };
+                                          .abandon = &supervisor->given_up };
     enum ch_status status = http_send(&request, &reply);
     bool written = fclose(to) == 0;
     if (status != CH_OK)
@@ -94,7 +94,7 @@ static enum ch_status fetch_into(struct symbol_keeper *keeper, const char *serve
 }
 
 // keep_fetched makes an upload a debug file of everybody's, and has reports named.
-static enum ch_status keep_fetched(struct symbol_keeper *keeper,
+static enum ch_status keep_fetched(struct symbol_keeper *supervisor,
                                    struct symbol_upload *upload, char say[SAY_SIZE])
 {
     char error[STORE_ERROR_SIZE] = "it is not of that build";
@@ -107,11 +107,11 @@ static enum ch_status keep_fetched(struct symbol_keeper *keeper,
                                        .sender = "" };
     enum ch_status status = symbol_upload_finish(upload);
     if (status == CH_OK)
-        status = symbol_store_keep(keeper->options.symbols, &file, error);
+        status = symbol_store_keep(supervisor->options.symbols, &file, error);
     if (status == CH_OK)
-        status = store_symbols_came(keeper->options.store, &build, error);
+        status = store_symbols_came(supervisor->options.store, &build, error);
     if (status == CH_OK)
-        metrics_count(&keeper->options.metrics->debug_files);
+        metrics_count(&supervisor->options.metrics->debug_files);
     else
         (void)snprintf(say, SAY_SIZE, "cannot keep the debug file of %.80s: %s",
                        upload->build_id, error);
@@ -120,94 +120,97 @@ static enum ch_status keep_fetched(struct symbol_keeper *keeper,
 
 // ask_server asks one server of a build. CH_ERR_NOT_FOUND: it has none, or none that is
 // a debug file of that build.
-static enum ch_status ask_server(struct symbol_keeper *keeper, const char *server,
+static enum ch_status ask_server(struct symbol_keeper *supervisor, const char *server,
                                  size_t length, const char *build, char say[SAY_SIZE])
 {
     struct symbol_upload upload = { .fd = -1 };
     enum ch_status status =
-        symbol_upload_begin(symbol_store_folder(keeper->options.symbols),
+        symbol_upload_begin(symbol_store_folder(supervisor->options.symbols),
                             SYMBOL_DEBUG_FILE, build, &upload);
     if (status == CH_OK)
-        status = fetch_into(keeper, server, length, &upload, say);
+        status = fetch_into(supervisor, server, length, &upload, say);
     if (status == CH_OK)
-        status = keep_fetched(keeper, &upload, say);
+        status = keep_fetched(supervisor, &upload, say);
     symbol_upload_abandon(&upload);
     return status == CH_ERR_MALFORMED ? CH_ERR_NOT_FOUND : status;
 }
 
 // ask_upstream asks the servers one after the other, until one has the file, and notes
 // that they were asked; of a failure nothing is noted.
-static enum ch_status ask_upstream(struct symbol_keeper *keeper, const char *build)
+static enum ch_status ask_upstream(struct symbol_keeper *supervisor, const char *build)
 {
     char say[SAY_SIZE] = "cannot write a debug file";
     char error[STORE_ERROR_SIZE];
     enum ch_status status = CH_ERR_NOT_FOUND;
-    const char *server = keeper->options.upstream;
+    const char *server = supervisor->options.upstream;
     while (status == CH_ERR_NOT_FOUND && *server != 0) {
         size_t length = strcspn(server, " ");
         if (length != 0)
-            status = ask_server(keeper, server, length, build, say);
+            status = ask_server(supervisor, server, length, build, say);
         server += length + (server[length] == ' ');
     }
     if (status == CH_OK || status == CH_ERR_NOT_FOUND) {
-        status = store_build_asked(keeper->options.store, build, moment_now(), error);
+        status =
+            store_build_asked(supervisor->options.store, build, moment_now(), error);
         (void)snprintf(say, sizeof(say), "%s", error);
     }
-    if (status != CH_OK && !keeper->given_up && !store_gave_up(keeper->options.store))
-        keeper->options.complain(say);
+    if (status != CH_OK && !supervisor->given_up &&
+        !store_gave_up(supervisor->options.store))
+        supervisor->options.complain(say);
     return status;
 }
 
 // ask_some asks of the wanted builds among the next ones, in turn.
-static enum ch_status ask_some(struct symbol_keeper *keeper, bool *out_more)
+static enum ch_status ask_some(struct symbol_keeper *supervisor, bool *out_more)
 {
     struct unasked unasked = { .count = 0 };
     *out_more = false;
-    if (keeper->options.upstream == NULL)
+    if (supervisor->options.upstream == NULL)
         return CH_OK;
     enum ch_status status =
-        store_list_unasked(keeper->options.store, keeper->after,
+        store_list_unasked(supervisor->options.store, supervisor->after,
                            moment_now() - ASKED_MS, take_unasked, &unasked);
     for (size_t i = 0; status == CH_OK && i < unasked.count; i++) {
-        if (!background_pause(&keeper->background, 0))
+        if (!background_pause(&supervisor->background, 0))
             return CH_OK;
-        status = ask_upstream(keeper, unasked.builds[i]);
+        status = ask_upstream(supervisor, unasked.builds[i]);
     }
     if (status == CH_OK) {
-        (void)snprintf(keeper->after, sizeof(keeper->after), "%s", unasked.last);
+        (void)snprintf(supervisor->after, sizeof(supervisor->after), "%s",
+                       unasked.last);
         *out_more = unasked.last[0] != 0;
     }
     return status;
 }
 
 // keep_once takes one step, and returns how long to wait for the next one.
-static int keep_once(struct symbol_keeper *keeper)
+static int keep_once(struct symbol_keeper *supervisor)
 {
     char error[STORE_ERROR_SIZE];
     bool more = false;
     bool more_files = false;
-    enum ch_status status = ask_some(keeper, &more);
+    enum ch_status status = ask_some(supervisor, &more);
     int64_t now_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
-    if (now_ms >= keeper->tidy_ms) {
+    if (now_ms >= supervisor->tidy_ms) {
         enum ch_status tidied =
-            symbol_store_tidy(keeper->options.symbols, &more_files, error);
-        keeper->tidy_ms = now_ms + (more_files ? 0 : TIDY_MS);
-        if (tidied != CH_OK && !store_gave_up(keeper->options.store))
-            keeper->options.complain(error);
+            symbol_store_tidy(supervisor->options.symbols, &more_files, error);
+        supervisor->tidy_ms = now_ms + (more_files ? 0 : TIDY_MS);
+        if (tidied != CH_OK && !store_gave_up(supervisor->options.store))
+            supervisor->options.complain(error);
     }
     if (status == CH_OK) {
-        keeper->trouble_ms = 0;
+        supervisor->trouble_ms = 0;
         return more || more_files ? 1 : LOOK_MS;
     }
-    return background_retry_ms(&keeper->trouble_ms, TROUBLE_MS, TROUBLE_MAX_MS);
+    return background_retry_ms(&supervisor->trouble_ms, TROUBLE_MS, TROUBLE_MAX_MS);
 }
 
 static void *keep_main(void *context)
 {
-    struct symbol_keeper *keeper = context;
+    struct symbol_keeper *supervisor = context;
     int wait_ms = LOOK_MS;
-    while (background_pause(&keeper->background, wait_ms))
-        wait_ms = keep_once(keeper);
+    while (background_pause(&supervisor->background, wait_ms))
+        wait_ms = keep_once(supervisor);
     return NULL;
 }
 
@@ -215,25 +218,26 @@ enum ch_status symbol_keeper_create(const struct symbol_keeper_options *options,
                                     struct symbol_keeper **out)
 {
     *out = NULL;
-    struct symbol_keeper *keeper = calloc(1, sizeof(*keeper));
-    if (keeper == NULL)
+    struct symbol_keeper *supervisor = calloc(1, sizeof(*supervisor));
+    if (supervisor == NULL)
         return CH_ERR_NO_MEMORY;
-    keeper->options = *options;
-    background_init(&keeper->background);
-    enum ch_status status = background_start(&keeper->background, keep_main, keeper);
+    supervisor->options = *options;
+    background_init(&supervisor->background);
+    enum ch_status status =
+        background_start(&supervisor->background, keep_main, supervisor);
     if (status != CH_OK) {
-        symbol_keeper_destroy(keeper);
+        symbol_keeper_destroy(supervisor);
         return status;
     }
-    *out = keeper;
+    *out = supervisor;
     return CH_OK;
 }
 
-void symbol_keeper_destroy(struct symbol_keeper *keeper)
+void symbol_keeper_destroy(struct symbol_keeper *supervisor)
 {
-    if (keeper == NULL)
+    if (supervisor == NULL)
         return;
-    keeper->given_up = true;
-    background_deinit(&keeper->background);
-    free(keeper);
+    supervisor->given_up = true;
+    background_deinit(&supervisor->background);
+    free(supervisor);
 }

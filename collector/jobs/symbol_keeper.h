@@ -22,4 +22,4 @@ struct symbol_keeper_options {
 CH_CHECKED enum ch_status
 symbol_keeper_create(const struct symbol_keeper_options *options,
                      struct symbol_keeper **out);
-void symbol_keeper_destroy(struct symbol_keeper *keeper);
+void symbol_keeper_destroy(struct symbol_keeper *supervisor);

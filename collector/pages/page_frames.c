@@ -149,7 +149,7 @@ static const char *reason_of_no_value(const json_t *argument)
 }
 
 // write_unknown names the variables without a value in one quiet place, and says why
-// there is none to who asks.
+// there is none to the caller.
 static void write_unknown(struct text *out, const json_t *variables, size_t shown)
 {
     size_t named = 0;
@@ -459,7 +459,7 @@ static size_t write_repeat(const struct frame_list *list, size_t start, size_t s
     return end;
 }
 
-static bool has_own_frames(const json_t *frames)
+static bool has_in_app_frames(const json_t *frames)
 {
     size_t i;
     json_t *frame;
@@ -490,7 +490,7 @@ void page_frames_write(struct text *out, const json_t *report, const json_t *thr
     const struct frame_list list = { out, report, frames, sources };
     size_t count = json_array_size(frames);
     size_t shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
-    bool folding = has_own_frames(frames);
+    bool folding = has_in_app_frames(frames);
     size_t open = 0;
     if (count == 0)
         html_write(out, "<p class=\"cut\">No frames were recorded.</p>");

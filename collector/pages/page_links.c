@@ -6,7 +6,7 @@
 
 #include "collector/pages/html.h"
 #include "collector/requests/filter.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/value/report.h"
 
 enum { FILLED = 600 };

@@ -205,13 +205,14 @@ static void write_links(struct text *out, const struct viewed_report *viewed,
         text_ok(&url) ? url.bytes : "");
 }
 
-// write_death writes what is known of a process that was killed, or exited with a
+// write_termination writes what is known of a process that was killed, or exited with a
 // panic.
-static void write_death(struct text *out, const json_t *report)
+static void write_termination(struct text *out, const json_t *report)
 {
-    const json_t *death = json_object_get(json_object_get(report, "crash"), "death");
-    const char *kernel = report_string(death, "kernel");
-    const char *said = report_string(death, "stderr");
+    const json_t *termination =
+        json_object_get(json_object_get(report, "crash"), "death");
+    const char *kernel = report_string(termination, "kernel");
+    const char *said = report_string(termination, "stderr");
     struct text CH_CLEANUP(text_deinit) memory = { 0 };
     if (memory_words_append(report, &memory) && text_ok(&memory))
         html_write(out, "<p>Memory: %s</p>", memory.bytes);
@@ -244,7 +245,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     report_then(crash, &then);
     if (then.size != 0)
         html_write(out, "<p>%s.</p>", then.bytes);
-    write_death(out, report);
+    write_termination(out, report);
     write_report_facts(out, report);
     write_links(out, viewed, id, address);
     if (viewed->names == STORE_NAMES_PENDING)

@@ -7,7 +7,7 @@
 #include "collector/pages/page.h"
 #include "collector/requests/viewed_report.h"
 #include "collector/symbols/symbol_store.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/value/report.h"
 
 enum { FRAMES_WITH_LINES = 24, LINE_SHOWN = 300, SUMMARY_SHOWN = 120 };

@@ -7,7 +7,7 @@
 
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collector/store/store_naming.h"
-#include "report/grouping/near.h"
+#include "report/grouping/similar.h"
 
 // near_search is the nearest groups that were found so far.
 struct near_search {
@@ -18,7 +18,7 @@ static void weigh_kin(void *context, const struct store_kin *kin)
     struct near_search *search = context;
     if (strcmp(kin->id, search->group->id) == 0)
         return;
-    int percent = near_percent(search->group->stack, kin->stack);
+    int percent = similar_percent(search->group->stack, kin->stack);
     size_t at = search->count;
     while (at > 0 && search->found[at - 1].percent < percent)
         at--;

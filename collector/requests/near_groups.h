@@ -2,7 +2,7 @@
 //
 // The groups whose stacks are nearest to that of a group, which may be the same bug.
 //
-// Of the groups that were seen last, STORE_KIN at most, each is compared (near.h);
+// Of the groups that were seen last, STORE_KIN at most, each is compared (similar.h);
 // those that are alike enough are listed, the nearest first. Users: pages, api.
 #pragma once
 #include "collector/store/store.h"

@@ -9,7 +9,7 @@
 #include "collector/store/store_naming.h"
 #include "collector/symbols/place_names.h"
 #include "collector/symbols/symbol_store.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 
 // BESIDE_A_GROUP is the largest body that is opened to show a group.
 // BUILDS_NAMED is how many builds of a report get names.
@@ -135,7 +135,7 @@ static void viewed_add_names(struct collector *collector, struct viewed_report *
     json_decref(known);
     if (unknown)
         ask_for_names(collector, out);
-    report_own_mark(report);
+    report_in_app_mark(report);
 }
 
 // open_copied opens what was copied, and gives the status of the refusal, or 0.

@@ -172,7 +172,7 @@ void http_fail(struct http_request *request, unsigned status, const char *format
     CH_PRINTF(3, 4);
 
 // http_later answers so too, and says when to come again: after wait_s seconds, or, for
-// 0, when the load permits; in either case spread by chance. All answers 429 are its.
+// 0, when the load permits; in either case spread at random. All answers 429 are its.
 void http_later(struct http_request *request, unsigned status, unsigned wait_s,
                 const char *format, ...) CH_PRINTF(4, 5);
 

@@ -10,7 +10,7 @@
 // ones that wait.
 //
 // Whoever is refused is told to come after the time that all who wait and were refused
-// lately need, or up to twice that by chance: so they come at the rate at which they
+// lately need, or up to twice that, at random: so they come at the rate at which they
 // can be served, and not together.
 #pragma once
 #include <pthread.h>
@@ -52,5 +52,5 @@ void load_stored(struct load *load, unsigned count, int64_t now_ms);
 // should come again.
 unsigned load_refuse(struct load *load, int64_t now_ms);
 
-// load_spread is a wait of so many seconds, or up to twice that by chance.
+// load_spread is a wait of so many seconds, or up to twice that, at random.
 unsigned load_spread(unsigned wait_s);

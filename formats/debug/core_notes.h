@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The notes of a core file: what the kernel, gcore or qemu-user recorded of a dead
-// process besides its memory. For x86-64 and aarch64, 64-bit only.
+// process other than its memory. For x86-64 and aarch64, 64-bit only.
 //
 // A core's note segment is a run of notes; core_notes_next turns each into a value: a
 // thread with its registers, the process, the signal, the auxiliary vector, the table

@@ -18,7 +18,8 @@
 #include "base/cursor.h"
 #include "base/status.h"
 
-// CBF_OVERHEAD is what the data needs besides its frames: the first byte and `end`.
+// CBF_OVERHEAD is what the data needs in addition to its frames: the first byte and
+// `end`.
 #define CBF_OVERHEAD 2
 
 // CBF_FRAME_MAX is the longest a frame can be: an opcode and eight bytes.

@@ -4,7 +4,7 @@
 // section of the program that wrote it (docs/formats/fdr.md).
 //
 // The map has an entry for each sled; functions are numbered from 1 in its order. This
-// gives addresses only: naming them is up to the caller.
+// gives addresses only: finding their names is up to the caller.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

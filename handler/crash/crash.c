@@ -70,9 +70,9 @@ static void give_back(void)
 
 // note_reported notes that the end is reported, and how the program goes on; or that
 // the handler could leave nothing.
-static void note_reported(enum life_ended how)
+static void note_reported(enum liveness_ended how)
 {
-    crash_note_life(crash_state.lost ? LIFE_LOST : how);
+    crash_note_liveness(crash_state.lost ? LIVENESS_LOST : how);
 }
 
 // conclude_crash acts on the verdict about a signal.
@@ -97,11 +97,11 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
     }
     // Also where the program's handler, which is called now, will end it.
     if (told)
-        note_reported(verdict == CRASH_ASKS_LATE ? LIFE_TOLD : LIFE_ENDED);
+        note_reported(verdict == CRASH_ASKS_LATE ? LIVENESS_TOLD : LIVENESS_ENDED);
     if (told && verdict == CRASH_DIES) {
         crash_die_on_return(signal, crash_dying_siginfo(), context);
     } else {
-        crash_continue_life(LIFE_CRASHED);
+        crash_continue_liveness(LIVENESS_CRASHED);
         give_back();
     }
 }
@@ -156,7 +156,7 @@ void crash_end(struct crash_asked *asked)
     enum crash_verdict verdict = crash_judge(asked);
     if (asked->told)
         verdict == CRASH_NONE
-            ? crash_continue_life(crash_state.lost ? LIFE_LOST : LIFE_TOLD)
+            ? crash_continue_liveness(crash_state.lost ? LIVENESS_LOST : LIVENESS_TOLD)
             : crash_fault_expect(asked->context);
     if (verdict == CRASH_NONE || verdict == CRASH_COMES_AGAIN)
         return;
@@ -191,7 +191,7 @@ void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1) | sys_pending());
     if (claim_crash(first->signal)) {
         if (tell_first(first, status, then, false))
-            note_reported(LIFE_ENDED);
+            note_reported(LIVENESS_ENDED);
         give_back();
     }
     sys_sigmask(mask);

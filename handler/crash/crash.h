@@ -84,7 +84,7 @@ struct crash_state {
     void *callback_stack_end; // NULL: there is no stack for them
     bool reads_thread_word;   // see machine_thread_word
     uint64_t strict_thread;   // see crash_is_strict
-    uint32_t *ended;       // enum life_ended, in a liveness record; NULL: there is none
+    uint32_t *ended; // enum liveness_ended, in a liveness record; NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
     uint64_t runtime_asks; // bit N: it asks the handler of signal N that it replaced
@@ -123,8 +123,8 @@ extern struct crash_plan *crash_plan;
 // crash_handle is the signal handler.
 void crash_handle(int signal, siginfo_t *info, void *context);
 
-// crash_refused is whether the signal is a seccomp filter's answer to one of our system
-// calls, which then fails with ENOSYS.
+// crash_refused returns true if the signal is a seccomp filter's answer to one of our
+// system calls, which then fails with ENOSYS.
 bool crash_refused(int signal, const siginfo_t *info, void *context);
 
 // crash_re_enter handles a signal that arrives while the thread is in the handler; it
@@ -203,7 +203,7 @@ bool crash_report(void);
 enum crashhook_answer crash_call_before(siginfo_t *info, void *context);
 void crash_call_after(siginfo_t *info, void *context, bool reported);
 
-// crash_callback_ends is whether this signal ends a callback.
+// crash_callback_ends returns true if this signal ends a callback.
 bool crash_callback_ends(const siginfo_t *info);
 
 enum crash_live { CRASH_LIVE_DONE, CRASH_LIVE_BUSY, CRASH_LIVE_FAILED };

@@ -110,9 +110,9 @@ bool crash_action_calls(const struct crash_action *action)
            action->handler != (uintptr_t)SIG_IGN;
 }
 
-// code_is_mapped is whether the function's code is mapped, asked by a call that filters
-// allow: rt_sigprocmask reads the set before it rejects an unknown `how`. Code that
-// cannot be read may still be mapped, which madvise tells.
+// code_is_mapped returns true if the function's code is mapped, asked by a call that
+// filters allow: rt_sigprocmask reads the set before it rejects an unknown `how`. Code
+// that cannot be read may still be mapped, which madvise tells.
 static bool code_is_mapped(uint64_t function)
 {
     enum { UNKNOWN_HOW = -1 };

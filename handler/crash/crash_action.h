@@ -106,12 +106,12 @@ void crash_action_read(int signal, struct crash_action *out);
 void crash_action_exchange(int signal, const struct crash_action *action,
                            struct crash_action *out_old);
 
-// crash_action_calls is whether the action is a function.
+// crash_action_calls returns true if the action is a function.
 bool crash_action_calls(const struct crash_action *action);
 
-// crash_action_is_there is whether the code of the handler that signal is to call is
-// mapped. It is where the program has set the action by a call that we interpose, and
-// is looked at again by crash_action_look_again.
+// crash_action_is_there returns true if the code of the handler that signal is to call
+// is mapped. It is where the program has set the action by a call that we interpose,
+// and is looked at again by crash_action_look_again.
 bool crash_action_is_there(int signal, const struct crash_action *action);
 void crash_action_look_again(void);
 
@@ -132,12 +132,12 @@ enum { CRASH_POPULATE_READ = 22, CRASH_POPULATE_WRITE = 23 };
 struct fault_note *crash_fault_open(struct crash_asked *asked);
 bool crash_fault_close(struct crash_asked *asked);
 
-// crash_fault_is_open is whether a handler may be running for a fault of this signal,
-// in any thread.
+// crash_fault_is_open returns true if a handler may be running for a fault of this
+// signal, in any thread.
 bool crash_fault_is_open(int signal);
 
-// crash_fault_note is this thread's note, or NULL. crash_fault_stands is whether the
-// code at depth, a stack address, was called by the note's handler.
+// crash_fault_note is this thread's note, or NULL. crash_fault_stands returns true if
+// the code at depth, a stack address, was called by the note's handler.
 struct fault_note *crash_fault_note(void);
 bool crash_fault_stands(const struct fault_note *note, uintptr_t depth);
 
@@ -174,7 +174,7 @@ void crash_fault_tell(struct fault_note *note, bool last);
 // crash_fault_expect records that a reported fault comes again at context.
 void crash_fault_expect(const void *context);
 
-// crash_fault_is_told is whether the signal at context is of a crash that has been
+// crash_fault_is_told returns true if the signal at context is of a crash that has been
 // reported before its handler was asked.
 bool crash_fault_is_told(int signal, const void *context);
 
@@ -203,7 +203,7 @@ void crash_report_signal(int signal, int code, int32_t process);
 // the signal of then (NULL: none).
 void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t *then);
 
-// crash_is_in_runtime is whether the address is in the code of a Go runtime.
+// crash_is_in_runtime returns true if the address is in the code of a Go runtime.
 bool crash_is_in_runtime(uint64_t address);
 
 // crash_ask gives the verdict about a signal. CRASH_ASKS, CRASH_ASKS_LATE: asked is

@@ -14,7 +14,7 @@
 
 #include "handler/machine/poison.h"
 
-enum { SEARCHED = 64 * 1024 }; // a handler's own frames are smaller
+enum { SEARCHED = 64 * 1024 }; // the frames of a handler are smaller
 
 static bool range_is_mapped(uintptr_t address, size_t bytes)
 {
@@ -23,7 +23,7 @@ static bool range_is_mapped(uintptr_t address, size_t bytes)
     return sys_madvise(first, address + bytes - first, CRASH_POPULATE_READ) != -ENOMEM;
 }
 
-// was_passed is whether both were passed and are about signal.
+// was_passed returns true if both were passed and are about signal.
 static bool was_passed(int signal, const struct crash_called *called)
 {
     uintptr_t info = (uintptr_t)called->info;

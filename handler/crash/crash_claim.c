@@ -2,7 +2,7 @@
 //
 // The owner of the crash, decided in crash context (see crash.c): the first thread to
 // claim the state is reported, and is the watchdog of its own agent. The others wait:
-// nearly always for the death of the process.
+// nearly always for the termination of the process.
 #include "handler/crash/crash.h"
 
 #include "handler/machine/machine.h"
@@ -15,8 +15,8 @@ uint64_t crash_claim_of_caller(void)
     return (uint64_t)(uint32_t)sys_getpid() << 32 | (uint32_t)sys_gettid();
 }
 
-// claim_stands is whether the claim is of this process. A claim inherited by fork is
-// void.
+// claim_stands returns true if the claim is of this process. A claim inherited by fork
+// is void.
 static bool claim_stands(uint64_t claim, uint64_t self)
 {
     return claim >> 32 == self >> 32;

@@ -16,8 +16,8 @@
 
 #include "handler/machine/poison.h"
 
-// daemon_is_there is whether the descriptor is still our socket: the program may have
-// closed it and reused its number.
+// daemon_is_there returns true if the descriptor is still our socket: the program may
+// have closed it and reused its number.
 static bool daemon_is_there(void)
 {
     struct stat now = { 0 };

@@ -13,7 +13,8 @@
 
 #include "handler/machine/poison.h"
 
-// is_harmless is whether the signal's default action ignores it, or stops the process.
+// is_harmless returns true if the signal's default action ignores it, or stops the
+// process.
 static bool is_harmless(int signal)
 {
     const uint32_t harmless = 1u << SIGCHLD | 1u << SIGCONT | 1u << SIGSTOP |
@@ -22,7 +23,7 @@ static bool is_harmless(int signal)
     return signal < 32 && (harmless >> signal & 1) != 0;
 }
 
-// is_deadly is whether the kernel would end the process by the signal.
+// is_deadly returns true if the kernel would end the process by the signal.
 static bool is_deadly(int signal)
 {
     struct sys_action now = { .handler = (uintptr_t)SIG_IGN };
@@ -33,7 +34,7 @@ static bool is_deadly(int signal)
     return now.handler == (uintptr_t)SIG_DFL;
 }
 
-void crash_note_life(uint32_t ended)
+void crash_note_liveness(uint32_t ended)
 {
     if (crash_state.ended != NULL)
         __atomic_store_n(crash_state.ended, ended, __ATOMIC_RELAXED);
@@ -41,13 +42,13 @@ void crash_note_life(uint32_t ended)
 
 void crash_note_crash(int signal)
 {
-    crash_note_life(LIFE_CRASHED + LIFE_SIGNAL * (uint32_t)signal);
+    crash_note_liveness(LIVENESS_CRASHED + LIVENESS_SIGNAL * (uint32_t)signal);
 }
 
-void crash_continue_life(uint32_t noted)
+void crash_continue_liveness(uint32_t noted)
 {
-    if (crash_state.ended != NULL && *crash_state.ended % LIFE_SIGNAL == noted)
-        crash_note_life(0);
+    if (crash_state.ended != NULL && *crash_state.ended % LIVENESS_SIGNAL == noted)
+        crash_note_liveness(0);
 }
 
 void crash_hold_program(void)
@@ -74,11 +75,11 @@ void crash_record_cut_off(void)
     if (crash_plan->page->agent_pid > 0)
         sys_kill(crash_plan->page->agent_pid, SIGKILL);
     if (crash_write_record(RECORD_CUT_OFF))
-        crash_note_life(LIFE_CUT_OFF);
+        crash_note_liveness(LIVENESS_CUT_OFF);
 }
 
-// ends_process is whether an exit (then is NULL), or a signal that this process sends,
-// ends it.
+// ends_process returns true if an exit (then is NULL), or a signal that this process
+// sends, ends it.
 static bool ends_process(const siginfo_t *then)
 {
     return then == NULL || ((then->si_pid == 0 || then->si_pid == sys_getpid()) &&

@@ -56,8 +56,8 @@ static struct fault_note *fault_note_find(uint64_t thread, bool take)
     return NULL;
 }
 
-// fault_stack_is_there is whether the note's stack is still mapped: it may be gone with
-// its thread, and another thread may have the same thread word.
+// fault_stack_is_there returns true if the note's stack is still mapped: it may be gone
+// with its thread, and another thread may have the same thread word.
 static bool fault_stack_is_there(uintptr_t frame)
 {
     uintptr_t page = frame & ~(uintptr_t)(crash_plan->page_size - 1);
@@ -85,8 +85,8 @@ static uint64_t this_thread(void)
     return machine_thread_word(crash_state.reads_thread_word);
 }
 
-// is_a_fault is whether a handler may end the process because of this signal itself, as
-// opposed to a signal that another process sent.
+// is_a_fault returns true if a handler may end the process because of this signal
+// itself, as opposed to a signal that another process sent.
 static bool is_a_fault(const siginfo_t *info)
 {
     return info->si_code > 0 ||

@@ -47,8 +47,8 @@ uint64_t crash_mask_of_kernel(int signal, const struct crash_action *theirs)
     return held != 0 ? (theirs->mask & ~held) | WITNESS : theirs->mask;
 }
 
-// mask_holds is whether the signals that the note holds are still held for code with
-// this mask, at this depth of the stack.
+// mask_holds returns true if the signals that the note holds are still held for code
+// with this mask, at this depth of the stack.
 static bool mask_holds(const struct fault_note *note, uint64_t mask, uintptr_t depth)
 {
     return note->witness != 0 ? (mask & note->witness) == note->witness

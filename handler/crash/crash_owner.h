@@ -24,16 +24,16 @@ void crash_claim_give_back(void);
 // system call where there is no crash.
 void crash_claim_await(void);
 
-// crash_claim_is_near is whether crash_claim_await may have to wait.
+// crash_claim_is_near returns true if crash_claim_await may have to wait.
 bool crash_claim_is_near(void);
 
-// crash_note_life writes how the program is about to end into its liveness record, if
-// it has one. The first act of a crash is crash_note_crash, which makes no system call:
-// whatever ends the process from then on, its supervisor knows of the crash.
-// crash_continue_life takes back what was noted, in a program that continues.
-void crash_note_life(uint32_t ended);
+// crash_note_liveness writes how the program is about to end into its liveness record,
+// if it has one. The first act of a crash is crash_note_crash, which makes no system
+// call: whatever ends the process from then on, its supervisor knows of the crash.
+// crash_continue_liveness takes back what was noted, in a program that continues.
+void crash_note_liveness(uint32_t ended);
 void crash_note_crash(int signal);
-void crash_continue_life(uint32_t noted);
+void crash_continue_liveness(uint32_t noted);
 
 // crash_hold_program keeps the process from ending in another way than by this crash:
 // from now on it ignores the signals that would end it.

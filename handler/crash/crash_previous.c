@@ -21,7 +21,7 @@
 
 #include "handler/machine/poison.h"
 
-// accessible is whether the access that failed in context would succeed now.
+// accessible returns true if the access that failed in context would succeed now.
 static bool accessible(const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(crash_plan->page_size - 1);
@@ -47,7 +47,7 @@ void crash_call(struct crash_asked *asked)
     sys_sigmask(ours | own);
 }
 
-// same_registers is whether the handler left every register unchanged.
+// same_registers returns true if the handler left every register unchanged.
 static bool same_registers(const uint64_t *before, const uint64_t *after)
 {
     for (int i = 0; i < REQUEST_REGISTERS; i++) {
@@ -57,7 +57,8 @@ static bool same_registers(const uint64_t *before, const uint64_t *after)
     return true;
 }
 
-// aborts is whether the signal is abort()'s, which does more when a handler returns.
+// aborts returns true if the signal is abort()'s, which does more when a handler
+// returns.
 static bool aborts(int signal, const siginfo_t *info)
 {
     return signal == SIGABRT && info->si_code <= 0 && info->si_pid == sys_getpid();
@@ -112,15 +113,15 @@ bool crash_is_in_runtime(uint64_t address)
            crash_state.runtime_text_end - crash_state.runtime_text;
 }
 
-// is_first is whether it is a fault that no handler was called for before.
+// is_first returns true if it is a fault that no handler was called for before.
 static bool is_first(const struct crash_asked *asked)
 {
     return asked->note != NULL && asked->note->is_fault;
 }
 
-// never_recovers is whether the handler is Go's and the fault is not in Go's code. Then
-// it prints a message and ends the process: by a direct system call, or by SIGABRT from
-// any thread (GOTRACEBACK=crash).
+// never_recovers returns true if the handler is Go's and the fault is not in Go's code.
+// Then it prints a message and ends the process: by a direct system call, or by SIGABRT
+// from any thread (GOTRACEBACK=crash).
 static bool never_recovers(const struct crash_asked *asked)
 {
     return crash_is_in_runtime(asked->action.handler) && is_first(asked) &&
@@ -151,9 +152,9 @@ static void await_fault_elsewhere(int signal, const siginfo_t *info)
     }
 }
 
-// is_fault_of_call is whether the handler could not be entered, because its code has
-// been unmapped since it was last called. Calling it would fault in the same way for
-// ever.
+// is_fault_of_call returns true if the handler could not be entered, because its code
+// has been unmapped since it was last called. Calling it would fault in the same way
+// for ever.
 static bool is_fault_of_call(const siginfo_t *info, const void *context,
                              const struct crash_action *action)
 {

@@ -14,8 +14,8 @@
 
 #include "handler/machine/poison.h"
 
-// is_child is whether this is one of the two processes that a crash starts. They share
-// our memory, so only the stack, which is each one's own, identifies them.
+// is_child returns true if this is one of the two processes that a crash starts. They
+// share our memory, so only the stack, which is each one's own, identifies them.
 static bool is_child(void)
 {
     uintptr_t from = (uintptr_t)crash_plan->first_stack_end - CRASH_CHILD_STACK;

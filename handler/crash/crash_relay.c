@@ -13,28 +13,30 @@
 
 #include "handler/machine/poison.h"
 
-_Static_assert(offsetof(struct context_life, ended) == 0, "the state points to it");
+_Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
-// note_end notes in the program's life who sent SIGTERM and when. A child has the
-// handler of its parent, but no life.
+// note_end notes in the program's liveness record who sent SIGTERM and when. A child
+// has the handler of its parent, but no liveness record.
 static void note_end(const siginfo_t *info)
 {
-    struct context_life *life = (struct context_life *)(void *)crash_state.ended;
-    if (life == NULL)
+    struct context_liveness *liveness =
+        (struct context_liveness *)(void *)crash_state.ended;
+    if (liveness == NULL)
         return;
-    life->told_by = info->si_pid != 0 ? info->si_pid : LIFE_ASKED_OUTSIDE;
-    life->told_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
-    life->told_signal = SIGTERM;
+    liveness->told_by = info->si_pid != 0 ? info->si_pid : LIVENESS_ASKED_OUTSIDE;
+    liveness->told_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    liveness->told_signal = SIGTERM;
 }
 
-// is_dispatched is whether the program has the system call answered by its handler.
+// is_dispatched returns true if the program has the system call answered by its
+// handler.
 static bool is_dispatched(int signal, const siginfo_t *info)
 {
     enum { BY_USER = 2 }; // the kernel's SYS_USER_DISPATCH
     return signal == SIGSYS && info->si_code == BY_USER;
 }
 
-// is_own_call is whether SIGSYS is about a system call of ours.
+// is_own_call returns true if SIGSYS is about a system call of ours.
 static bool is_own_call(const siginfo_t *info)
 {
     return info->si_call_addr == machine_call_end ||

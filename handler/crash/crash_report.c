@@ -28,7 +28,7 @@ static enum outcome hear_agent(int channel, bool died)
             crash_state.record_due = 0;
             // It may be killed before it has died of the crash.
             if (crash_plan->page->dies)
-                crash_note_life(LIFE_ENDED);
+                crash_note_liveness(LIVENESS_ENDED);
         }
         if (answer == REQUEST_WHY)
             sys_receive(channel, crash_state.why, sizeof(crash_state.why) - 1);
@@ -40,9 +40,9 @@ static enum outcome hear_agent(int channel, bool died)
     return died || (count != -EAGAIN && count != -EINTR) ? AGENT_GONE : AGENT_WAITS;
 }
 
-// await_agent returns at the agent's answer, its death, or the deadline. Its death ends
-// the channel, unless a child of its own has that too; so the process itself is watched
-// where it takes longer than most.
+// await_agent returns at the agent's answer, its termination, or the deadline. Its
+// termination ends the channel, unless a child of its own has that too; so the process
+// itself is watched where it takes longer than most.
 static enum outcome await_agent(struct crash_agent *agent)
 {
     enum { LONG_NS = 50000000 };

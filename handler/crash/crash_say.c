@@ -90,8 +90,8 @@ static char *say_reason(char *to, enum record_reason reason)
     return say_text(to, " and no spool takes a record; see 'crashhook doctor'\n");
 }
 
-// is_for_lines is whether descriptor 2 is what it was at install, or can only be for
-// messages. A daemon may have a data file there by now.
+// is_for_lines returns true if descriptor 2 is what it was at install, or can only be
+// for messages. A daemon may have a data file there by now.
 static bool is_for_lines(void)
 {
     struct stat now = { 0 };

@@ -71,8 +71,8 @@ static void seize_thread(int32_t tid)
     sys_ptrace(PTRACE_INTERRUPT, tid);
 }
 
-// is_script is whether the file is a script: its interpreter might start the agent as
-// another process, which cannot trace what we do.
+// is_script returns true if the file is a script: its interpreter might start the agent
+// as another process, which cannot trace what we do.
 static bool is_script(const char *path)
 {
     char start[2] = { 0, 0 };

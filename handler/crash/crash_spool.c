@@ -55,7 +55,7 @@ static void make_record_folders(const char *path)
     }
 }
 
-// is_safe is whether the folder is ours and only we may write to it, or is a drop
+// is_safe returns true if the folder is ours and only we may write to it, or is a drop
 // folder (report/spool/spool.h), where others cannot touch our files.
 static bool is_safe(const struct stat *folder)
 {

@@ -57,8 +57,8 @@ bool crash_stack_is_on(const stack_t *stack, uintptr_t address)
     return address - (uintptr_t)stack->ss_sp < stack->ss_size;
 }
 
-// stack_has_room is whether the range can be written to. The kernel stores a set of
-// signals there, and makes a stack that grows as large as that needs.
+// stack_has_room returns true if the range can be written to. The kernel stores a set
+// of signals there, and makes a stack that grows as large as that needs.
 static bool stack_has_room(uintptr_t from, uintptr_t end)
 {
     const uintptr_t page = crash_plan->page_size;
@@ -70,8 +70,8 @@ static bool stack_has_room(uintptr_t from, uintptr_t end)
     return true;
 }
 
-// may_be_full is whether the fault may be of a stack that is full: then a look at it is
-// worth a system call. With SA_NODEFER a handler may recurse until it is.
+// may_be_full returns true if the fault may be of a stack that is full: then a look at
+// it is worth a system call. With SA_NODEFER a handler may recurse until it is.
 static bool may_be_full(const struct crash_asked *asked, uintptr_t stack)
 {
     const uintptr_t below = 1024 * 1024, above = 64 * 1024 * 1024;
@@ -84,8 +84,9 @@ static bool may_be_full(const struct crash_asked *asked, uintptr_t stack)
            ((asked->action.flags & SA_NODEFER) != 0 && asked->note == NULL);
 }
 
-// has_overflowed is whether handlers have used up theirs, one within the other, and the
-// last one has gone below it. The kernel would begin at its top once more, for ever.
+// has_overflowed returns true if handlers have used up theirs, one within the other,
+// and the last one has gone below it. The kernel would begin at its top once more, for
+// ever.
 static bool has_overflowed(const struct crash_asked *asked, const stack_t *theirs,
                            uintptr_t stack)
 {
@@ -94,8 +95,8 @@ static bool has_overflowed(const struct crash_asked *asked, const stack_t *their
            asked->info->si_code > 0 && (uintptr_t)theirs->ss_sp - stack < below;
 }
 
-// stack_is_left is whether the kernel has put the frame on an alternate stack that the
-// handler would not run on without us.
+// stack_is_left returns true if the kernel has put the frame on an alternate stack that
+// the handler would not run on without us.
 static bool stack_is_left(const struct crash_asked *asked)
 {
     const ucontext_t *context = asked->context;

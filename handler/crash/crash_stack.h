@@ -58,7 +58,7 @@ void crash_stack_mark(void *stack, const stack_t *before);
 // crash_stack_own is the record of the stack if it is one of ours; otherwise NULL.
 struct crash_own_stack *crash_stack_own(const stack_t *stack);
 
-// crash_stack_is_on is whether address is on the stack.
+// crash_stack_is_on returns true if address is on the stack.
 bool crash_stack_is_on(const stack_t *stack, uintptr_t address);
 
 // crash_stack_leave moves the signal's frame and asked to the stack on which the kernel

@@ -32,8 +32,8 @@ static const char *read_map_number(const char *at, uint64_t *out)
     return at;
 }
 
-// is_unmapped is whether the kernel shows a user for which our user namespace has no
-// number as OVERFLOW_USER: there most of the system's files belong to such users.
+// is_unmapped returns true if the kernel shows a user for which our user namespace has
+// no number as OVERFLOW_USER: there most of the system's files belong to such users.
 static bool is_unmapped(void)
 {
     char map[1024];

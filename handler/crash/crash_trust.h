@@ -5,8 +5,9 @@
 #pragma once
 #include <stdbool.h>
 
-// crash_trusts is whether nobody but root and our user can change the file at path,
-// which is absolute, or a folder that leads to it. A file that is missing is trusted.
+// crash_trusts returns true if nobody but root and our user can change the file at
+// path, which is absolute, or a folder that leads to it. A file that is missing is
+// trusted.
 #pragma GCC visibility push(hidden)
 bool crash_trusts(const char *path);
 

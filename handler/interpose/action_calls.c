@@ -15,7 +15,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
 #include "handler/interpose/actions.h"
-#include "handler/prepare/life.h"
+#include "handler/prepare/liveness_record.h"
 #include "handler/prepare/next_call.h"
 #include "handler/prepare/threads.h"
 
@@ -190,7 +190,7 @@ INTERPOSED int siginterrupt(int number, int interrupts)
 __attribute__((noinline, noreturn)) static void end_now(int status)
 {
     crash_claim_await();
-    life_end();
+    liveness_record_end();
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);
 }

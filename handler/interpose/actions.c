@@ -21,8 +21,8 @@ static bool is_ours(int signal)
     return plan_is_in_force() && signal_in(crash_plan->signals, signal);
 }
 
-// is_left_ignored is whether the action stays SIG_IGN in the kernel: for a signal that
-// others send, because programs that are executed inherit that.
+// is_left_ignored returns true if the action stays SIG_IGN in the kernel: for a signal
+// that others send, because programs that are executed inherit that.
 static bool is_left_ignored(int signal, const struct crash_action *action)
 {
     bool stays = !signal_in(SIGNALS_FAULT, signal) && signal != SIGABRT;
@@ -184,16 +184,16 @@ static void prepare_for(int signal, const struct crash_action *theirs)
 // gnu_get_libc_version is glibc's.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-// abort_unblocks is whether libc's abort unblocks SIGABRT before it raises it: glibc's
-// does up to version 2.40. strtol has another name in glibc since 2.38, which musl,
-// where this library can be preloaded too, lacks.
+// abort_unblocks returns true if libc's abort unblocks SIGABRT before it raises it:
+// glibc's does up to version 2.40. strtol has another name in glibc since 2.38, which
+// musl, where this library can be preloaded too, lacks.
 static bool abort_unblocks(void)
 {
     return gnu_get_libc_version != NULL &&
            strverscmp(gnu_get_libc_version(), "2.41") < 0;
 }
 
-// is_shared is whether this is a child that runs in its parent's memory until it
+// is_shared returns true if this is a child that runs in its parent's memory until it
 // executes a program, as vfork's does. The kernel keeps the child's actions apart, and
 // so must we.
 static bool is_shared(void)
@@ -205,7 +205,7 @@ static bool is_shared(void)
     return *crash_process != getpid();
 }
 
-// is_relayed is whether the kernel is to have our handler for a signal that is no
+// is_relayed returns true if the kernel is to have our handler for a signal that is no
 // crash: theirs is moved to its own stack, or its sender noted (crash_relay.c).
 static bool is_relayed(int signal, const struct sigaction *action)
 {
@@ -322,7 +322,8 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
     return next_sigaction(signal, &wanted, NULL);
 }
 
-// action_is_taken is whether code has set the signal's action by a direct system call.
+// action_is_taken returns true if code has set the signal's action by a direct system
+// call.
 __attribute__((noinline)) static bool action_is_taken(int signal)
 {
     struct sys_action now = { 0 };

@@ -29,5 +29,6 @@ void actions_take_back(void);
 
 // actions_await_at_exit has an exit wait, as its last step, while another thread's
 // crash is being reported. What is registered first is called last, so this is called
-// before the program's own code. Where there is no on_exit, the exit waits in life_end.
+// before the program's own code. Where there is no on_exit, the exit waits in
+// liveness_record_end.
 void actions_await_at_exit(void);

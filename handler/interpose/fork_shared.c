@@ -2,10 +2,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "handler/prepare/life.h"
+#include "handler/prepare/liveness_record.h"
 #include "handler/prepare/next_call.h"
 
-void life_ready_for_forks(void)
+void liveness_record_ready_for_forks(void)
 {
     next_call_find();
 }
@@ -18,7 +18,7 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
                              void (*child)(void), void *library) // glibc's name
     __attribute__((weak));
 
-bool life_hear_forks(void (*in_child)(void))
+bool liveness_record_hear_forks(void (*in_child)(void))
 {
     return __register_atfork != NULL &&
            __register_atfork(NULL, NULL, in_child, NULL) == 0;
@@ -26,7 +26,7 @@ bool life_hear_forks(void (*in_child)(void))
 
 #else
 
-bool life_hear_forks(void (*in_child)(void))
+bool liveness_record_hear_forks(void (*in_child)(void))
 {
     return pthread_atfork(NULL, NULL, in_child) == 0;
 }

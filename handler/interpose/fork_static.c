@@ -2,13 +2,13 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "handler/prepare/life.h"
+#include "handler/prepare/liveness_record.h"
 
-void life_ready_for_forks(void)
+void liveness_record_ready_for_forks(void)
 {
 }
 
-bool life_hear_forks(void (*in_child)(void))
+bool liveness_record_hear_forks(void (*in_child)(void))
 {
     return pthread_atfork(NULL, NULL, in_child) == 0;
 }

@@ -21,7 +21,7 @@ static inline size_t sys_length(const char *text)
     return length;
 }
 
-// sys_executes is whether the file may be executed by the real user.
+// sys_executes returns true if the file may be executed by the real user.
 static inline bool sys_executes(const char *path)
 {
     return machine_call3(SYS_faccessat, AT_FDCWD, (long)path, 1 /* X_OK */) == 0;

@@ -154,7 +154,7 @@ static inline uint64_t machine_thread_word(bool may_read)
 // MACHINE_THREAD_WORD_HWCAP2 is the bit of AT_HWCAP2 that says so.
 enum { MACHINE_THREAD_WORD_HWCAP2 = 2 };
 
-// machine_fault_wrote is whether the page fault of context was a write; false when
+// machine_fault_wrote returns true if the page fault of context was a write; false when
 // unknown.
 static inline bool machine_fault_wrote(const ucontext_t *context)
 {

@@ -34,7 +34,7 @@ static inline uint64_t machine_context_stack(const ucontext_t *context)
     return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
 }
 
-// machine_is_context is whether the bytes look like a context from the kernel.
+// machine_is_context returns true if the bytes look like a context from the kernel.
 static inline bool machine_is_context(const ucontext_t *context)
 {
     enum { CODE = 0x33, DATA = 0x2b, FLAGS_KNOWN = 7, FLAG_ALWAYS = 2 };

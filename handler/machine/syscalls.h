@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls of the crash path, and all that it may call besides itself.
+// The system calls of the crash path, and all that it may call other than itself.
 //
 // Each is the kernel's call of that name, made without libc: no errno, no cancellation
 // point, no cached pid, no interposed wrapper. A failure is a negative errno value.

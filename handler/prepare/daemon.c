@@ -34,7 +34,7 @@ static void forget_daemon(void)
     crash_state.daemon_pid = 0;
 }
 
-bool daemon_start(int life_fd, bool serves)
+bool daemon_start(int liveness_fd, bool serves)
 {
     struct stat now;
     if (serves)
@@ -48,8 +48,8 @@ bool daemon_start(int life_fd, bool serves)
     const int on = 1;
     int fd = serves ? move_up(channel) : channel;
     machine_call(SYS_setsockopt, fd, SOL_SOCKET, SO_PASSCRED, (long)&on, sizeof(on));
-    if (life_fd >= 0)
-        (void)crash_send_descriptor(fd, life_fd);
+    if (liveness_fd >= 0)
+        (void)crash_send_descriptor(fd, liveness_fd);
     if (!serves || !crash_agent_started() || sys_status(fd, &now) != 0) {
         sys_close(fd);
         return false;

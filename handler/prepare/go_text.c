@@ -40,7 +40,7 @@ struct image_search {
     const char *path;
 };
 
-// has_go_note is whether the notes have one by Go's linker.
+// has_go_note returns true if the notes have one by Go's linker.
 static bool has_go_note(const char *notes, size_t bytes)
 {
     const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)notes;

@@ -50,7 +50,7 @@ static const void *table_word(const ElfW(Dyn) * dynamic, uintptr_t bias, int64_t
     return NULL;
 }
 
-// is_symbol is whether the table's symbol is a definition of name in its default
+// is_symbol returns true if the table's symbol is a definition of name in its default
 // version.
 static bool is_symbol(const struct symbol_table *table, size_t number, const char *name)
 {

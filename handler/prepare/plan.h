@@ -20,7 +20,7 @@ struct plan_variable {
     bool asked_for; // the settings were looked up by this name, so it is known
 };
 
-// plan_variable_is is whether the variable has this name.
+// plan_variable_is returns true if the variable has this name.
 bool plan_variable_is(const struct plan_variable *variable, const char *name);
 
 struct plan_wishes {
@@ -47,7 +47,7 @@ struct crash_plan *plan_create(const struct plan_wishes *wishes);
 // plan_rooms is where the wished bytes after the plan begin.
 void *plan_rooms(struct crash_plan *plan);
 
-// plan_is_in_force is whether the handler is in place.
+// plan_is_in_force returns true if the handler is in place.
 bool plan_is_in_force(void);
 
 // plan_destroy unmaps a plan that no crash uses any more; NULL is allowed.

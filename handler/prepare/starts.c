@@ -23,5 +23,5 @@ void starts_begin(void)
 void starts_end(void)
 {
     if (counted != 0 && counted == sys_getpid())
-        context_current->life.session_ended = 1;
+        context_current->liveness.session_ended = 1;
 }

@@ -30,8 +30,8 @@ void threads_adopt(void *stack);
 // large enough one already.
 bool threads_use(void *stack);
 
-// threads_have_set is whether a thread of the program has set an alternate stack that
-// the kernel does not have.
+// threads_have_set returns true if a thread of the program has set an alternate stack
+// that the kernel does not have.
 extern bool threads_have_set __attribute__((visibility("hidden")));
 
 // threads_first_bytes is how large a stack the calling thread, which is about to

@@ -58,8 +58,8 @@ int crashhook_watch_object(const char *name, const volatile void *object,
     return ENOSPC;
 }
 
-// watch_matches is whether slot is the one to be freed. The slot may be reused at the
-// same time: then what is read here means nothing, and change_state fails.
+// watch_matches returns true if slot is the one to be freed. The slot may be reused at
+// the same time: then what is read here means nothing, and change_state fails.
 static bool watch_matches(const struct watch_slot *slot, const char *name,
                           uint64_t address)
 {

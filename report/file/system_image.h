@@ -3,7 +3,7 @@
 // Whether an image is part of the system or of the program.
 //
 // Only the path decides, so that a report can be judged on any machine. Grouping and
-// display use this to tell the program's own frames from all others.
+// display use this to tell the program's in-app frames from all others.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
 
 #include "base/system/file.h"
 #include "report/file/report_tree.h"
-#include "report/grouping/own.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/in_app.h"
+#include "report/grouping/report_in_app.h"
 #include "report/grouping/scoped_name.h"
 #include "report/summary/assertion_text.h"
 #include "report/summary/crash_kind.h"
@@ -26,7 +26,7 @@ enum {
 // key_frame is a frame that may become part of a key.
 struct key_frame {
     const json_t *frame;
-    struct own_verdict verdict;
+    struct in_app_verdict verdict;
     struct text name; // scoped; empty: it has none
     bool weak;        // found by a scan of the stack
     bool interpreted; // its name is that of its language
@@ -97,8 +97,8 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
         return;
     }
     bool scoped = name_key_frame(to);
-    report_own_judge(keying->report, frame, scoped ? to->name.bytes : NULL,
-                     &to->verdict);
+    report_in_app_judge(keying->report, frame, scoped ? to->name.bytes : NULL,
+                        &to->verdict);
 }
 
 // scope_lambda completes the name of a lambda that was inlined: debug information then
@@ -116,7 +116,7 @@ static void scope_lambda(struct keying *keying, size_t index)
         if ((function != NULL && scoped_name_passed_lambda(function, &scope)) ||
             caller->name.size == 0)
             break;
-        if (!caller->verdict.own)
+        if (!caller->verdict.in_app)
             continue;
         text_append(&scope, caller->name.bytes, caller->name.size);
         text_append_string(&scope, "::{lambda}");
@@ -129,8 +129,8 @@ static void scope_lambda(struct keying *keying, size_t index)
     frame->name = scope;
 }
 
-// is_jump_into_data is whether the frame is data that the program has jumped to. The
-// place of such a crash is the function that did so, which is the next frame.
+// is_jump_into_data returns true if the frame is data that the program has jumped to.
+// The place of such a crash is the function that did so, which is the next frame.
 static bool is_jump_into_data(const struct keying *keying, const json_t *frame)
 {
     return crash_words_kind(keying->crash) == CRASH_KIND_EXECUTE_OF_DATA &&
@@ -164,12 +164,13 @@ static bool same_key_name(const struct key_frame *a, const struct key_frame *b)
            memcmp(a->name.bytes, b->name.bytes, a->name.size) == 0;
 }
 
-// next_own is the first own frame from start on that is not a weak guess, or count.
-static size_t next_own(const struct keying *keying, size_t start)
+// next_in_app is the first in-app frame from start on that is not a weak guess, or
+// count.
+static size_t next_in_app(const struct keying *keying, size_t start)
 {
     size_t weak = keying->count;
     for (size_t i = start; i < keying->count; i++) {
-        if (!keying->frames[i].verdict.own)
+        if (!keying->frames[i].verdict.in_app)
             continue;
         if (!keying->frames[i].weak)
             return i;
@@ -259,14 +260,14 @@ static size_t count_key_name(const struct keying *keying, size_t index)
     return count;
 }
 
-// cycle_place is the place of a stack overflow: of the own functions that occur again
-// and again, the first of the alphabet. count: there are none.
+// cycle_place is the place of a stack overflow: of the in-app functions that occur
+// again and again, the first of the alphabet. count: there are none.
 static size_t cycle_place(const struct keying *keying)
 {
     size_t place = keying->count;
     for (size_t i = 0; i < keying->inner; i++) {
         const struct key_frame *frame = &keying->frames[i];
-        if (!frame->verdict.own || frame->name.size == 0 ||
+        if (!frame->verdict.in_app || frame->name.size == 0 ||
             count_key_name(keying, i) < CYCLE_LEAST)
             continue;
         if (place == keying->count ||
@@ -281,13 +282,13 @@ static bool is_overflow(const struct keying *keying)
     return crash_words_kind(keying->crash) == CRASH_KIND_STACK_OVERFLOW;
 }
 
-// choose_caller adds the own function that called a helper which only reports.
+// choose_caller adds the in-app function that called a helper which only reports.
 static void choose_caller(struct keying *keying, size_t helper)
 {
-    for (size_t i = next_own(keying, helper + 1); i < keying->count;
-         i = next_own(keying, i + 1)) {
+    for (size_t i = next_in_app(keying, helper + 1); i < keying->count;
+         i = next_in_app(keying, i + 1)) {
         const struct key_frame *frame = &keying->frames[i];
-        if (frame->name.size != 0 && own_is_failing(frame->name.bytes))
+        if (frame->name.size != 0 && in_app_is_failing(frame->name.bytes))
             continue;
         choose_key_frame(keying, i);
         append_key_place(keying, frame, &keying->key->place);
@@ -302,12 +303,12 @@ static void choose_nameless(struct keying *keying, size_t first)
     append_key_place(keying, &keying->frames[first], &keying->key->place);
     if (!is_reported(keying, first))
         return;
-    for (size_t i = next_own(keying, first + 1); i < keying->count;
-         i = next_own(keying, i + 1))
+    for (size_t i = next_in_app(keying, first + 1); i < keying->count;
+         i = next_in_app(keying, i + 1))
         choose_key_frame(keying, i);
 }
 
-static void choose_own(struct keying *keying, size_t first)
+static void choose_in_app(struct keying *keying, size_t first)
 {
     struct group_key *key = keying->key;
     size_t cycle = is_overflow(keying) ? cycle_place(keying) : keying->count;
@@ -323,7 +324,7 @@ static void choose_own(struct keying *keying, size_t first)
         return;
     }
     choose_key_frame(keying, first);
-    if (is_reported(keying, first) && own_is_failing(frame->name.bytes)) {
+    if (is_reported(keying, first) && in_app_is_failing(frame->name.bytes)) {
         key->why = "a function that only reports, and the one that called it";
         choose_caller(keying, first);
         if (key->place.size != 0) {
@@ -342,7 +343,7 @@ static void choose_others(struct keying *keying)
     struct group_key *key = keying->key;
     key->why = "no frame is the program's own: the innermost others";
     for (size_t i = 0; i < keying->count; i++) {
-        const struct own_verdict *verdict = &keying->frames[i].verdict;
+        const struct in_app_verdict *verdict = &keying->frames[i].verdict;
         bool again = i > 0 && same_key_name(&keying->frames[i - 1], &keying->frames[i]);
         if (verdict->reports || verdict->starts || again)
             continue;
@@ -450,7 +451,7 @@ static void append_said(const json_t *crash, struct text *out)
     text_append_string(out, "\n");
 }
 
-// write_key_stack lists the own functions, innermost first, repetitions once.
+// write_key_stack lists the in-app functions, innermost first, repetitions once.
 static void write_key_stack(struct keying *keying)
 {
     struct text *stack = &keying->key->stack;
@@ -458,7 +459,7 @@ static void write_key_stack(struct keying *keying)
     size_t written = 0;
     for (size_t i = 0; i < keying->count && written < GROUP_KEY_STACK; i++) {
         const struct key_frame *frame = &keying->frames[i];
-        if (!frame->verdict.own || frame->weak ||
+        if (!frame->verdict.in_app || frame->weak ||
             (last != NULL && same_key_name(last, frame)))
             continue;
         append_key_name(keying, frame, stack);
@@ -479,11 +480,11 @@ static void write_key(struct keying *keying)
     else
         text_appendf(&key->material, "ended signal %lld\n", (long long)signal);
     const char *cause = report_string(json_object_get(keying->crash, "death"), "cause");
-    size_t first = next_own(keying, 0);
+    size_t first = next_in_app(keying, 0);
     if (cause != NULL)
         choose_program(keying, cause);
     else if (first < keying->count)
-        choose_own(keying, first);
+        choose_in_app(keying, first);
     else
         choose_others(keying);
     append_said(keying->crash, &key->material);

@@ -3,11 +3,11 @@
 // A group key is the fingerprint of version 2: one bug, one key, whatever compiler,
 // optimization, file name or pointer value. By these rules:
 //
-// 1. The key is the innermost function of the program's own (own.h) on the crashed
+// 1. The key is the innermost function of the program's own (in_app.h) on the crashed
 //    thread, by its scoped name (scoped_name.h), inlined or not, and how the program
 //    ended: memory, arithmetic, trap, abort, or another signal.
 // 2. If that function only reports a failure (its name says so, and abort, throw or
-//    the like was called by it), the next own function that does not counts too.
+//    the like was called by it), the next in-app function that does not counts too.
 // 3. In a stack overflow the functions that call each other in turn are one place: the
 //    first of them in the order of the alphabet.
 // 4. A name without a scope that is one word (`main`, `parse`) takes the name of its
@@ -21,7 +21,7 @@
 //    by the expression, by the panic's message without numbers and quoted parts, by the
 //    type.
 // 8. Of a process that was killed the key is its program and the cause (crash.death):
-//    the frame that it had reached is by chance.
+//    the frame that it had reached is random.
 //
 // Never part of it: addresses, pointer values, the kind of the crash, callers, the
 // version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised.
@@ -38,8 +38,8 @@ struct group_key {
     char fingerprint[FINGERPRINT_SIZE];
     const char *why;      // a sentence about how the frames were chosen
     struct text material; // what was hashed, a line each
-    struct text stack;    // up to GROUP_KEY_STACK own functions, a line each, innermost
-                          // first, repetitions once
+    struct text stack; // up to GROUP_KEY_STACK in-app functions, a line each, innermost
+                       // first, repetitions once
     const json_t *frames[GROUP_KEY_FRAMES]; // that were chosen; the report owns them
     size_t frame_count;
     struct text place; // where it happened, as people say it

@@ -165,14 +165,14 @@ static bool mask_value(struct sanitizing *s, const char *at,
     enum secret_name sure = name_sure(s);
     enum secret_form form = name_form(&s->name, at, separator);
     struct secret_mark first = secret_mark_at(at);
-    bool naming = names_value(&s->name);
-    if (first.character == '\n' || *at == 0 || (sure == SECRET_NAME_NONE && !naming))
+    bool named = names_value(&s->name);
+    if (first.character == '\n' || *at == 0 || (sure == SECRET_NAME_NONE && !named))
         return false;
     struct secret_span value = value_span(s, at, sure, separator);
     size_t length = (size_t)(value.end - value.start);
-    if (naming)
+    if (named)
         s->pending = secret_name_of(value.start, length);
-    if (naming && s->pending >= SECRET_NAME_DATA)
+    if (named && s->pending >= SECRET_NAME_DATA)
         return false; // {"name": "DB_PASSWORD", "value": ...
     if (length != 0 && value.end[-1] == '(')
         return false; // a call, whose argument follows

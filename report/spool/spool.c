@@ -286,7 +286,7 @@ static enum ch_status open_locked(const struct spool *spool, const char *name,
 
 enum ch_status spool_lock(const struct spool *spool, const char *id, int *out_fd)
 {
-    // A report is rewritten a handful of times in its life: losing this race more often
+    // A report is rewritten a handful of times: losing this race more often
     // than that means that somebody interferes on purpose.
     enum { ATTEMPTS = 16 };
     char name[NAME_SIZE];

@@ -25,15 +25,15 @@ bool spool_is_record(const char *name)
     return is_named(name, "crash-");
 }
 
-static bool spool_is_life(const char *name)
+static bool spool_is_liveness(const char *name)
 {
     return is_named(name, "life-");
 }
 
-void spool_life_name(uint64_t start_ticks, int32_t pid,
-                     char out[static SPOOL_LIFE_NAME_SIZE])
+void spool_liveness_name(uint64_t start_ticks, int32_t pid,
+                         char out[static SPOOL_LIVENESS_NAME_SIZE])
 {
-    (void)snprintf(out, SPOOL_LIFE_NAME_SIZE,
+    (void)snprintf(out, SPOOL_LIVENESS_NAME_SIZE,
                    "life-%016" PRIx64 "-%08" PRIx32 ".record", start_ticks,
                    (uint32_t)pid);
 }
@@ -62,9 +62,9 @@ bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *o
 }
 
 void spool_words_name(uint64_t start_ticks, int32_t pid,
-                      char out[static SPOOL_LIFE_NAME_SIZE])
+                      char out[static SPOOL_LIVENESS_NAME_SIZE])
 {
-    (void)snprintf(out, SPOOL_LIFE_NAME_SIZE,
+    (void)snprintf(out, SPOOL_LIVENESS_NAME_SIZE,
                    "last-%016" PRIx64 "-%08" PRIx32 ".record", start_ticks,
                    (uint32_t)pid);
 }
@@ -118,5 +118,6 @@ enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *ta
     enum ch_status status = take_named(spool, spool_is_record, take, context);
     if (status == CH_OK)
         status = take_named(spool, spool_is_words, take, context);
-    return status == CH_OK ? take_named(spool, spool_is_life, take, context) : status;
+    return status == CH_OK ? take_named(spool, spool_is_liveness, take, context)
+                           : status;
 }

@@ -15,8 +15,8 @@
 
 #include "report/spool/spool.h"
 
-// SPOOL_LIFE_NAME_SIZE is for the name of a life.
-enum { SPOOL_LIFE_NAME_SIZE = 48 };
+// SPOOL_LIVENESS_NAME_SIZE is for the name of a liveness record.
+enum { SPOOL_LIVENESS_NAME_SIZE = 48 };
 
 // spool_record_fn makes a report of the record that is open as fd. True: it is done,
 // and the record is deleted.
@@ -25,17 +25,17 @@ typedef bool spool_record_fn(void *context, const char *name, int fd);
 // spool_is_record says whether name is that of a record.
 bool spool_is_record(const char *name);
 
-// spool_life_name writes the name of a life: that of a process, by its start in clock
-// ticks.
-void spool_life_name(uint64_t start_ticks, int32_t pid,
-                     char out[static SPOOL_LIFE_NAME_SIZE]);
+// spool_liveness_name writes the name of a liveness record: that of a process, by its
+// start in clock ticks.
+void spool_liveness_name(uint64_t start_ticks, int32_t pid,
+                         char out[static SPOOL_LIVENESS_NAME_SIZE]);
 
 // spool_is_words says whether name is that of last words, and spool_words_process gives
 // the process, or thread, that it names. spool_words_name writes the name.
 bool spool_is_words(const char *name);
 bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *out_pid);
 void spool_words_name(uint64_t start_ticks, int32_t pid,
-                      char out[static SPOOL_LIFE_NAME_SIZE]);
+                      char out[static SPOOL_LIVENESS_NAME_SIZE]);
 
 // spool_take_record passes one record on like this; false: it does not exist, or
 // another process works on it.

@@ -71,8 +71,8 @@ struct crash_check {
 enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
 
 struct crash_facts {
-    enum crash_kind kind;  // if it is known already; 0: crash_kind determines it
-    enum crash_kind death; // the kind of an end that no handler saw; 0: a crash
+    enum crash_kind kind;        // if it is known already; 0: crash_kind determines it
+    enum crash_kind termination; // the kind of an end that no handler saw; 0: a crash
     int signal;
     int code;
     uint64_t address; // the fault's address, 0 if the kernel gave none

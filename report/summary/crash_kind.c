@@ -170,8 +170,8 @@ static bool is_watchdog(const struct crash_facts *f)
 
 enum crash_kind crash_kind(const struct crash_facts *f)
 {
-    if (f->death != CRASH_KIND_NONE)
-        return f->death;
+    if (f->termination != CRASH_KIND_NONE)
+        return f->termination;
     if (is_watchdog(f))
         return CRASH_KIND_WATCHDOG;
     // If a signal was sent, there was no fault. A process that aborts is the exception:

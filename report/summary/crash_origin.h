@@ -30,5 +30,5 @@ struct crash_origin {
 // there are none.
 bool crash_origin_append(const struct crash_origin *origin, struct text *out);
 
-// crash_origin_is_said is whether the sentence says as much without these words.
+// crash_origin_is_said returns true if the sentence says as much without these words.
 bool crash_origin_is_said(const struct crash_origin *origin);

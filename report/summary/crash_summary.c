@@ -434,8 +434,8 @@ static bool is_fault_signal(const struct crash_facts *f)
     return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
 }
 
-// is_outside is whether no memory can have the address: only the processors' addresses
-// of 48 bits, extended by their sign, can be translated.
+// is_outside returns true if no memory can have the address: only the processors'
+// addresses of 48 bits, extended by their sign, can be translated.
 static bool is_outside(uint64_t address)
 {
     return (uint64_t)((int64_t)(address << 16) >> 16) != address;

@@ -16,7 +16,7 @@
 
 enum { FRAME_SOURCE_LINES = 11 };
 
-// frame_source_state is whether a file here is the one that was built.
+// frame_source_state returns true if a file here is the one that was built.
 enum frame_source_state {
     FRAME_SOURCE_BUILT,
     FRAME_SOURCE_CHANGED,

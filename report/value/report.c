@@ -15,7 +15,7 @@
 #include "report/file/seen_frames.h"
 #include "report/file/system_image.h"
 #include "report/grouping/group_key.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/grouping/title.h"
 #include "report/json/json_reader.h"
 #include "report/json/json_tree.h"
@@ -449,7 +449,7 @@ enum ch_status report_update_fingerprint(json_t *report)
     char key[FINGERPRINT_SIZE];
     if (!report_fingerprint(report, key))
         return CH_OK;
-    report_own_mark(report);
+    report_in_app_mark(report);
     if (json_object_set_new(report, "fingerprint", json_string(key)) != 0 ||
         set_group_key(report) != 0)
         return CH_ERR_NO_MEMORY;

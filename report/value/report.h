@@ -26,7 +26,7 @@
 #include "report/file/report_table.h"
 #include "report/file/report_tree.h"
 #include "report/grouping/fingerprint.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 
 // REPORT_MAX_BYTES is the largest report that is read.
 enum { REPORT_MAX_BYTES = 64 << 20 };

@@ -26,7 +26,8 @@
 
 enum symbol_cache_kind {
     SYMBOL_CACHE_OF_NAMES, // docs/formats/symbol-cache.md
-    SYMBOL_CACHE_OF_DEBUG, // debug information that was compressed (plain_debug.h)
+    SYMBOL_CACHE_OF_DEBUG, // debug information that was compressed
+                           // (decompressed_debug.h)
 };
 
 // symbol_cache_folder_default writes the default folder:

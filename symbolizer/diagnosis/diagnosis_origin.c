@@ -96,9 +96,9 @@ static json_t *null_offset(const json_t *crash)
                      "offset", (json_int_t)address);
 }
 
-// is_failed_map is whether -1 is in the only register of the address, and nothing was
-// added to it that may be the address of a table: -1 is also an index, and the error of
-// many calls.
+// is_failed_map returns true if -1 is in the only register of the address, and nothing
+// was added to it that may be the address of a table: -1 is also an index, and the
+// error of many calls.
 static bool is_failed_map(const json_t *crash)
 {
     enum { LOWEST_TABLE = 4 << 20 }; // where programs of a fixed place begin
@@ -109,7 +109,7 @@ static bool is_failed_map(const json_t *crash)
            address + LOWEST_TABLE < 2 * (uint64_t)LOWEST_TABLE;
 }
 
-// is_no_origin is whether the form proves nothing where it was found.
+// is_no_origin returns true if the form proves nothing where it was found.
 static bool is_no_origin(const json_t *origin, const json_t *crash)
 {
     const char *kind = report_string(origin, "kind");

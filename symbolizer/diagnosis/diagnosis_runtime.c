@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
@@ -20,7 +20,7 @@ static const char *frame_function(const json_t *frames, size_t index)
     return function != NULL ? function : "";
 }
 
-// is_function_named is whether function is name, whatever its parameters.
+// is_function_named returns true if function is name, whatever its parameters.
 static bool is_function_named(const char *function, const char *name)
 {
     size_t size = strlen(name);
@@ -215,8 +215,8 @@ static const struct allocator_call *find_allocator(const json_t *report,
     return found != NULL && found->call != NULL ? found : NULL;
 }
 
-// is_bad_free is whether the call read the size that stands before a piece of memory,
-// and there was none: it was given what is no such memory.
+// is_bad_free returns true if the call read the size that stands before a piece of
+// memory, and there was none: it was given what is no such memory.
 static bool is_bad_free(const json_t *crash, const char *call)
 {
     static const char before[] = "-8";
@@ -230,8 +230,8 @@ static bool is_bad_free(const json_t *crash, const char *call)
              strcmp(at + size - strlen(before_hex), before_hex) == 0));
 }
 
-// is_top_function is whether a frame's function is the one that crashed: those above it
-// were inlined into it.
+// is_top_function returns true if a frame's function is the one that crashed: those
+// above it were inlined into it.
 static bool is_top_function(const json_t *frames, size_t frame)
 {
     for (size_t i = 0; i < frame; i++)

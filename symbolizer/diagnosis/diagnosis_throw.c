@@ -4,7 +4,7 @@
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
-// is_culprit is whether the frame is of the program, and not of a library whose
+// is_culprit returns true if the frame is of the program, and not of a library whose
 // functions throw or abort for it.
 static bool is_culprit(const json_t *report, const json_t *frame)
 {

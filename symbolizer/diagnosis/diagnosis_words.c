@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
@@ -174,7 +174,7 @@ static bool name_throw_site(const json_t *report, json_t *exception)
     return true;
 }
 
-// is_of_go is whether Go's runtime is what gave up.
+// is_of_go returns true if Go's runtime is what gave up.
 static bool is_of_go(const json_t *report)
 {
     const json_t *frames = report_frames(report_crashed_thread(report));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A debug_elf is an ELF file opened by libelf, from disk or from memory, and the few
-// facts of it that naming needs: its build ID, its link address, the extent of its
-// code. Only regular files are opened, as a path in a report may name anything.
+// facts of it that symbolization needs: its build ID, its link address, the extent of
+// its code. Only regular files are opened, as a path in a report may name anything.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,8 +14,8 @@
 #include "base/system/file.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/files/debuginfod.h"
+#include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/files/minidebug.h"
-#include "symbolizer/files/plain_debug.h"
 #include "symbolizer/files/vdso.h"
 
 static const char system_debug_dir[] = "/usr/lib/debug";
@@ -238,7 +238,7 @@ static bool write_plain(const struct search *search, const struct debug_elf *fro
         symbol_cache_folder_begin(&file, folder, id, SYMBOL_CACHE_OF_DEBUG);
     if (status != CH_OK)
         return false;
-    status = plain_debug_write(from, file.fd, SYMBOL_CACHE_FOLDER_BYTES);
+    status = decompressed_debug_write(from, file.fd, SYMBOL_CACHE_FOLDER_BYTES);
     return symbol_cache_folder_end(&file, status, SYMBOL_CACHE_FOLDER_BYTES) == CH_OK;
 }
 
@@ -249,7 +249,7 @@ static void replace_large(struct search *search, const struct debug_elf *from)
     struct debug_files *files = search->files;
     if (search->where->cache_folder == NULL || search->id.size == 0)
         return;
-    uint64_t size = plain_debug_size(from);
+    uint64_t size = decompressed_debug_size(from);
     if (size < PLAIN_DEBUG_LARGE || size > SYMBOL_CACHE_FOLDER_BYTES)
         return;
     if (!open_plain(search, &files->plain) && write_plain(search, from))
@@ -265,7 +265,7 @@ static void replace_compressed(struct search *search)
         return;
     replace_large(search, from);
     if (files->plain.elf == NULL &&
-        plain_debug_load_foreign(&files->plain, from) != CH_OK)
+        decompressed_debug_load_foreign(&files->plain, from) != CH_OK)
         files->plain = (struct debug_elf){ 0 };
 }
 

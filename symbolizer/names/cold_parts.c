@@ -32,7 +32,8 @@ static void index_frames(struct cold_parts *parts, const struct debug_elf *file)
     (void)!cfi_index_init(&parts->frames, &frames, data->d_buf, data->d_size);
 }
 
-// begins_inside is whether the stack is not as a call leaves it where a part begins.
+// begins_inside returns true if the stack is not as a call leaves it where a part
+// begins.
 static bool begins_inside(const struct cfi_index *frames, uint64_t start)
 {
     struct unwind_row row;

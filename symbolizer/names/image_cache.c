@@ -8,7 +8,7 @@
 
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/files/debug_files.h"
-#include "symbolizer/files/plain_debug.h"
+#include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/names/symbol_cache_write.h"
 #include "symbolizer/search/guarded_child.h"
 
@@ -50,12 +50,12 @@ void image_cache_write_plain(const char *path, const struct build_id *id,
     where.cache_folder = NULL; // it is ours to write
     debug_files_open(&files, path, id, &where);
     const struct debug_elf *from = debug_files_dwarf(&files);
-    if (from == NULL || plain_debug_size(from) == 0)
+    if (from == NULL || decompressed_debug_size(from) == 0)
         symbol_cache_folder_release(folder, id, SYMBOL_CACHE_OF_DEBUG);
     else if (symbol_cache_folder_begin(&file, folder, id, SYMBOL_CACHE_OF_DEBUG) ==
              CH_OK)
         (void)!symbol_cache_folder_end(
-            &file, plain_debug_write(from, file.fd, SYMBOL_CACHE_FOLDER_BYTES),
+            &file, decompressed_debug_write(from, file.fd, SYMBOL_CACHE_FOLDER_BYTES),
             SYMBOL_CACHE_FOLDER_BYTES);
     debug_files_close(&files);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the caches of one image: its names (symbol_cache.h), and its debug information
-// if that is compressed (plain_debug.h). That takes longer than a caller should wait,
-// so it is done in a background process.
+// if that is compressed (decompressed_debug.h). That takes longer than a caller should
+// wait, so it is done in a background process.
 #pragma once
 #include <stdbool.h>
 

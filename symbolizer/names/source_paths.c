@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "symbolizer/files/debug_elf.h"
-#include "symbolizer/files/plain_debug.h"
+#include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/names/unit_index.h"
 #include "symbolizer/search/guarded_child.h"
 
@@ -55,7 +55,7 @@ static enum ch_status find_source_paths(void *context, int to_parent)
     if (status != CH_OK)
         return status;
     status = debug_elf_layout(&file, &base, text);
-    if (status == CH_OK && plain_debug_load_foreign(&plain, &file) == CH_OK) {
+    if (status == CH_OK && decompressed_debug_load_foreign(&plain, &file) == CH_OK) {
         status = list_paths(&plain, text, paths);
         debug_elf_close(&plain);
     } else if (status == CH_OK) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes a symbol cache: the image is looked up at every address where the result may
-// change, and the results are written. So cache and image agree, and no rule of naming
-// is implemented twice.
+// change, and the results are written. So cache and image agree, and no rule of
+// symbolization is implemented twice.
 #pragma once
 #include "base/status.h"
 #include "base/text.h"

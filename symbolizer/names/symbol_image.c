@@ -10,7 +10,7 @@
 
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/files/debug_files.h"
-#include "symbolizer/files/plain_debug.h"
+#include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/names/cold_parts.h"
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/names/symbol_table.h"
@@ -75,7 +75,7 @@ static const struct debug_elf *symbol_image_dwarf_file(struct symbol_image *imag
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);
     struct debug_elf plain;
-    if (file == NULL || plain_debug_load(&plain, file) != CH_OK)
+    if (file == NULL || decompressed_debug_load(&plain, file) != CH_OK)
         return file;
     debug_elf_close(&image->files.plain);
     image->files.plain = plain;
@@ -92,11 +92,11 @@ static void symbol_image_open_dwarf(struct symbol_image *image)
         debug_elf_hide_alternate(file);
     image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     // Some versions of libdw open a file whose .debug_info they cannot decompress.
-    if (image->dwarf == NULL || plain_debug_is_unknown(file) ||
+    if (image->dwarf == NULL || decompressed_debug_is_unknown(file) ||
         unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=
             CH_OK)
         image->files.status =
-            plain_debug_is_foreign(file) ? DEBUG_COMPRESSED : DEBUG_DAMAGED;
+            decompressed_debug_is_foreign(file) ? DEBUG_COMPRESSED : DEBUG_DAMAGED;
 }
 
 static void open_files(struct symbol_image *image)

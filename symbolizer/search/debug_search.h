@@ -37,7 +37,7 @@ enum debug_status {
 // debug_status_name gives the word in reports ("mismatched-build-id").
 const char *debug_status_name(enum debug_status status);
 
-// A debug_search says where to look for debug files besides the usual locations.
+// A debug_search says where to look for debug files other than in the usual locations.
 struct debug_search {
     const char *const *debug_dirs;
     size_t debug_dir_count;

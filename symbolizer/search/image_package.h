@@ -3,7 +3,7 @@
 // The package that an image's file was built for, as its package note says: a JSON
 // object in an ELF note of owner "FDO" that Fedora puts in all files, and others in
 // some (`ld --package-metadata`, https://systemd.io/ELF_PACKAGE_METADATA). What is a
-// program's own depends on it (report/grouping/own.h).
+// program's own depends on it (report/grouping/in_app.h).
 #pragma once
 #include <jansson.h>
 

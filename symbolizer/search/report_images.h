@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The images of a report, as far as naming needs them. A report lists them in `images`;
-// if it has only `image_map`, the Compact Image Map that accompanies a backtrace, the
-// list is made from that.
+// The images of a report, as far as symbolization needs them. A report lists them in
+// `images`; if it has only `image_map`, the Compact Image Map that accompanies a
+// backtrace, the list is made from that.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@ struct symbolizer_held_image {
     char place[32];
 };
 
-struct naming_memo;
+struct symbolization_memo;
 
 struct symbolizer_options {
     enum setting_symbolize level;
@@ -31,12 +31,13 @@ struct symbolizer_options {
     const char *exe;            // an image path not under sysroot; NULL: none
     const struct symbolizer_held_image *held_images; // NULL: none
     size_t held_image_count;
-    bool sanitize;            // source files under home are written with `~`
-    bool arguments;           // look for the arguments of frames
-    bool single;              // one thread alone looks up names (naming_cached.h)
+    bool sanitize;  // source files under home are written with `~`
+    bool arguments; // look for the arguments of frames
+    bool single;    // one thread alone looks up names (symbolization_cached.h)
     const char *cache_folder; // of symbol caches; NULL: none is used or written
     uint32_t timeout_ms;      // of a guarded run; 0: SYMBOLIZER_TIMEOUT_MS
-    struct naming_memo *memo; // names of earlier reports (naming_memo.h); NULL: none
+    struct symbolization_memo
+        *memo; // names of earlier reports (symbolization_memo.h); NULL: none
 };
 
 // symbolizer_options_path gives the path of an image's file on this machine: the home

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/files/plain_debug.h"
+#include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/types/type_ctf.h"
 #include "symbolizer/types/type_dwarf.h"
 
@@ -39,7 +39,7 @@ static enum ch_status read_dwarf(struct type_file *file, const void *bytes, size
     if (header == NULL || header->e_type == ET_REL)
         return CH_ERR_UNSUPPORTED; // an object's DWARF is not relocated yet
     const struct debug_elf whole = { .fd = -1, .elf = file->elf };
-    bool replaced = plain_debug_load_foreign(&file->plain, &whole) == CH_OK;
+    bool replaced = decompressed_debug_load_foreign(&file->plain, &whole) == CH_OK;
     Elf *elf = replaced ? file->plain.elf : file->elf;
     file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (file->dwarf == NULL)

@@ -12,30 +12,30 @@ static const char asked_status[] = "Name:\tx\nSigPnd:\t0000000000000000\n"
 static void keep_sees_a_request_that_a_stuck_process_cannot_take(void **state)
 {
     (void)state;
-    struct context_life life = { 0 };
-    keep_parse_status(asked_status, &life); // SIGTERM and SIGKILL
-    assert_int_equal(life.asked_signal, SIGTERM);
-    assert_int_equal(life.asked_by, 0);
-    assert_true(life.asked_realtime_ns != 0);
+    struct context_liveness liveness = { 0 };
+    keep_parse_status(asked_status, &liveness); // SIGTERM and SIGKILL
+    assert_int_equal(liveness.asked_signal, SIGTERM);
+    assert_int_equal(liveness.asked_by, 0);
+    assert_true(liveness.asked_realtime_ns != 0);
 }
 
 static void keep_leaves_a_request_that_it_knows(void **state)
 {
     (void)state;
-    struct context_life life = { .asked_signal = SIGHUP, .asked_by = 7 };
-    keep_parse_status(asked_status, &life);
-    assert_int_equal(life.asked_signal, SIGHUP);
-    assert_int_equal(life.asked_by, 7);
+    struct context_liveness liveness = { .asked_signal = SIGHUP, .asked_by = 7 };
+    keep_parse_status(asked_status, &liveness);
+    assert_int_equal(liveness.asked_signal, SIGHUP);
+    assert_int_equal(liveness.asked_by, 7);
 }
 
 static int parse_cut_status(const uint8_t *bytes, size_t size, void *context)
 {
-    struct context_life life = { 0 };
+    struct context_liveness liveness = { 0 };
     char text[sizeof(asked_status)] = "";
     (void)context;
     memcpy(text, bytes, size);
-    keep_parse_status(text, &life);
-    return life.asked_signal != 0 && life.asked_signal != SIGTERM &&
+    keep_parse_status(text, &liveness);
+    return liveness.asked_signal != 0 && liveness.asked_signal != SIGTERM &&
            size >= sizeof(asked_status) - 10;
 }
 
@@ -58,11 +58,11 @@ static void keep_notes_who_asks_and_not_what_a_program_tells_itself(void **state
     info.si_pid = getppid();
     assert_false(keep_asked(&keep, SIGUSR1, &info));
     assert_true(keep_asked(&keep, SIGTERM, &info));
-    assert_int_equal(keep.life.asked_by, getppid());
-    assert_true(keep.life.asked_by_name[0] != 0);
+    assert_int_equal(keep.liveness.asked_by, getppid());
+    assert_true(keep.liveness.asked_by_name[0] != 0);
     info.si_pid = 0;
     assert_true(keep_asked(&keep, SIGINT, &info));
-    assert_int_equal(keep.life.asked_by, LIFE_ASKED_OUTSIDE);
+    assert_int_equal(keep.liveness.asked_by, LIVENESS_ASKED_OUTSIDE);
 }
 
 static void keep_looks_often_at_first(void **state)

@@ -398,7 +398,7 @@ static void stop_reaps_the_dead_so_that_their_parent_hears_of_it(void **state)
     enum ch_status status = stop_threads(&stop, child.pid, 0, BUDGET_MS);
     kill(child.pid, SIGKILL);
     // The child is ours as well as traced by us, so the first wait takes its exit.
-    stop_await_death(&stop, BUDGET_MS);
+    stop_await_termination(&stop, BUDGET_MS);
     size_t left = 0;
     for (size_t i = 0; i < stop.count; i++)
         left += stop.threads[i].state != STOP_GONE;

@@ -64,18 +64,18 @@ static void use_unified(const struct folder *root, struct usage *out)
 static void usage_reads_what_version_2_counts(void **state)
 {
     struct usage usage;
-    struct context_life life = { 0 };
-    struct life_events events;
+    struct context_liveness liveness = { 0 };
+    struct liveness_events events;
     make_unified(*state, "60000000\n");
     use_unified(*state, &usage);
     assert_true(usage.unified);
-    usage_sample(&usage, 0, &life);
-    assert_int_equal(life.limit_bytes, 60000000);
-    assert_int_equal(life.peak_bytes, 60000000);
-    assert_int_equal(life.sample[0].cgroup_bytes, 50000000);
-    assert_int_equal(life.sample[0].some_waited, 1234);
-    assert_int_equal(life.sample[0].all_waited, 305);
-    assert_true(life.sample[0].rss_bytes > 0);
+    usage_sample(&usage, 0, &liveness);
+    assert_int_equal(liveness.limit_bytes, 60000000);
+    assert_int_equal(liveness.peak_bytes, 60000000);
+    assert_int_equal(liveness.sample[0].cgroup_bytes, 50000000);
+    assert_int_equal(liveness.sample[0].some_waited, 1234);
+    assert_int_equal(liveness.sample[0].all_waited, 305);
+    assert_true(liveness.sample[0].rss_bytes > 0);
     usage_events(&usage, &events);
     assert_int_equal(events.oom_kills, 1);
     assert_int_equal(events.group_kills, 1);
@@ -85,17 +85,17 @@ static void usage_reads_what_version_2_counts(void **state)
 static void usage_counts_what_the_group_with_the_lowest_limit_uses(void **state)
 {
     struct usage usage;
-    struct context_life life = { 0 };
+    struct context_liveness liveness = { 0 };
     make_unified(*state, "max\n");
     group_write(*state, "sys/fs/cgroup/pod", "memory.max", "100000000\n");
     group_write(*state, "sys/fs/cgroup/pod", "memory.events.local",
                 "oom 4\noom_kill 0\n");
     use_unified(*state, &usage);
-    usage_sample(&usage, 0, &life);
-    assert_int_equal(life.limit_bytes, 100000000);
-    assert_int_equal(life.sample[0].cgroup_bytes, 80000000);
+    usage_sample(&usage, 0, &liveness);
+    assert_int_equal(liveness.limit_bytes, 100000000);
+    assert_int_equal(liveness.sample[0].cgroup_bytes, 80000000);
     // Kills are counted where the process is, a limit that is reached where it is.
-    struct life_events events;
+    struct liveness_events events;
     usage_events(&usage, &events);
     assert_int_equal(events.oom_kills, 1);
     assert_int_equal(events.ooms, 6);
@@ -105,7 +105,7 @@ static void usage_takes_the_sum_of_events_before_linux_5_2(void **state)
 {
     const struct folder *root = *state;
     struct usage usage;
-    struct life_events events;
+    struct liveness_events events;
     make_unified(root, "60000000\n");
     assert_int_equal(
         remove(folder_path(root, "sys/fs/cgroup/pod/own/memory.events.local")), 0);
@@ -119,8 +119,8 @@ static void usage_reads_what_version_1_counts(void **state)
 {
     static const char group[] = "sys/fs/cgroup/memory/own";
     struct usage usage = { .pid = getpid() };
-    struct context_life life = { 0 };
-    struct life_events events;
+    struct context_liveness liveness = { 0 };
+    struct liveness_events events;
     make_folder(*state, group);
     make_folder(*state, "proc/pressure");
     group_write(*state, "proc/pressure", "memory", pressure);
@@ -133,11 +133,11 @@ static void usage_reads_what_version_1_counts(void **state)
     usage_find(&usage, ((struct folder *)*state)->path,
                "4:memory:/own\n1:name=systemd:/\n0::/none\n");
     assert_false(usage.unified);
-    usage_sample(&usage, 0, &life);
-    assert_int_equal(life.limit_bytes, 60000000);
-    assert_int_equal(life.peak_bytes, 59000000);
-    assert_int_equal(life.sample[0].cgroup_bytes, 40000000);
-    assert_int_equal(life.sample[0].some_waited, 1234); // the machine's
+    usage_sample(&usage, 0, &liveness);
+    assert_int_equal(liveness.limit_bytes, 60000000);
+    assert_int_equal(liveness.peak_bytes, 59000000);
+    assert_int_equal(liveness.sample[0].cgroup_bytes, 40000000);
+    assert_int_equal(liveness.sample[0].some_waited, 1234); // the machine's
     usage_events(&usage, &events);
     assert_int_equal(events.oom_kills, 3);
     assert_int_equal(events.ooms, 17);
@@ -159,12 +159,12 @@ static void usage_leaves_no_hierarchy_and_follows_no_path_out_of_it(void **state
     make_unified(root, "60000000\n");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         struct usage usage = { .pid = getpid() };
-        struct context_life life = { 0 };
+        struct context_liveness liveness = { 0 };
         usage_find(&usage, root->path, lines[i]);
         assert_null(strstr(usage.folder, ".."));
         assert_null(strstr(usage.pressure, ".."));
-        usage_sample(&usage, 0, &life);
-        assert_int_equal(life.limit_bytes, 0); // the root has none
+        usage_sample(&usage, 0, &liveness);
+        assert_int_equal(liveness.limit_bytes, 0); // the root has none
     }
     struct usage usage = { 0 };
     char path[2 * PATH_MAX] = "0::/";
@@ -195,21 +195,21 @@ static void usage_takes_no_nonsense_for_a_number(void **state)
     make_unified(root, "max\n");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct usage usage;
-        struct context_life life = { 0 };
-        struct life_events events;
+        struct context_liveness liveness = { 0 };
+        struct liveness_events events;
         group_write(root, own, "memory.max", texts[i]);
         group_write(root, own, "memory.events.local", texts[i]);
         group_write(root, own, "memory.peak", texts[i]);
         group_write(root, own, "memory.current", texts[i]);
         group_write(root, own, "memory.pressure", texts[i]);
         use_unified(root, &usage);
-        usage_sample(&usage, 0, &life);
+        usage_sample(&usage, 0, &liveness);
         usage_events(&usage, &events);
-        assert_int_equal(life.limit_bytes, 0);
-        assert_int_equal(life.peak_bytes, 0);
+        assert_int_equal(liveness.limit_bytes, 0);
+        assert_int_equal(liveness.peak_bytes, 0);
         assert_int_equal(events.oom_kills + events.ooms + events.group_kills, 0);
-        assert_true(life.sample[0].some_waited <= 10000);
-        assert_int_equal(life.sample[0].all_waited, 0);
+        assert_true(liveness.sample[0].some_waited <= 10000);
+        assert_int_equal(liveness.sample[0].all_waited, 0);
     }
 }
 
@@ -218,7 +218,7 @@ static int sample_cut(const uint8_t *bytes, size_t size, void *context)
 {
     const struct folder *root = context;
     struct usage usage;
-    struct life_events events;
+    struct liveness_events events;
     char text[sizeof(local_events)] = "";
     memcpy(text, bytes, size);
     (void)folder_write(root, "sys/fs/cgroup/pod/own/memory.events.local", text);
@@ -241,7 +241,7 @@ static void usage_finds_what_systemd_oomd_wrote(void **state)
 {
     const struct folder *root = *state;
     struct usage usage;
-    struct life_events events;
+    struct liveness_events events;
     make_unified(root, "60000000\n");
     use_unified(root, &usage);
     if (setxattr(usage.folder, "user.oomd_kill", "2", 1, 0) != 0)
@@ -253,8 +253,9 @@ static void usage_finds_what_systemd_oomd_wrote(void **state)
 static void usage_tells_what_happened_since(void **state)
 {
     (void)state;
-    const struct life_events before = { 3, 1, 5, 2 };
-    struct life_events now = { 5, 1, 2, 3 }; // a count that fell is another cgroup's
+    const struct liveness_events before = { 3, 1, 5, 2 };
+    struct liveness_events now = { 5, 1, 2,
+                                   3 }; // a count that fell is another cgroup's
     usage_events_since(&before, &now);
     assert_int_equal(now.oom_kills, 2);
     assert_int_equal(now.group_kills, 0);

@@ -139,7 +139,7 @@ static int compare_case(const char *path)
     return failed;
 }
 
-// is_symbol is whether a symbol has this value and size.
+// is_symbol returns true if a symbol has this value and size.
 static bool is_symbol(const struct elf_view *elf, uint64_t value, uint64_t size)
 {
     struct elf_section section;

@@ -283,7 +283,7 @@ static int differs_from_row(const json_t *row, const uint8_t *bytes, size_t size
     return !same;
 }
 
-// loses_paths is whether the row shows Swift's mistake with codes from 320 on.
+// loses_paths returns true if the row shows Swift's mistake with codes from 320 on.
 static bool loses_paths(const json_t *row)
 {
     return json_is_false(json_object_get(row, "swift_roundtrip"));

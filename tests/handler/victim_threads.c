@@ -151,7 +151,7 @@ static void *note_stack(void *number)
     return NULL;
 }
 
-// can_be_read is whether the kernel can read the byte.
+// can_be_read returns true if the kernel can read the byte.
 static bool can_be_read(const void *byte, const int ends[2])
 {
     char taken;
@@ -214,7 +214,7 @@ static void check_stacks(void)
     check_mappings(ends);
 }
 
-// Forty threads map a stack and its guard each, and what there is of the handler.
+// Forty threads map a stack and its guard each.
 static void stacks_side_by_side(void)
 {
     pthread_t threads[STACKS];

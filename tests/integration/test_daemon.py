@@ -87,7 +87,7 @@ class Daemon(unittest.TestCase):
             wait_for(lambda: is_kept(scene))
             process.send_signal(signal.SIGUSR1)
             self.assertEqual(process.wait(), 0)
-            wait_for(lambda: not lives(scene))  # its keeper has seen that
+            wait_for(lambda: not lives(scene))  # its supervisor has seen that
             os.kill(child, signal.SIGUSR1)
             wait_for(lambda: not daemons(scene))
             process.communicate()

@@ -25,7 +25,7 @@ LIVES = program("lives")
 MEMORY = "/sys/fs/cgroup/memory"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
 KILLS = 1000 if FULL else 60
-# From the keeper's pid to the first sample's rss_bytes, in struct context_life.
+# From the supervisor's pid to the first sample's rss_bytes, in struct context_liveness.
 FIRST_SAMPLE = 208
 HAS_CGROUPS = unittest.skipUnless(os.access(MEMORY + "/memory.limit_in_bytes", os.R_OK),
                                   "there are no cgroups of version 1")
@@ -55,11 +55,11 @@ def end(process):
     return process.returncode
 
 
-def first_sample(life, keeper):
-    """The resident bytes of the first sample that the keeper wrote; 0: none yet."""
+def first_sample(life, supervisor):
+    """The resident bytes of the first sample that the supervisor wrote; 0: none yet."""
     with open(life, "rb") as file:
         page = file.read()
-    wanted = keeper.to_bytes(4, "little")
+    wanted = supervisor.to_bytes(4, "little")
     # Bytes that are not aligned may belong to two numbers.
     at = next((at for at in range(4096, len(page), 4) if page[at:at + 4] == wanted), -1)
     rss = at + FIRST_SAMPLE
@@ -89,7 +89,7 @@ class Kills(unittest.TestCase):
         return json.loads(wait_for(listed))
 
     def await_sample(self, scene, process):
-        """Until the program's keeper has looked at it."""
+        """Until the program's supervisor has looked at it."""
         life, = wait_for(lambda: lives(scene))
         wait_for(lambda: first_sample(os.path.join(scene.spool, life), process.pid) != 0)
 
@@ -183,7 +183,7 @@ class Kills(unittest.TestCase):
             end(process)
             self.assertFalse(os.path.exists(scene.spool))
 
-    def test_its_keeper_tells_that_a_program_was_killed(self):
+    def test_its_supervisor_reports_that_a_program_was_killed(self):
         with Scene() as scene:
             process = run(scene, "waits")
             os.kill(child_of(process), signal.SIGKILL)
@@ -220,7 +220,7 @@ class Kills(unittest.TestCase):
             self.assertEqual(report["crash"]["death"]["cause"], "cpu-limit")
             self.assertEqual(report["crash"]["death"]["cpu_limit_s"], 1)
 
-    def test_what_a_killed_keeper_saw_is_in_the_report(self):
+    def test_what_a_killed_supervisor_saw_is_in_the_report(self):
         with Scene() as scene:
             process = run(scene, "waits")
             self.await_sample(scene, process)
@@ -311,7 +311,7 @@ class Kills(unittest.TestCase):
             self.assertIn("Killed by SIGKILL, which a process sent", page)
             self.assertRegex(page, r"Memory: \d+ to \d+ MB")
 
-    def report_of_a_full_cgroup(self, *options, keeper_too=True):
+    def report_of_a_full_cgroup(self, *options, supervisor_too=True):
         group = os.path.join(MEMORY, f"crashhook-test.{os.getpid()}")
         os.mkdir(group)
         try:
@@ -321,7 +321,7 @@ class Kills(unittest.TestCase):
                 entered = f"echo $$ >{group}/cgroup.procs; exec \"$@\""
                 enter = ["/bin/sh", "-c", entered, "sh"]
                 run = [harness.CRASHHOOK, "run", *options, "--"]
-                command = enter + run if keeper_too else run + enter
+                command = enter + run if supervisor_too else run + enter
                 process = start(scene, *command, LIVES, "fills", LD_PRELOAD="")
                 self.assertEqual(end(process), -signal.SIGKILL)
                 report = self.only_report(scene)
@@ -358,7 +358,7 @@ class Kills(unittest.TestCase):
     @unittest.skipUnless(os.access("/dev/kmsg", os.R_OK), "the kernel's log cannot be read")
     def test_a_tracer_tells_where_a_memory_cgroup_was_full(self):
         _, names = self.with_a_stack(
-            lambda: self.report_of_a_full_cgroup("--via", "trace", keeper_too=False))
+            lambda: self.report_of_a_full_cgroup("--via", "trace", supervisor_too=False))
         self.assertIn("fill", names)
 
     def test_a_watchdog_reports_a_hang_twice_and_then_ends_the_program(self):

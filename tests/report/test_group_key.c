@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/grouping/group_key.h"
 
-#include "report/grouping/near.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
+#include "report/grouping/similar.h"
 #include "report/grouping/title.h"
 #include "report/value/report.h"
 #include "support/test.h"
@@ -139,7 +139,7 @@ static void code_that_returns_from_a_signal_is_no_place(void **state)
     json_t *report = make_report(6, "abort", "lib:raise|+0x5eb20|main.leaf|main.main");
     json_t *frames = report_frames(report_crashed_thread(report));
     (void)json_object_set_new(json_array_get(frames, 2), "kind", json_string("pc"));
-    report_own_mark(report);
+    report_in_app_mark(report);
     assert_true(report_flag(json_array_get(frames, 1), "system"));
     struct made made = make(report);
     assert_string_equal(made.title, "abort in main.leaf \u00b7 shop-1.2");
@@ -352,12 +352,12 @@ static void stacks_without_own_frames_still_have_a_key(void **state)
 static void near_stacks_share_their_inner_frames(void **state)
 {
     (void)state;
-    assert_int_equal(near_percent("a\nb\nc\n", "a\nb\nc\n"), 100);
-    assert_int_equal(near_percent("a\nb\n", "x\ny\n"), 0);
-    assert_int_equal(near_percent("", "a\n"), 0);
-    assert_true(near_percent("a\nb\nc\n", "a\nb\nx\n") >
-                near_percent("a\nb\nc\n", "x\nb\nc\n"));
-    assert_true(near_percent("new\na\nb\nc\n", "a\nb\nc\n") > NEAR_LEAST - 20);
+    assert_int_equal(similar_percent("a\nb\nc\n", "a\nb\nc\n"), 100);
+    assert_int_equal(similar_percent("a\nb\n", "x\ny\n"), 0);
+    assert_int_equal(similar_percent("", "a\n"), 0);
+    assert_true(similar_percent("a\nb\nc\n", "a\nb\nx\n") >
+                similar_percent("a\nb\nc\n", "x\nb\nc\n"));
+    assert_true(similar_percent("new\na\nb\nc\n", "a\nb\nc\n") > NEAR_LEAST - 20);
 }
 
 static void a_panic_is_known_by_what_it_says_and_not_where_its_source_was(void **state)

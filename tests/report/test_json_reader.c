@@ -73,7 +73,7 @@ static void json_reader_reads_what_jansson_reads(void **state)
             fail_msg("%s", documents[i]);
 }
 
-// agrees_changed is whether that holds with any of some bytes at `at`.
+// agrees_changed returns true if that holds with any of some bytes at `at`.
 static bool agrees_changed(const char *document, size_t at)
 {
     static const char bytes[] = "{}[]\",:\\0-1.eE tn\x01\x80u";
@@ -98,8 +98,8 @@ static void json_reader_agrees_on_documents_with_a_byte_changed_or_cut(void **st
     }
 }
 
-// agrees_on_bytes is whether that holds of a string of that length with any byte at
-// `at`.
+// agrees_on_bytes returns true if that holds of a string of that length with any byte
+// at `at`.
 static bool agrees_on_bytes(size_t length, size_t at)
 {
     char document[32] = "[\"";

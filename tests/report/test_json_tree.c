@@ -6,7 +6,8 @@
 
 #include "support/test.h"
 
-// is_written_as_by_jansson is whether both write text's tree so that it reads the same.
+// is_written_as_by_jansson returns true if both write text's tree so that it reads the
+// same.
 static bool is_written_as_by_jansson(const char *text)
 {
     struct text CH_CLEANUP(text_deinit) written = { 0 };

@@ -27,14 +27,14 @@ static int remove_spool_folder(void **state)
     return folder_teardown(state);
 }
 
-// hold_life makes a copy of a liveness record and has a child hold its lock, which ends
-// when the other end of the pipe is closed.
-static pid_t hold_life(char name[static SPOOL_LIFE_NAME_SIZE], int *out_end)
+// hold_liveness makes a copy of a liveness record and has a child hold its lock, which
+// ends when the other end of the pipe is closed.
+static pid_t hold_liveness(char name[static SPOOL_LIVENESS_NAME_SIZE], int *out_end)
 {
     int ends[2];
     int held[2];
     char byte = 0;
-    spool_life_name(1, getpid(), name);
+    spool_liveness_name(1, getpid(), name);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pipe(held), 0);
     pid_t holder = fork();
@@ -65,11 +65,11 @@ static bool take_one(void *context, const char *name, int fd)
 
 static void a_copy_of_a_record_is_taken_once_its_supervisor_has_ended(void **state)
 {
-    char name[SPOOL_LIFE_NAME_SIZE];
+    char name[SPOOL_LIVENESS_NAME_SIZE];
     int end;
     int count = 0;
     (void)state;
-    pid_t holder = hold_life(name, &end);
+    pid_t holder = hold_liveness(name, &end);
     close(end);
     assert_int_equal(waitpid(holder, NULL, 0), holder);
     assert_true(spool_take_record(&spool, name, take_one, &count));
@@ -79,11 +79,11 @@ static void a_copy_of_a_record_is_taken_once_its_supervisor_has_ended(void **sta
 
 static void a_copy_of_a_record_is_left_while_its_supervisor_lives(void **state)
 {
-    char name[SPOOL_LIFE_NAME_SIZE];
+    char name[SPOOL_LIVENESS_NAME_SIZE];
     int end;
     int count = 0;
     (void)state;
-    pid_t holder = hold_life(name, &end);
+    pid_t holder = hold_liveness(name, &end);
     bool taken = spool_take_record(&spool, name, take_one, &count);
     close(end);
     assert_int_equal(waitpid(holder, NULL, 0), holder);

@@ -22,7 +22,7 @@ struct child {
     int go;    // what the test writes here, the child can read
 };
 
-// A child_main_fn is the child's whole life; what it returns is its exit status.
+// A child_main_fn is all that the child does; what it returns is its exit status.
 typedef int child_main_fn(int ready, int go);
 
 // child_start forks and waits until the child has said that it is ready.

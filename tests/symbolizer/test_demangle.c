@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "support/test.h"
 
-// means is whether raw_name demangles to wanted (NULL: to nothing).
+// means returns true if raw_name demangles to wanted (NULL: to nothing).
 static bool means(const char *raw_name, const char *wanted)
 {
     char *name = demangle_name(raw_name);

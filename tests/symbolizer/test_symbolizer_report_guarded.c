@@ -13,10 +13,10 @@
 #include "support/folder.h"
 #include "support/test.h"
 #include "symbolizer/cache/symbol_cache.h"
-#include "symbolizer/naming.h"
-#include "symbolizer/naming_memo.h"
 #include "symbolizer/own_report.h"
 #include "symbolizer/search/guarded_child.h"
+#include "symbolizer/symbolization.h"
+#include "symbolizer/symbolization_memo.h"
 
 // How reading debug information goes wrong: in the library, as with damaged files that
 // nobody has yet. Only the child of the guard ever gets there.
@@ -176,11 +176,11 @@ static char *named(const struct symbolizer_options *options)
 
 static void write_caches(const struct symbolizer_options *options)
 {
-    struct naming naming;
+    struct symbolization symbolization;
     json_t *report = own_program_report();
-    if (naming_init(&naming, report, options) == CH_OK)
-        naming_write_caches(&naming);
-    naming_deinit(&naming);
+    if (symbolization_init(&symbolization, report, options) == CH_OK)
+        symbolization_write_caches(&symbolization);
+    symbolization_deinit(&symbolization);
     json_decref(report);
 }
 
@@ -206,7 +206,7 @@ static void names_that_caches_have_need_no_child(void **state)
 
 static void places_of_an_earlier_report_need_no_file(void **state)
 {
-    struct naming_memo memo = { 0 };
+    struct symbolization_memo memo = { 0 };
     const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
                                                 .memo = &memo };
     (void)state;
@@ -219,7 +219,7 @@ static void places_of_an_earlier_report_need_no_file(void **state)
     bool same =
         from_files != NULL && from_memo != NULL && strcmp(from_files, from_memo) == 0;
     size_t readers = memo.file_readers;
-    naming_memo_deinit(&memo);
+    symbolization_memo_deinit(&memo);
     free(from_files);
     free(from_memo);
     assert_true(same);
@@ -231,7 +231,7 @@ static void places_of_an_earlier_report_need_no_file(void **state)
 // Each of the reports has to say that an image could not be read.
 static void places_of_an_image_that_cannot_be_read_are_not_remembered(void **state)
 {
-    struct naming_memo memo = { 0 };
+    struct symbolization_memo memo = { 0 };
     const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
                                                 .memo = &memo,
                                                 .timeout_ms = 20000 };
@@ -245,7 +245,7 @@ static void places_of_an_image_that_cannot_be_read_are_not_remembered(void **sta
         json_decref(report);
     }
     reading = READ_WELL;
-    naming_memo_deinit(&memo);
+    symbolization_memo_deinit(&memo);
     assert_int_not_equal(problems[0], 0);
     assert_int_equal(problems[0], problems[1]);
 }

@@ -274,9 +274,9 @@ static json_t *contexts_json(const json_t *report)
         json_object_get(process, "rss_bytes"));
     if (json_is_object(process))
         (void)json_object_set_new(contexts, "process", json_copy(process));
-    json_t *death = json_object_get(json_object_get(report, "crash"), "death");
-    if (json_is_object(death))
-        (void)json_object_set(contexts, "death", death);
+    json_t *termination = json_object_get(json_object_get(report, "crash"), "death");
+    if (json_is_object(termination))
+        (void)json_object_set(contexts, "death", termination);
     struct telemetry_trace trace;
     if (telemetry_trace_of(report, &trace))
         (void)json_object_set_new(contexts, "trace",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/system/file.h"
-#include "report/grouping/report_own.h"
+#include "report/grouping/report_in_app.h"
 #include "report/value/report.h"
 #include "upload/bodies/sentry_source.h"
 
@@ -107,8 +107,8 @@ static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
     set_copy(to, "package", json_object_get(image, path != NULL ? "path" : "name"));
 }
 
-// is_go is whether a native frame is of Go: its functions have their package before a
-// dot, which the C of a file with cgo has not.
+// is_go returns true if a native frame is of Go: its functions have their package
+// before a dot, which the C of a file with cgo has not.
 static bool is_go(const json_t *frame)
 {
     const char *function = report_string(frame, "function");

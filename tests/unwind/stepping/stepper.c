@@ -151,7 +151,7 @@ static void print_stop(struct stepper *s, uint64_t stop,
     putchar('\n');
 }
 
-// at_mark is whether the stop was made by a trap instruction rather than a step.
+// at_mark returns true if the stop was made by a trap instruction rather than a step.
 static bool at_mark(const struct stepper *s)
 {
     siginfo_t info;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/prepare/liveness_record.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "handler/crash/crash.h"
+#include "handler/machine/file_syscalls.h"
+#include "handler/machine/machine.h"
+#include "handler/machine/syscalls.h"
+#include "handler/prepare/context.h"
+#include "handler/prepare/starts.h"
+
+static struct context_page *record_page;
+static size_t record_bytes;
+static pid_t record_process;
+
+// read_start is the clock tick, since the machine's start, in which the process began:
+// the 20th number after the name in /proc/self/stat. It stays across execve.
+static uint64_t read_start(void)
+{
+    enum { NAME_END = 32, BEFORE = 20 }; // a name has 15 bytes at most
+    static char line[512];               // clear
+    uint64_t start = 0;
+    int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    sys_read(fd, line, sizeof(line) - 1);
+    sys_close(fd);
+    const char *at = line + NAME_END;
+    while (at > line && *at != ')')
+        at--;
+    for (int i = 0; i < BEFORE; i++)
+        while (*at != 0 && *at++ != ' ')
+            ;
+    while (*at >= '0' && *at <= '9')
+        start = 10 * start + (uint64_t)(*at++ - '0');
+    return start;
+}
+
+// leave_to_parent gives a forked child a context page of its own, without a liveness
+// record: most children execute another program at once.
+static void leave_to_parent(void)
+{
+    void *own = mmap(NULL, record_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    crash_state.ended = NULL;
+    if (own == MAP_FAILED)
+        return;
+    memcpy(own, record_page, sizeof(*record_page));
+    machine_call(SYS_mremap, (long)own, (long)record_bytes, (long)record_bytes,
+                 MREMAP_MAYMOVE | MREMAP_FIXED, (long)record_page);
+}
+
+// open_given opens the memory that `crashhook run` made for this process. Children of
+// the program inherit the variable, so the file is checked before it is written to.
+static int open_given(const char *path)
+{
+    struct record_header header = { 0 };
+    int with_parent = 0;
+    // Only the process that run started gets SIGKILL when its parent ends.
+    if (path != NULL)
+        sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
+    if (with_parent != SIGKILL)
+        return -1;
+    int fd = sys_open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && sys_seals(fd) >= 0 &&
+        sys_read_at(fd, &header, sizeof(header), 0) == sizeof(header) &&
+        header.magic == RECORD_MAGIC && header.pid == sys_getpid())
+        return fd;
+    sys_close(fd);
+    return -1;
+}
+
+// give_memory allocates what the record needs and fixes the size of the file, unless a
+// program that this process has executed before did so. RLIMIT_FSIZE counts for a
+// memfd too: a size past it would raise SIGXFSZ.
+static bool give_memory(int fd)
+{
+    const size_t needed = crash_plan->page_size + record_bytes;
+    const long seals = sys_seals(fd);
+    struct rlimit limit = { 0, 0 };
+    sys_limit(RLIMIT_FSIZE, NULL, &limit);
+    if (limit.rlim_cur < LIVENESS_LEAST_BYTES)
+        return false;
+    if ((seals & F_SEAL_GROW) != 0)
+        return true;
+    if (sys_allocate(fd, needed) != 0)
+        return false;
+    sys_truncate(fd, limit.rlim_cur < LIVENESS_BYTES ? LIVENESS_LEAST_BYTES
+                                                     : LIVENESS_BYTES);
+    return sys_seal(fd, F_SEAL_SHRINK | F_SEAL_GROW) == 0;
+}
+
+static bool fill_memory(int fd, struct context_page *context)
+{
+    struct request_page *request = crash_plan->page;
+    request->crash_realtime_ns = read_start();
+    request->crashed_tid = sys_getpid();
+    crash_state.helper.program_ppid = sys_getppid();
+    sys_prctl(PR_GET_NAME, (unsigned long)crash_state.helper.thread_name);
+    return give_memory(fd) && crash_put_contents(fd, RECORD_ALIVE) &&
+           mmap(context, record_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                fd, (off_t)crash_plan->page_size) == context &&
+           liveness_record_hear_forks(leave_to_parent);
+}
+
+int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
+{
+    struct context_page *context = context_current;
+    *out_supervised = false;
+    if (record_page != NULL || context == NULL)
+        return -1;
+    record_bytes =
+        (sizeof(*context) + crash_plan->page_size - 1) & -crash_plan->page_size;
+    int fd = open_given(given);
+    *out_supervised = fd >= 0;
+    if (fd < 0 && alone)
+        fd = sys_memory_file(LIVENESS_NAME);
+    if (fd < 0)
+        return -1;
+    if (!fill_memory(fd, context)) {
+        sys_close(fd);
+        return -1;
+    }
+    record_page = context;
+    record_process = crash_plan->page->crashed_tid;
+    crash_state.ended = &context->liveness.ended;
+    return fd;
+}
+
+void liveness_record_end(void)
+{
+    crash_claim_await();
+    starts_end();
+    if (crash_state.ended != NULL && record_process == sys_getpid())
+        *crash_state.ended = LIVENESS_ENDED;
+}
+
+__attribute__((destructor)) static void end_at_exit(void)
+{
+    liveness_record_end();
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The liveness record: memory that holds the program's context page and what a report
+// of a killed program needs (record_file.h). It is a memfd that the program's
+// supervisor has open: `crashhook run`, which makes it, or else the agent that the
+// handler starts (daemon.h). When the program is gone, the supervisor makes a report
+// of it, unless it says that the program ended as it wanted to.
+//
+// The program maps no file of any file system, waits for no disk, and keeps no
+// descriptor of the record. The memory is allocated before it is mapped, and nobody can
+// change its size. Where it cannot be made, the context page stays private, and a
+// report of a kill lacks what the program recorded.
+//
+// Users: install.c, action_calls.c.
+#pragma once
+#include <stdbool.h>
+
+#include "shared/context_page.h"
+
+#pragma GCC visibility push(hidden)
+
+// liveness_record_begin makes the record and maps the context page from it. given is
+// where run has made it for this process, or NULL; alone: make one if there is none.
+// *out_supervised: run holds it. It returns the descriptor, which the caller closes;
+// negative: there is no record, or it was made before.
+int liveness_record_begin(const char *given, bool alone, bool *out_supervised);
+
+// liveness_record_ready_for_forks looks up libc's _exit: each child of a fork that ends
+// by it would do so for itself, in pages that a child does not have mapped.
+void liveness_record_ready_for_forks(void);
+
+// liveness_record_hear_forks has in_child called in each child that the program forks.
+// False: it cannot (fork_shared.c, fork_static.c).
+bool liveness_record_hear_forks(void (*in_child)(void));
+
+// liveness_record_end says that the program ends as it wants to. It does nothing in a
+// child.
+void liveness_record_end(void);
+
+#pragma GCC visibility pop
