@@ -54,7 +54,7 @@ void crash_fault_without_room(const ucontext_t *context)
 
 bool crash_is_strict(void)
 {
-    uint64_t thread = crash_state.strict_thread;
+    uint64_t thread = __atomic_load_n(&crash_state.strict_thread, __ATOMIC_RELAXED);
     // Where the thread cannot be identified without a call, all are treated alike.
     return thread != 0 &&
            (thread == CRASH_STRICT_ALL || !crash_state.reads_thread_word ||

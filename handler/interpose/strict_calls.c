@@ -15,15 +15,21 @@
 typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 // enter_strict_mode records the calling thread while it makes the call, and after it if
-// the call succeeds.
+// the call succeeds. Several threads may do so at once; where a second one fails, all
+// count as strict from then on, because the others cannot be told apart.
 static int enter_strict_mode(prctl_fn *next)
 {
-    const uint64_t before = crash_state.strict_thread;
-    crash_state.strict_thread =
-        before == 0 ? machine_thread_pointer() : CRASH_STRICT_ALL;
+    const uint64_t mine = machine_thread_pointer();
+    uint64_t before = 0;
+    if (!__atomic_compare_exchange_n(&crash_state.strict_thread, &before, mine, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&crash_state.strict_thread, CRASH_STRICT_ALL,
+                         __ATOMIC_SEQ_CST);
     int result = next(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
+    uint64_t expected = mine;
     if (result != 0)
-        crash_state.strict_thread = before;
+        __atomic_compare_exchange_n(&crash_state.strict_thread, &expected, 0, false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return result;
 }
 

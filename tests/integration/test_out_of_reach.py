@@ -100,6 +100,11 @@ class Strict(Case):
                 else:
                     self.assert_only_the_end_is_known(way, scene, ended, LEFT_NONE, name)
 
+    def test_threads_that_enter_strict_mode_at_once_are_all_known_to_be_in_it(self):
+        for _ in range(5):
+            for way, _, ended in self.each_way("strict", "together"):
+                self.assertEqual(ended.signal, signal.SIGSEGV, way)
+
     def test_handlers_of_the_program_work_in_strict_mode(self):
         for what, status in (("handles", 3), ("recovers", 4)):
             for way, scene, ended in self.each_way("strict", what):

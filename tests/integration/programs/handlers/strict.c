@@ -20,6 +20,8 @@
 #define ILLEGAL "udf #0"
 #endif
 
+enum { THREADS = 6 };
+
 static volatile int strict;
 static int pipe_ends[2];
 
@@ -67,6 +69,22 @@ static void *wait_for_ever(void *unused)
     return unused;
 }
 
+// enter_together enters the mode at the same moment as the other threads, spins until
+// all have, and then the first of them crashes.
+static void *enter_together(void *first)
+{
+    static volatile int waiting, entered;
+    __atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
+    while (waiting < THREADS)
+        continue;
+    enter_strict_mode();
+    __atomic_add_fetch(&entered, 1, __ATOMIC_SEQ_CST);
+    while (entered < THREADS || first == NULL)
+        continue;
+    write_null();
+    return first;
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -84,6 +102,12 @@ int main(int count, char **words)
         while (!strict)
             continue;
         write_null();
+    }
+    if (strcmp(what, "together") == 0) {
+        pthread_t thread;
+        for (int i = 1; i < THREADS; i++)
+            pthread_create(&thread, NULL, enter_together, i == 1 ? &thread : NULL);
+        (void)enter_together(NULL);
     }
     if (strcmp(what, "refused") == 0) { // a filter is active already
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
