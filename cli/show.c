@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/render/markdown.h"
 #include "cli/render/pager.h"
 #include "cli/render/render.h"
 #include "cli/session/collector_client.h"
@@ -76,13 +77,31 @@ static void await_names(struct session *session, json_t **report)
         session_symbolize(session, *report);
 }
 
+// print_shown prints the report as people read it.
+static int print_shown(const json_t *report, enum setting_preset preset, bool crashed)
+{
+    pager_begin();
+    struct render_style style = render_style_for(stdout, preset);
+    style.crashed_only = crashed;
+    render_report(report, &style, stdout);
+    return COMMAND_DONE;
+}
+
 static int run_show(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     json_auto_t *report = NULL;
     const char *threads = options_value(options, "threads");
+    const char *format = options_value(options, "format");
+    // Only the option counts: settings say which threads a crash here would report.
+    bool crashed = threads != NULL && strcmp(threads, "crashed") == 0;
     if (options_given(options, "latest") && options->argument_count != 0)
         return command_misused("show: --latest takes no report");
+    if (format == NULL)
+        format = options_given(options, "json") ? "json" : "text";
+    if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
+        strcmp(format, "markdown") != 0)
+        return command_misused("show: --format '%s': text, json or markdown", format);
     session_init(&session, options);
     if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
@@ -90,13 +109,11 @@ static int run_show(const struct options *options)
 
     if (options_given(options, "as-sent"))
         return print_as_sent(&session, report);
-    if (options_given(options, "json"))
+    if (strcmp(format, "json") == 0)
         return print_expanded(report);
-    pager_begin();
-    struct render_style style = render_style_for(stdout, session.settings.preset);
-    // Only the option counts: settings say which threads a crash here would report.
-    style.crashed_only = threads != NULL && strcmp(threads, "crashed") == 0;
-    render_report(report, &style, stdout);
+    if (strcmp(format, "text") == 0)
+        return print_shown(report, session.settings.preset, crashed);
+    markdown_write(report, crashed, stdout);
     return COMMAND_DONE;
 }
 
@@ -104,7 +121,9 @@ static const struct option show_options[] = {
     { "latest", NULL, "the newest report of the spool, as without an argument", 0 },
     { "threads", "all|crashed", "which threads (all)", 0 },
     { "preset", "NAME", "friendly, medium or full (as CRASHHOOK_PRESET)", 0 },
-    { "json", NULL, "JSON with every frame in its place, for jq and scripts", 0 },
+    { "format", "text|json|markdown", "for a terminal (text), scripts, or a ticket",
+      0 },
+    { "json", NULL, "JSON with every frame in its place: --format json", 0 },
     { "as-sent", NULL, "the JSON that a collector gets, masked as it is sent", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { "token-file", "FILE", "file with the token of the URL's collector", 0 },
