@@ -23,8 +23,6 @@
 #include "agent/live/capture.h"
 #include "agent/live/permitted.h"
 #include "agent/live/request.h"
-#include "agent/live/stall.h"
-#include "agent/raw/default_signals.h"
 #include "agent/raw/finish.h"
 #include "agent/raw/raw_report.h"
 #include "agent/raw/store.h"

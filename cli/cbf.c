@@ -9,7 +9,6 @@
 
 #include "base/hex.h"
 #include "cli/session/command.h"
-#include "cli/session/data_argument.h"
 
 // FRAMES_MAX is how many frames `cbf decode` prints: a rep of eight bytes can stand for
 // more frames than could ever be printed.

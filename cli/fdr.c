@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "cli/render/json_print.h"
 #include "cli/session/command.h"
 #include "formats/interchange/fdr_functions.h"
 #include "symbolizer/names/symbol_image.h"

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "cli/render/json_print.h"
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
-#include "cli/session/data_argument.h"
 #include "formats/interchange/image_map.h"
 
 static void print_build_id(const uint8_t *bytes, size_t size)

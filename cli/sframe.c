@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/render/json_print.h"
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
 #include "formats/debug/sframe_file.h"

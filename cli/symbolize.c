@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/hex.h"
-#include "cli/render/json_print.h"
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
 #include "report/value/report.h"

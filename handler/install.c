@@ -7,12 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,14 +31,94 @@
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/agent_path.h"
 #include "handler/prepare/context.h"
-#include "handler/prepare/daemon.h"
-#include "handler/prepare/flight_place.h"
 #include "handler/prepare/liveness_record.h"
 #include "handler/prepare/plan.h"
 #include "handler/prepare/starts.h"
 #include "handler/prepare/threads.h"
 #include "handler/prepare/variables.h"
+#include "shared/flight_register.h"
 #include "shared/settings_table.h"
+
+// The address of libcrashhook-flight's rings, for the agent: the recorder registers it
+// when it starts, before or after the handler is installed.
+
+static uint64_t place;
+
+// flight_place_tell copies the registered address to the request page of the plan in
+// force.
+static void flight_place_tell(void)
+{
+    const struct crash_plan *plan = __atomic_load_n(&crash_plan, __ATOMIC_ACQUIRE);
+    if (plan != NULL)
+        plan->page->flight_state = __atomic_load_n(&place, __ATOMIC_ACQUIRE);
+}
+
+void crashhook_flight_register(const void *state)
+{
+    __atomic_store_n(&place, (uintptr_t)state, __ATOMIC_RELEASE);
+    flight_place_tell();
+}
+
+// The agent that is started at install: it waits for a crash (CRASHHOOK_MODE=daemon),
+// for programs that will give up the right to start processes, supervises the program
+// (liveness_record.h), or both.
+//
+// It is an orphan. One that waits for crashes exits when the last process that holds
+// its socket has exited: the program and those it forks, but not those it executes. One
+// that only supervises exits with the program, which has no socket to it.
+
+// Above the numbers that programs expect to get or to be free.
+enum { LEAST_DESCRIPTOR = 512 };
+
+static int move_up(int fd)
+{
+    int moved = (int)machine_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR);
+    if (moved < 0)
+        return fd;
+    sys_close(fd);
+    return moved;
+}
+
+// forget_daemon closes our end only: the earlier agent stays for other processes that
+// hold its socket.
+static void forget_daemon(void)
+{
+    struct stat now;
+    if (crash_state.daemon_pid > 0 &&
+        sys_status(crash_state.daemon_socket, &now) == 0 &&
+        now.st_ino == crash_state.daemon_inode)
+        sys_close(crash_state.daemon_socket);
+    crash_state.daemon_pid = 0;
+}
+
+// daemon_start starts it for the plan in force and sends it the liveness record in
+// liveness_fd, if that is not negative. serves: it is to serve crashes, in place of an
+// earlier one. False: it does not; then each crash starts its own agent.
+static bool daemon_start(int liveness_fd, bool serves)
+{
+    struct stat now;
+    if (serves)
+        forget_daemon();
+    crash_plan->page->deadline_monotonic_ns =
+        sys_clock_ns(CLOCK_MONOTONIC) + crash_plan->timeout_ns;
+    int channel = crash_start_daemon();
+    if (channel < 0)
+        return false;
+    // The agent asks for the sender of each message, but one may come before it has.
+    const int on = 1;
+    int fd = serves ? move_up(channel) : channel;
+    machine_call(SYS_setsockopt, fd, SOL_SOCKET, SO_PASSCRED, (long)&on, sizeof(on));
+    if (liveness_fd >= 0)
+        (void)crash_send_descriptor(fd, liveness_fd);
+    if (!serves || !crash_agent_started() || sys_status(fd, &now) != 0) {
+        sys_close(fd);
+        return false;
+    }
+    crash_state.daemon_socket = fd;
+    crash_state.daemon_inode = now.st_ino;
+    crash_state.daemon_pid = crash_plan->page->agent_pid;
+    return true;
+}
 
 static uint32_t installing; // 1: a thread is installing, 2: and another waits
 

@@ -2,7 +2,7 @@
 //
 // Frames of JavaScript in a held process that runs V8: interpreted ones, those of
 // baseline and of optimized code with what was inlined into it, and those of functions
-// that are built in, read from outside by the metadata that V8 exports (v8_layout.h).
+// that are built in, read from outside by the metadata that V8 exports (v8_object.h).
 //
 // v8_open finds V8, v8_collect looks at one frame of a walk, v8_describe names a
 // function when it is written. Everything is hostile: an object counts only if its map

@@ -36,3 +36,14 @@ CH_CHECKED enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index,
 
 // image_cfi_processor is what rules have to know of the architecture.
 struct cfi_processor image_cfi_processor(const struct unwind_arch *arch);
+
+// Local copies of a target's bytes, for parsers, which never see a memory_reader.
+//
+// An unwinder copies each image's unwind section once. The caller's limit bounds what
+// an image can make us allocate.
+
+// image_bytes_copy copies the bytes from address up to the first hole, at most limit,
+// into a new allocation. CH_ERR_FAULT: not one byte could be read.
+CH_CHECKED enum ch_status image_bytes_copy(const struct memory_reader *memory,
+                                           uint64_t address, uint64_t limit,
+                                           uint8_t **out, size_t *out_size);

@@ -1,12 +1,209 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/rule_cache.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/compiled_cfi.h"
+#include "base/memory_reader.h"
+#include "formats/debug/sframe.h"
+#include "formats/debug/unwind_row.h"
 #include "unwind/image_cfi.h"
-#include "unwind/image_sframe.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_types.h"
+
+// The SFrame sections of a target's images, fetched when they are first needed.
+//
+// A section that is missing, damaged or of an unknown version is remembered as such, so
+// that each image is tried once, however many frames it has.
+
+struct image_sframe;
+
+// Real sections have some hundred kilobytes; those of browsers may reach ten megabytes.
+enum { SECTION_LIMIT_BYTES = 64 << 20 };
+
+enum section_state { SECTION_UNREAD, SECTION_READ, SECTION_UNUSABLE };
+
+struct section {
+    enum section_state state;
+    uint8_t *bytes;
+    struct sframe_section sframe;
+};
+
+struct image_sframe {
+    const struct unwind_arch *arch;
+    const struct memory_reader *memory;
+    const struct unwind_image *images;
+    size_t count;
+    bool any;
+    struct section *sections;
+};
+
+// image_sframe_create prepares for the sections of count images; the images must
+// outlive it.
+CH_CHECKED static enum ch_status image_sframe_create(const struct unwind_arch *arch,
+                                                     const struct memory_reader *memory,
+                                                     const struct unwind_image *images,
+                                                     size_t count,
+                                                     struct image_sframe **out)
+{
+    struct image_sframe *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return CH_ERR_NO_MEMORY;
+    *made = (struct image_sframe){
+        .arch = arch, .memory = memory, .images = images, .count = count
+    };
+    for (size_t i = 0; i < count; i++)
+        made->any = made->any || images[i].sframe_size != 0;
+    made->sections = made->any ? calloc(count, sizeof(*made->sections)) : NULL;
+    if (made->any && made->sections == NULL) {
+        free(made);
+        return CH_ERR_NO_MEMORY;
+    }
+    *out = made;
+    return CH_OK;
+}
+
+static void image_sframe_destroy(struct image_sframe *sections)
+{
+    if (sections == NULL)
+        return;
+    for (size_t i = 0; sections->sections != NULL && i < sections->count; i++)
+        free(sections->sections[i].bytes);
+    free(sections->sections);
+    free(sections);
+}
+
+// image_sframe_any says whether any image has an SFrame section.
+static bool image_sframe_any(const struct image_sframe *sections)
+{
+    return sections->any;
+}
+
+static bool sframe_is_for(const struct sframe_section *section,
+                          const struct unwind_arch *arch)
+{
+    switch (section->arch) {
+    case SFRAME_AMD64:
+        return arch->id == UNWIND_ARCH_AMD64;
+    case SFRAME_AARCH64_BIG:
+    case SFRAME_AARCH64_LITTLE:
+        return arch->id == UNWIND_ARCH_AARCH64;
+    default:
+        return arch->id == UNWIND_ARCH_S390X;
+    }
+}
+
+static void image_sframe_read_section(struct image_sframe *s, size_t index)
+{
+    const struct unwind_image *image = &s->images[index];
+    struct section *section = &s->sections[index];
+    uint64_t limit = image->sframe_size;
+    size_t size;
+    if (limit > SECTION_LIMIT_BYTES)
+        limit = SECTION_LIMIT_BYTES;
+
+    section->state = SECTION_UNUSABLE;
+    if (limit == 0 || image_bytes_copy(s->memory, image->sframe, limit, &section->bytes,
+                                       &size) != CH_OK)
+        return;
+    if (sframe_section_init(&section->sframe, section->bytes, size, image->sframe) ==
+            CH_OK &&
+        sframe_section_usable(&section->sframe) &&
+        sframe_is_for(&section->sframe, s->arch) &&
+        section->sframe.bytes.big_endian == s->memory->big_endian)
+        section->state = SECTION_READ;
+}
+
+// image_sframe_find gives the rules at pc, which lies in images[index].
+// CH_ERR_NOT_FOUND: nothing covers it. CH_ERR_UNSUPPORTED: the image has no section, or
+// one that cannot be used.
+CH_CHECKED static enum ch_status image_sframe_find(struct image_sframe *s, size_t index,
+                                                   uint64_t pc, struct unwind_row *out)
+{
+    const struct unwind_image *image = &s->images[index];
+    if (!s->any)
+        return CH_ERR_UNSUPPORTED;
+    struct section *section = &s->sections[index];
+    if (section->state == SECTION_UNREAD)
+        image_sframe_read_section(s, index);
+    if (section->state != SECTION_READ)
+        return CH_ERR_UNSUPPORTED;
+    if (sframe_lookup(&section->sframe, pc, out) != CH_OK)
+        return CH_ERR_NOT_FOUND;
+    // Before version 3 nothing in SFrame marked the code that the kernel starts.
+    if (image->entry != 0 && image->entry >= out->start && image->entry < out->end)
+        out->flags |= UNWIND_OUTERMOST;
+    return CH_OK;
+}
+
+void compiled_cfi_init(struct compiled_cfi *cfi, const struct unwind_arch *arch,
+                       const struct memory_reader *memory)
+{
+    *cfi = (struct compiled_cfi){ .processor = image_cfi_processor(arch),
+                                  .big_endian = memory->big_endian,
+                                  .narrow = memory->narrow };
+}
+
+void compiled_cfi_deinit(struct compiled_cfi *cfi)
+{
+    for (size_t i = 0; i < cfi->count; i++)
+        cfi_index_deinit(&cfi->indexes[i]);
+    free(cfi->indexes);
+    *cfi = (struct compiled_cfi){ 0 };
+}
+
+void compiled_cfi_set_sections(struct compiled_cfi *cfi, unwind_sections_fn *find,
+                               void *context)
+{
+    cfi->find = find;
+    cfi->context = context;
+}
+
+static void index_compiled(struct compiled_cfi *cfi, const struct unwind_section *from,
+                           size_t *entries)
+{
+    const struct cfi_section section = {
+        .kind = from->debug_frame ? CFI_DEBUG_FRAME : CFI_EH_FRAME,
+        .big_endian = cfi->big_endian,
+        .narrow = cfi->narrow,
+        .address = from->debug_frame ? 0 : from->address,
+        .text = from->text,
+    };
+    struct cfi_index *index = &cfi->indexes[cfi->count];
+    if (*entries >= COMPILED_CFI_ENTRIES ||
+        cfi_index_init(index, &section, from->bytes, from->size) != CH_OK)
+        return;
+    *entries += index->count;
+    if (index->count != 0)
+        cfi->count++;
+    else
+        cfi_index_deinit(index);
+}
+
+// ask_for_sections indexes all sections.
+static void ask_for_sections(struct compiled_cfi *cfi)
+{
+    const struct unwind_section *sections;
+    size_t entries = 0;
+    size_t count = cfi->find(cfi->context, &sections);
+    cfi->find = NULL;
+    cfi->indexes = calloc(count + 1, sizeof(*cfi->indexes));
+    for (size_t i = 0; cfi->indexes != NULL && i < count; i++)
+        index_compiled(cfi, &sections[i], &entries);
+}
+
+enum ch_status compiled_cfi_find(struct compiled_cfi *cfi, uint64_t pc,
+                                 struct unwind_row *out)
+{
+    enum ch_status status = CH_ERR_NOT_FOUND;
+    if (cfi->find != NULL)
+        ask_for_sections(cfi);
+    for (size_t i = 0; status == CH_ERR_NOT_FOUND && i < cfi->count; i++)
+        status = cfi_index_find(&cfi->indexes[i], &cfi->processor, pc, out);
+    return status;
+}
 
 enum {
     FIRST_PLACES = 128, // a power of two; most walks meet fewer addresses

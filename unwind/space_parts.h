@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of an unwind_space, for the walk alone; other code calls the functions of
-// unwind/unwind_space.h. At most UNWIND_CODE_PLACES addresses of code are kept, which
+// unwind/unwind.h. At most UNWIND_CODE_PLACES addresses of code are kept, which
 // replace each other.
 #pragma once
 #include "unwind/known_steps.h"
 #include "unwind/libunwind_step.h"
 #include "unwind/rule_cache.h"
-#include "unwind/unwind_space.h"
+#include "unwind/unwind.h"
 
 enum { UNWIND_CODE_PLACES = 512 };
 

@@ -11,10 +11,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory_reader.h"
 #include "base/settings/settings.h"
 #include "unwind/unwind_arch.h"
-#include "unwind/unwind_space.h"
+#include "unwind/unwind_state.h"
 #include "unwind/unwind_types.h"
+
+// What walks of one target share: its images, what is known of its code, and the rules
+// and steps found so far.
+
+// An unwind_space is the images of one target with a cache of the rules found in them.
+struct unwind_space;
+
+// unwind_space_create makes a space over count images, sorted by start; they and memory
+// must outlive it. Until unwind_space_set_code is called, every address inside an image
+// counts as code. The target must not change while the space is in use.
+CH_CHECKED enum ch_status unwind_space_create(const struct unwind_arch *arch,
+                                              const struct memory_reader *memory,
+                                              const struct unwind_image *images,
+                                              size_t count, struct unwind_space **out);
+void unwind_space_destroy(struct unwind_space *space);
+
+// unwind_space_set_code sets the test for executable addresses.
+void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
+                           void *context);
+
+// unwind_space_set_debug_frames sets the function that is asked for .debug_frame.
+void unwind_space_set_debug_frames(struct unwind_space *space,
+                                   unwind_debug_frame_fn *find, void *context);
+
+// unwind_space_set_sections sets the function that is asked for the rules of code that
+// lies in no image.
+void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *find,
+                               void *context);
+
+// unwind_space_set_leave sets the function that is asked first for frames in code of no
+// image: for a runtime that describes the code that it compiled itself.
+void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
+                            void *context);
+
+// unwind_space_is_code is an unwind_code_fn over a space.
+bool unwind_space_is_code(void *context, uint64_t address);
 
 // UNWIND_MAX_FRAMES ends a walk that has no limit of its own.
 enum { UNWIND_MAX_FRAMES = 1 << 20 };
@@ -54,3 +91,42 @@ CH_CHECKED enum ch_status unwind_find_cfa(struct unwind_space *space,
 // unwind_trust_name and unwind_end_name give the words used in reports.
 const char *unwind_trust_name(enum unwind_trust trust);
 const char *unwind_end_name(enum unwind_end end);
+
+// One step outward by the frame pointer, for code without unwind rules.
+//
+// A frame record is two words: the caller's frame pointer and the return address, on
+// x86-64 and aarch64 alike. Code built without frame pointers may hold anything in that
+// register, so a record that does not lead outward is refused.
+
+// fp_step makes state that of the caller, of which only PC, SP and FP are then known,
+// and SP only where calls push the return address: elsewhere it is a lower bound.
+// CH_END: the chain ends here (frame pointer or return address 0). CH_ERR_MALFORMED:
+// the frame pointer does not lead outward. CH_ERR_UNSUPPORTED: the frame pointer is not
+// known, or the architecture has no such chain. CH_ERR_FAULT: its record cannot be
+// read.
+CH_CHECKED enum ch_status fp_step(const struct unwind_arch *arch,
+                                  const struct memory_reader *memory,
+                                  struct unwind_state *state);
+
+// One step outward by searching the stack for a return address, the last resort.
+//
+// A word counts if it points into code just after a call. Stacks also hold stale return
+// addresses, so such a frame may be of a function that returned long ago; its trust
+// says so.
+
+enum {
+    SCAN_STEP_WORDS = 1024,  // examined in one step
+    SCAN_WALK_WORDS = 16384, // in one walk
+};
+
+struct scan_step {
+    const struct unwind_arch *arch;
+    const struct memory_reader *memory;
+    unwind_code_fn *is_code;
+    void *context; // of is_code
+};
+
+// scan_step makes state that of the next likely caller; words_left counts down.
+// CH_ERR_NOT_FOUND: no word examined is a return address.
+CH_CHECKED enum ch_status scan_step(const struct scan_step *scan, uint32_t *words_left,
+                                    struct unwind_state *state);

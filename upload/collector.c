@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/value/report.h"
-#include "upload/bodies/packing.h"
+#include "upload/shipment.h"
 
 void collector_judge(const struct http_reply *reply, const char *id,
                      struct verdict *out)

@@ -7,7 +7,7 @@
 
 #include "report/value/report.h"
 #include "upload/bodies/otlp_logs.h"
-#include "upload/bodies/packing.h"
+#include "upload/shipment.h"
 
 #define INTAKE "/v1/logs"
 

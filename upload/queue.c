@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,165 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "base/system/file.h"
+#include "net/backoff.h"
+#include "report/spool/spool.h"
 #include "report/spool/spool_state.h"
 #include "report/value/report.h"
 #include "upload/protocol.h"
-#include "upload/queue_order.h"
-#include "upload/retry.h"
+
+int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,
+                       int64_t now)
+{
+    int64_t due = now;
+    if (!spool_wait_over(&target->rest, now))
+        due = target->rest.until;
+    if (!spool_wait_over(&waiting->wait, now) && waiting->wait.until > due)
+        due = waiting->wait.until;
+    return due;
+}
+
+bool retry_is_due(const struct target *target, const struct spool_target *waiting,
+                  bool any_report)
+{
+    int64_t now = time(NULL);
+    if (waiting->state != TARGET_PENDING || !spool_wait_over(&target->rest, now))
+        return false;
+    return any_report || spool_wait_over(&waiting->wait, now);
+}
+
+// wait_of is a wait of that many seconds from now; one more second covers the fraction.
+static struct spool_wait wait_of(int64_t seconds)
+{
+    int64_t now = time(NULL);
+    return (struct spool_wait){ .noted = now, .until = now + seconds + 1 };
+}
+
+void retry_postpone(struct target *target, struct spool_target *waiting,
+                    const struct verdict *verdict)
+{
+    uint32_t failures = waiting->attempts;
+    if (verdict->target_down && ++target->failures > failures)
+        failures = target->failures;
+    waiting->wait = wait_of(backoff_wait_s(verdict->wait_s, failures));
+    if (verdict->target_down)
+        target->rest = waiting->wait;
+}
+
+enum ch_status retry_keep(const struct spool *spool, struct target *target,
+                          const struct verdict *verdict)
+{
+    if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0 && !verdict->expanded)
+        return CH_OK;
+    if (verdict->wait_s >= 0)
+        target->rest = wait_of(backoff_wait_s(verdict->wait_s, 0));
+    if (verdict->attachments_wait_s >= 0)
+        target->attachments_rest =
+            wait_of(backoff_wait_s(verdict->attachments_wait_s, 0));
+    // A collector that is updated gets version 2 of reports at most a day later.
+    if (verdict->expanded)
+        target->tables_rest = wait_of(backoff_wait_s(SPOOL_WAIT_MAX_S, 0));
+    const struct spool_waits waits = { .reports = target->rest,
+                                       .attachments = target->attachments_rest,
+                                       .tables = target->tables_rest };
+    return spool_waits_write(spool, target->shown, &waits, time(NULL));
+}
+
+void retry_learn(const struct spool *spool, struct target *target, bool insist)
+{
+    const struct spool_waits waits = spool_waits_read(spool, target->shown);
+    if (!insist && waits.reports.until > target->rest.until)
+        target->rest = waits.reports;
+    target->attachments_rest = waits.attachments;
+    target->tables_rest = waits.tables;
+}
+
+// The order in which the reports of a spool are sent.
+//
+// It is that of their ids, which is that of the crashes, but for reports that failed.
+// It only reads state files, without locks.
+
+// has_failed is true if a target was sent the report before and did not take it.
+static bool has_failed(const struct spool *spool, const char *id)
+{
+    struct spool_state state;
+    bool failed = false;
+    if (spool_state_read(spool, id, &state) != CH_OK)
+        return false;
+    for (size_t i = 0; i < state.count && !failed; i++)
+        failed = state.targets[i].state == TARGET_PENDING && state.targets[i].attempts;
+    spool_state_deinit(&state);
+    return failed;
+}
+
+// queue_order_apply moves reports that failed before after the others: a report that
+// makes a server fail must not keep it from all other reports.
+CH_CHECKED static enum ch_status queue_order_apply(const struct spool *spool,
+                                                   struct spool_listing *listing)
+{
+    struct spool_entry *failed = calloc(listing->count + 1, sizeof(*failed));
+    size_t failed_count = 0;
+    size_t kept = 0;
+    if (failed == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < listing->count; i++) {
+        if (has_failed(spool, listing->entries[i].id))
+            failed[failed_count++] = listing->entries[i];
+        else
+            listing->entries[kept++] = listing->entries[i];
+    }
+    if (failed_count != 0)
+        memcpy(&listing->entries[kept], failed, failed_count * sizeof(*failed));
+    free(failed);
+    return CH_OK;
+}
+
+size_t lanes_open(const struct lanes *lanes)
+{
+    size_t open = lanes->well < LANES_FROM ? 1 : lanes->well - LANES_FROM + 2;
+    return open < LANES_MAX ? open : LANES_MAX;
+}
+
+static void *lane_run(void *context)
+{
+    const struct lane *lane = context;
+    lane->work(lane->context);
+    return NULL;
+}
+
+void lanes_begin(struct lanes *lanes, lane_work_fn *work, void *context)
+{
+    struct lane *lane = &lanes->busy[(lanes->first + lanes->count) % LANES_MAX];
+    *lane = (struct lane){ .work = work, .context = context };
+    lanes->count++;
+    lane->threaded = lanes_open(lanes) > 1 &&
+                     pthread_create(&lane->thread, NULL, lane_run, lane) == 0;
+    if (!lane->threaded)
+        work(context);
+}
+
+bool lanes_free(const struct lanes *lanes)
+{
+    return lanes->count < lanes_open(lanes);
+}
+
+void *lanes_end(struct lanes *lanes)
+{
+    if (lanes->count == 0)
+        return NULL;
+    const struct lane *lane = &lanes->busy[lanes->first];
+    if (lane->threaded)
+        (void)pthread_join(lane->thread, NULL);
+    lanes->first = (lanes->first + 1) % LANES_MAX;
+    lanes->count--;
+    return lane->context;
+}
+
+void lanes_judge(struct lanes *lanes, bool well)
+{
+    lanes->well = well ? lanes->well + 1 : 0;
+}
 
 enum { TROUBLE_S = 60 };
 

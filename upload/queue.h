@@ -2,7 +2,7 @@
 //
 // The spool's way to the targets: every report is sent to every configured target once.
 //
-// Reports go one at a time until some have arrived, and then several at once (lanes.h).
+// Reports go one at a time until some have arrived, and then several at once (lanes_*).
 // A report's state file says what became of it; only the holder of the report's lock
 // writes it, so several uploaders can share a spool, and one that dies blocks nobody. A
 // target that does not answer is not tried again in the same pass, and later after a
@@ -12,6 +12,7 @@
 // here. Users: `crashhook finish`, `upload`.
 #pragma once
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,9 +20,52 @@
 #include "base/status.h"
 #include "report/file/report_id.h"
 #include "report/spool/spool.h"
-#include "report/spool/spool_counts.h"
-#include "upload/lanes.h"
-#include "upload/target_list.h"
+#include "report/spool/spool_state.h"
+#include "upload/protocol.h"
+#include "upload/shipment.h"
+#include "upload/target.h"
+
+// Lanes do several pieces of work at once, each in a thread of its own, and hand them
+// back in the order in which they were begun.
+//
+// There is one lane at first, which is the calling thread. Once LANES_FROM pieces in a
+// row have gone well, each more that does adds a lane, and one that does not leaves
+// one: a server in trouble is not asked by several, and a few pieces need no thread and
+// are done in order.
+
+enum { LANES_MAX = 8, LANES_FROM = 8 };
+
+typedef void lane_work_fn(void *context);
+
+struct lane {
+    lane_work_fn *work;
+    void *context;
+    pthread_t thread;
+    bool threaded; // false: it is done
+};
+
+struct lanes {
+    struct lane busy[LANES_MAX]; // a ring
+    size_t first;
+    size_t count;
+    size_t well; // how many pieces in a row have gone well
+};
+
+// lanes_begin begins work, which must be told from other work under way. One lane at
+// least must be free. With one open lane it returns when the work is done.
+void lanes_begin(struct lanes *lanes, lane_work_fn *work, void *context);
+
+// lanes_open is how many may be busy.
+size_t lanes_open(const struct lanes *lanes);
+
+// lanes_free says whether work can begin.
+bool lanes_free(const struct lanes *lanes);
+
+// lanes_end waits for the oldest work and gives its context. NULL: there is none.
+void *lanes_end(struct lanes *lanes);
+
+// lanes_judge says how a piece of work went.
+void lanes_judge(struct lanes *lanes, bool well);
 
 // queue_say_fn gets one line about something that failed or was done.
 typedef void queue_say_fn(void *context, const char *line);
@@ -82,3 +126,31 @@ CH_CHECKED enum ch_status queue_send(struct queue *queue, const char *id, int *l
 // queue_run makes one pass over the spool, oldest report first. It fails only if the
 // spool cannot be listed or written.
 CH_CHECKED enum ch_status queue_run(struct queue *queue, struct queue_totals *out);
+
+// When a target that did not take a report is tried again.
+//
+// A report waits as net/backoff.h says: after each failure longer, or as long as the
+// target asked for. A target that is down rests as long as the report that failed; what
+// it asked for is kept in the spool for other processes.
+
+// retry_due_time is when the target may get the report; never before now.
+int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,
+                       int64_t now);
+
+// retry_is_due is true if the target waits for the report and may get it now.
+// any_report: waits of this report alone are ignored.
+bool retry_is_due(const struct target *target, const struct spool_target *waiting,
+                  bool any_report);
+
+// retry_postpone records when to try again, after this report failed or the whole
+// target did.
+void retry_postpone(struct target *target, struct spool_target *waiting,
+                    const struct verdict *verdict);
+
+// retry_keep records what the target asked for, for this process and for later senders.
+CH_CHECKED enum ch_status retry_keep(const struct spool *spool, struct target *target,
+                                     const struct verdict *verdict);
+
+// retry_learn reads what the target asked of earlier senders. insist: reports are sent
+// whatever it asked for.
+void retry_learn(const struct spool *spool, struct target *target, bool insist);

@@ -6,8 +6,9 @@
 // envelope that is too large for it is sent again without the report.
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "upload/bodies/sentry_sessions.h"
+#include "upload/bodies/sentry_envelope.h"
 #include "upload/shipment.h"
 #include "upload/target.h"
 
@@ -22,3 +23,18 @@ bool sentry_send_sessions(const struct target *target,
 // sentry_ask asks by an envelope that says that no event was discarded.
 void sentry_ask(const struct target *target, const struct shipment *shipment,
                 struct shipment_question *out);
+
+// The header X-Sentry-Rate-Limits: for how many seconds Sentry accepts no more of what.
+//
+// SECONDS:CATEGORY;CATEGORY:SCOPE:..., SECONDS::SCOPE, ...
+//
+// No category means all of them. We send an event (category error) with an attachment;
+// other categories are skipped, and so is what cannot be parsed.
+
+struct sentry_limits {
+    int64_t events_s;      // -1: none
+    int64_t attachments_s; // -1: none
+};
+
+// sentry_limits_parse parses the header's value; NULL has no limits.
+struct sentry_limits sentry_limits_parse(const char *value);

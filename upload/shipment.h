@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+#include "base/text.h"
 #include "net/http.h"
 #include "report/spool/spool_state.h"
 
@@ -64,3 +66,15 @@ void verdict_rejected(struct verdict *out, const char *words);
 
 // verdict_answer parses an answer's JSON; NULL if it is not JSON.
 json_t *verdict_answer(const struct http_reply *reply);
+
+// Compression of bodies: zstd for collectors; gzip for the servers of others, and only
+// for large bodies, because more proxies and tools can read a plain one.
+
+// packing_zstd appends size bytes compressed. It fails only when memory is short.
+CH_CHECKED enum ch_status packing_zstd(const void *bytes, size_t size,
+                                       struct text *out);
+
+// packing_body makes plain the body of request, compressed into packed if it is large.
+// Both texts must outlive the request.
+CH_CHECKED enum ch_status packing_body(const struct text *plain, struct text *packed,
+                                       struct http_request *request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The starts and clean ends that programs counted in the spool (shared/start_record.h),
-// on their way to collectors, and to Sentry as its sessions (sentry_sessions.h).
+// on their way to collectors, and to Sentry as its sessions (sentry_envelope.h).
 //
 // Under a lock, the file of a day and a release is renamed to a batch with an id, so
 // that programs begin another; a batch is sent until every collector took it. A

@@ -1,16 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/core_capture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "agent/core/core_arguments.h"
-#include "agent/core/core_sections.h"
 #include "formats/debug/elf.h"
+#include "images/image_frames.h"
+#include "images/image_symbol.h"
 #include "shared/signals.h"
+
+// FILE_LIMIT_BYTES bounds the files whose sections are read; larger ones go without.
+#define FILE_LIMIT_BYTES ((size_t)512 << 20)
+
+static bool read_section_file(struct core_image_file *file)
+{
+    static uint8_t block[64 << 10];
+    file->bytes.limit_bytes = FILE_LIMIT_BYTES;
+    for (off_t at = 0;;) {
+        ssize_t count = pread(file->fd, block, sizeof(block), at);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return count == 0 && text_ok(&file->bytes);
+        text_append(&file->bytes, block, (size_t)count);
+        if (!text_ok(&file->bytes))
+            return false;
+        at += count;
+    }
+}
+
+// file_of is the file that backs image, or NULL.
+static struct core_image_file *file_of(struct core_images *all,
+                                       const struct target_image *image)
+{
+    for (size_t i = 0; i < all->file_count; i++) {
+        if (all->files[i].path == image->path)
+            return &all->files[i];
+    }
+    return NULL;
+}
+
+// view_file reads the file on first use and opens a view of it.
+static bool view_file(struct core_image_file *file, struct elf_view *out)
+{
+    if (file->bytes.size == 0 && !read_section_file(file))
+        return false;
+    return elf_view_init(out, file->bytes.bytes, file->bytes.size) == CH_OK;
+}
+
+void core_sections_add(struct core_images *all)
+{
+    for (size_t i = 0; i < all->images->count; i++) {
+        struct target_image *image = &all->images->images[i];
+        struct core_image_file *file = file_of(all, image);
+        struct elf_view view;
+        // The path names the file on the machine of the crash, which is not used here.
+        image->file_fd = file != NULL ? file->fd : -1;
+        if (file != NULL && image->eh_frame_hdr_size == 0 && view_file(file, &view))
+            image_frames_take(&view, image, &all->images->unwind[i]);
+    }
+}
+
+uint64_t core_sections_symbol(struct core_images *all, const char *name)
+{
+    for (size_t i = 0; i < all->images->count; i++) {
+        const struct target_image *image = &all->images->images[i];
+        struct core_image_file *file = file_of(all, image);
+        struct elf_view view;
+        if (file == NULL || image->dynamic != 0 || !view_file(file, &view))
+            continue;
+        uint64_t vaddr = image_symbol_in_file(&view, name);
+        if (vaddr != 0)
+            return image->bias + vaddr;
+    }
+    return 0;
+}
+
+enum {
+    WORD = 8,
+    VECTOR_SEARCH_BYTES = 64 << 10, // AT_RANDOM's bytes lie this near after the vector
+    ENVIRONMENT_MAX = 16 << 10,     // variables
+    ARGUMENTS_MAX = 4096,
+    ARGUMENT_BYTES = 4096,
+    ARGUMENTS_LIMIT_BYTES = 128 << 10,
+    AT_RANDOM = 25,
+};
+
+// find_vector finds the auxiliary vector in memory. It searches downwards from the
+// AT_RANDOM bytes, which the kernel puts shortly after the vector.
+static bool find_vector(const struct core_file *core,
+                        const struct memory_reader *memory, uint64_t *out)
+{
+    uint8_t bytes[2 * WORD];
+    struct cursor vector = core->auxv;
+    uint64_t random;
+    const uint8_t *wanted = cursor_take(&vector, sizeof(bytes));
+    if (wanted == NULL || core_file_auxv(core, AT_RANDOM, &random) != CH_OK)
+        return false;
+    uint64_t at = random & ~(uint64_t)(WORD - 1);
+    for (uint64_t skip = 0; skip < VECTOR_SEARCH_BYTES && skip <= at; skip += WORD) {
+        if (memory_read(memory, at - skip, bytes, sizeof(bytes)) != CH_OK)
+            continue;
+        if (memcmp(bytes, wanted, sizeof(bytes)) == 0) {
+            *out = at - skip;
+            return true;
+        }
+    }
+    return false;
+}
+
+// back_over moves at back over a list of at most count pointers, to the word before the
+// first, and returns how many there were. That word is the list's length where counted,
+// otherwise NULL.
+static bool back_over(const struct memory_reader *memory, uint64_t *at, uint64_t count,
+                      bool counted, uint64_t *out_count)
+{
+    for (uint64_t i = 0; i <= count; i++) {
+        uint64_t word;
+        if (memory_read_word(memory, *at - WORD, &word) != CH_OK)
+            return false;
+        *at -= WORD;
+        // envp is preceded by argv's NULL, and argv by argc, its length.
+        if (counted ? word == i : word == 0) {
+            *out_count = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+// find_process_arguments finds argv. The stack holds argc, argv, NULL, envp, NULL and
+// then the auxiliary vector.
+static bool find_process_arguments(const struct core_file *core,
+                                   const struct memory_reader *memory, uint64_t *out_at,
+                                   uint64_t *out_count)
+{
+    uint64_t at;
+    uint64_t variables;
+    if (!find_vector(core, memory, &at) || at < WORD)
+        return false;
+    at -= WORD; // the NULL after envp
+    if (!back_over(memory, &at, ENVIRONMENT_MAX, false, &variables) ||
+        !back_over(memory, &at, ARGUMENTS_MAX, true, out_count))
+        return false;
+    *out_at = at + WORD;
+    return true;
+}
+
+static bool append_arguments(const struct memory_reader *memory, uint64_t at,
+                             uint64_t count, struct text *out)
+{
+    for (uint64_t i = 0; i < count && out->size < ARGUMENTS_LIMIT_BYTES; i++) {
+        char argument[ARGUMENT_BYTES];
+        uint64_t address;
+        if (memory_read_word(memory, at + i * WORD, &address) != CH_OK)
+            return false;
+        // A longer argument is cut.
+        enum ch_status status =
+            memory_read_string(memory, address, argument, sizeof(argument));
+        if (status != CH_OK && status != CH_ERR_TRUNCATED)
+            return false;
+        text_append(out, argument, strlen(argument) + 1);
+    }
+    return true;
+}
+
+void core_arguments_read(const struct core_file *core,
+                         const struct memory_reader *memory, struct text *out)
+{
+    uint64_t at;
+    uint64_t count;
+    if (find_process_arguments(core, memory, &at, &count) && count != 0 &&
+        append_arguments(memory, at, count, out))
+        return;
+    text_clear(out);
+    const char *words = core->process.arguments;
+    for (words += strspn(words, " "); *words != 0; words += strspn(words, " ")) {
+        size_t size = strcspn(words, " ");
+        text_append(out, words, size);
+        text_append(out, "", 1);
+        words += size;
+    }
+}
 
 static void copy_registers(const struct core_thread *thread,
                            struct unwind_registers *out)

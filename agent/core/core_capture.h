@@ -6,9 +6,12 @@
 // core does not have (names of other threads, times, the machine it ran on) is left out
 // of the report; while the kernel still pipes the core to us, /proc has it.
 #pragma once
+#include "agent/core/core_file.h"
 #include "agent/core/core_images.h"
 #include "agent/live/capture.h"
 #include "agent/live/problem_texts.h"
+#include "base/memory_reader.h"
+#include "base/text.h"
 
 struct core_capture {
     struct capture capture;
@@ -33,3 +36,25 @@ struct core_options {
 CH_CHECKED enum ch_status core_capture_open(struct core_capture *all, int fd,
                                             const struct core_options *options);
 void core_capture_close(struct core_capture *all);
+
+// The arguments that a dead process was started with.
+//
+// A core's process note has 80 characters of them, joined by blanks. All of them are on
+// the stack where the kernel put them, just below the auxiliary vector; the vector is
+// found by searching for the copy of it that the core's notes have.
+
+// core_arguments_read appends the arguments, each followed by a NUL: those on the
+// stack, or else what the note has of them.
+void core_arguments_read(const struct core_file *core,
+                         const struct memory_reader *memory, struct text *out);
+
+// Facts that only section headers lead to: unwind tables that no program header refers
+// to (static programs), and where static programs' libraries keep their last messages.
+// Section headers are in files and never in memory.
+
+// core_sections_add completes images->unwind from the files of those images whose
+// program headers lead to no unwind table.
+void core_sections_add(struct core_images *all);
+
+// core_sections_symbol is the address of the symbol name of a static program, or 0.
+uint64_t core_sections_symbol(struct core_images *all, const char *name);

@@ -8,13 +8,254 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/core/core_mappings.h"
+#include "agent/core/core_file.h"
 #include "base/array.h"
 #include "base/hex.h"
+#include "base/sorted.h"
 #include "formats/debug/elf.h"
 #include "formats/debug/maps.h"
 #include "images/image_outline.h"
+#include "images/images.h"
 #include "images/link_map.h"
+
+enum ch_status core_memory_init(struct core_memory *memory,
+                                const struct core_file *core)
+{
+    *memory = (struct core_memory){ .core = core };
+    return file_blocks_init(&memory->blocks);
+}
+
+void core_memory_deinit(struct core_memory *memory)
+{
+    file_blocks_deinit(&memory->blocks);
+    free(memory->regions);
+    *memory = (struct core_memory){ 0 };
+}
+
+// place_segment is the index of the first region that starts after address.
+static size_t place_segment(const struct core_memory *memory, uint64_t address)
+{
+    return SORTED_UP_TO(memory->regions, memory->count, start, address);
+}
+
+enum ch_status core_memory_add(struct core_memory *memory,
+                               const struct core_region *region)
+{
+    if (!array_reserve(&memory->regions, &memory->capacity, memory->count,
+                       sizeof(*memory->regions)))
+        return CH_ERR_NO_MEMORY;
+    size_t at = place_segment(memory, region->start);
+    struct core_region *to = &memory->regions[at];
+    memmove(to + 1, to, (memory->count - at) * sizeof(*to));
+    *to = *region;
+    memory->count++;
+    return CH_OK;
+}
+
+static size_t read_core_region(struct core_memory *memory, uint64_t address, void *to,
+                               size_t length)
+{
+    size_t at = place_segment(memory, address);
+    if (at == 0 || address >= memory->regions[at - 1].end)
+        return 0;
+    const struct core_region *region = &memory->regions[at - 1];
+    uint64_t left = region->end - address;
+    return file_blocks_read(&memory->blocks, region->fd,
+                            region->offset + (address - region->start), to,
+                            left < length ? (size_t)left : length);
+}
+
+static size_t read_core_memory(void *source, uint64_t address, void *to, size_t length)
+{
+    struct core_memory *memory = source;
+    size_t count = core_file_read(memory->core, &memory->blocks, address, to, length);
+    return count != 0 ? count : read_core_region(memory, address, to, length);
+}
+
+struct memory_reader core_memory_reader(struct core_memory *memory)
+{
+    return (struct memory_reader){ .read = read_core_memory,
+                                   .source = memory,
+                                   .big_endian = memory->core->big_endian };
+}
+
+// The memory map of a core: its segments, with the files that the core's table of
+// mapped files names for them.
+
+enum { MAPPINGS_MAX = 1 << 18 };
+
+static unsigned permissions_of(uint32_t flags)
+{
+    return (flags & ELF_PF_R ? MAPS_READ : 0u) | (flags & ELF_PF_W ? MAPS_WRITE : 0u) |
+           (flags & ELF_PF_X ? MAPS_EXECUTE : 0u);
+}
+
+static int by_mapping_start(const void *left, const void *right)
+{
+    const struct target_mapping *a = left;
+    const struct target_mapping *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return 0;
+}
+
+// file_mapping converts an entry of the table of files. Consecutive equal paths are one
+// file; a running number stands in for the inode.
+static struct target_mapping file_mapping(const struct core_mapping *from,
+                                          const struct target_mapping *before)
+{
+    static const char suffix[] = " (deleted)";
+    size_t size = strlen(from->path);
+    struct target_mapping mapping = {
+        .start = from->start,
+        .end = from->end,
+        .permissions = MAPS_READ | MAPS_EXECUTE,
+        .offset = from->offset,
+        .path = from->path,
+    };
+    if (size > sizeof(suffix) - 1 &&
+        strcmp(from->path + size - (sizeof(suffix) - 1), suffix) == 0) {
+        mapping.deleted = true;
+        size -= sizeof(suffix) - 1;
+    }
+    mapping.path_size = size;
+    bool same = before != NULL && before->path_size == size &&
+                before->deleted == mapping.deleted &&
+                memcmp(before->path, from->path, size) == 0;
+    mapping.inode = before != NULL ? before->inode + !same : 1;
+    return mapping;
+}
+
+// read_mapped_files lists the table's mappings, sorted.
+static size_t read_mapped_files(const struct core_file *core,
+                                struct target_mapping *out, size_t room)
+{
+    struct core_files files = core->files;
+    struct core_mapping mapping;
+    size_t count = 0;
+    while (core->has_files && count < room) {
+        enum ch_status status = core_files_next(&files, &mapping);
+        if (status == CH_END || status == CH_ERR_TRUNCATED)
+            break;
+        if (status != CH_OK)
+            continue;
+        out[count] = file_mapping(&mapping, count != 0 ? &out[count - 1] : NULL);
+        count++;
+    }
+    qsort(out, count, sizeof(*out), by_mapping_start);
+    return count;
+}
+
+// find_mapping is the file mapped at address, or NULL.
+static const struct target_mapping *find_mapping(const struct target_mapping *files,
+                                                 size_t count, uint64_t address)
+{
+    size_t after = SORTED_UP_TO(files, count, start, address);
+    return after != 0 && address < files[after - 1].end ? &files[after - 1] : NULL;
+}
+
+static struct target_mapping segment_mapping(const struct core_segment *segment,
+                                             const struct target_mapping *file)
+{
+    struct target_mapping mapping = { .start = segment->start,
+                                      .end = segment->end,
+                                      .permissions = permissions_of(segment->flags) };
+    if (file == NULL)
+        return mapping;
+    mapping.inode = file->inode;
+    mapping.offset = file->offset + (segment->start - file->start);
+    mapping.path = file->path;
+    mapping.path_size = file->path_size;
+    mapping.deleted = file->deleted;
+    return mapping;
+}
+
+// drop_mapping_overlaps cuts mappings that reach into the next one; only a damaged core
+// has such.
+static void drop_mapping_overlaps(struct target_images *images)
+{
+    for (size_t i = 1; i < images->mapping_count; i++) {
+        struct target_mapping *before = &images->mappings[i - 1];
+        if (before->end > images->mappings[i].start)
+            before->end = images->mappings[i].start;
+    }
+}
+
+// name_special gives the mappings that the kernel made, as far as the auxiliary vector
+// tells where they are, the names that they have in /proc/PID/maps. The program's name
+// is on the first thread's stack.
+static void name_special(const struct core_file *core, struct target_images *images)
+{
+    static const struct {
+        uint64_t type;
+        const char *name;
+    } specials[] = { { CORE_AT_SYSINFO_EHDR, "[vdso]" },
+                     { CORE_AT_EXECFN, "[stack]" } };
+    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+        uint64_t address;
+        if (core_file_auxv(core, specials[i].type, &address) != CH_OK)
+            continue;
+        size_t after =
+            SORTED_UP_TO(images->mappings, images->mapping_count, start, address);
+        struct target_mapping *mapping =
+            after != 0 ? &images->mappings[after - 1] : NULL;
+        if (mapping == NULL || address >= mapping->end || mapping->inode != 0)
+            continue;
+        mapping->path = specials[i].name;
+        mapping->path_size = strlen(specials[i].name);
+    }
+}
+
+// core_mappings_read fills out->mappings, sorted by start, without overlaps. Paths
+// point into the core's notes. A mapping that is only in the table has unknown
+// permissions and counts as code; gcore leaves such mappings out of the dump.
+CH_CHECKED static enum ch_status core_mappings_read(const struct core_file *core,
+                                                    struct target_images *out)
+{
+    size_t segments = core->segment_count;
+    size_t room = core->has_files && core->files.count < MAPPINGS_MAX
+                      ? (size_t)core->files.count
+                      : MAPPINGS_MAX;
+    if (!core->has_files)
+        room = 0;
+    struct target_mapping *files = calloc(room + 1, sizeof(*files));
+    out->mappings = calloc(segments + room + 1, sizeof(*out->mappings));
+    if (files == NULL || out->mappings == NULL) {
+        free(files);
+        return CH_ERR_NO_MEMORY;
+    }
+    size_t count = read_mapped_files(core, files, room);
+    for (size_t i = 0; i < segments; i++) {
+        const struct core_segment *segment = &core->segments[i];
+        out->mappings[out->mapping_count++] =
+            segment_mapping(segment, find_mapping(files, count, segment->start));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (core_file_segment(core, files[i].start) == NULL)
+            out->mappings[out->mapping_count++] = files[i];
+    }
+    free(files);
+    qsort(out->mappings, out->mapping_count, sizeof(*out->mappings), by_mapping_start);
+    drop_mapping_overlaps(out);
+    name_special(core, out);
+    return CH_OK;
+}
+
+// core_mappings_name records that the file at path is mapped from start to end.
+static void core_mappings_name(struct target_images *images, const char *path,
+                               uint64_t start, uint64_t end)
+{
+    // The start address serves as the inode: no other file has it, and it is not 0.
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        struct target_mapping *mapping = &images->mappings[i];
+        if (mapping->start < start || mapping->start >= end || mapping->inode != 0)
+            continue;
+        mapping->inode = start;
+        mapping->offset = mapping->start - start;
+        mapping->path = path;
+        mapping->path_size = strlen(path);
+    }
+}
 
 enum {
     FILES_MAX = 1 << 16,
@@ -160,7 +401,7 @@ static struct run next_image_run(const struct target_images *images, size_t at)
 }
 
 // deny_code clears a guessed execute permission. Where the core has only the name of a
-// mapping's file, core_mappings assumed code; the file's program headers say.
+// mapping's file, core_mappings_read assumed code; the file's program headers say.
 static void deny_code(const struct core_images *all, struct target_mapping *mapping,
                       const struct image_outline *outline, uint64_t bias)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/core/core_sections.h"
+#include "agent/core/core_capture.h"
 #include "agent/live/keep.h"
 #include "agent/live/request.h"
 #include "base/clock.h"

@@ -2,20 +2,176 @@
 #include "agent/live/capture.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/live/map_query.h"
 #include "agent/live/permitted.h"
-#include "agent/live/stall.h"
 #include "base/clock.h"
+#include "base/system/own_thread.h"
 #include "base/system/own_user.h"
 #include "base/system/rights.h"
 #include "images/image_frames.h"
 #include "images/link_map.h"
 #include "shared/context_page.h"
+#include "shared/request_page.h"
+
+static timer_t stall_timer;
+static struct itimerspec stall_time; // zero: no bound
+
+static struct timespec timespec_of_ms(uint64_t ms)
+{
+    return (struct timespec){ .tv_sec = (time_t)(ms / 1000),
+                              .tv_nsec = (long)(ms % 1000) * 1000000 };
+}
+
+bool stall_start_timer(int signal, uint64_t first_ms, uint64_t every_ms, timer_t *out)
+{
+    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
+    const struct itimerspec when = { .it_value = timespec_of_ms(first_ms),
+                                     .it_interval = timespec_of_ms(every_ms) };
+    return timer_create(CLOCK_MONOTONIC, &event, out) == 0 &&
+           timer_settime(*out, 0, &when, NULL) == 0;
+}
+
+static void set_back_stall(int signal)
+{
+    (void)signal;
+    (void)timer_settime(stall_timer, 0, &stall_time, NULL);
+}
+
+// stall_begin starts both timers for a crash that may take timeout_ms.
+static void stall_begin(uint64_t timeout_ms)
+{
+    enum { SET_BACK_TIMES = 4 };
+    uint64_t stall_ms = request_stall_ms(timeout_ms);
+    uint64_t every_ms = stall_ms / SET_BACK_TIMES;
+    const struct sigaction action = { .sa_handler = set_back_stall,
+                                      .sa_flags = SA_RESTART };
+    timer_t timer;
+    if (every_ms == 0 || sigaction(SIGUSR1, &action, NULL) != 0 ||
+        !stall_start_timer(SIGKILL, stall_ms, 0, &stall_timer))
+        return;
+    stall_time.it_value = timespec_of_ms(stall_ms);
+    if (!stall_start_timer(SIGUSR1, every_ms, every_ms, &timer))
+        stall_end();
+}
+
+void stall_end(void)
+{
+    if (stall_time.it_value.tv_sec == 0 && stall_time.it_value.tv_nsec == 0)
+        return;
+    stall_time.it_value = (struct timespec){ 0 };
+    set_back_stall(0);
+    (void)signal(SIGUSR1, SIG_IGN);
+}
+
+// From so many threads on, starting one of ours costs less than it saves.
+enum { LEAST_THREADS = 24 };
+
+static void read_thread_name(const struct stop *stop, pid_t tid,
+                             char out[static THREAD_NAME_SIZE])
+{
+    char path[32];
+    out[0] = 0;
+    if (stop->tasks_fd == 0)
+        return;
+    snprintf(path, sizeof(path), "%d/comm", tid);
+    int fd = openat(stop->tasks_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t size = read(fd, out, THREAD_NAME_SIZE - 1);
+    close(fd);
+    out[size > 0 ? size : 0] = 0;
+    out[strcspn(out, "\n")] = 0;
+}
+
+// read_names_ahead is what the second thread runs: it ends where the caller is.
+static void *read_names_ahead(void *context)
+{
+    struct thread_names *names = context;
+    const struct stop *stop = names->stop;
+    own_thread_leave(names->callers_processor);
+    for (size_t i = stop->count; i > atomic_load(&names->passed); i--) {
+        struct thread_name *name = &names->names[i - 1];
+        read_thread_name(stop, stop->threads[i - 1].tid, name->text);
+        atomic_store_explicit(&name->complete, true, memory_order_release);
+    }
+    return NULL;
+}
+
+// may_start_reader returns true if there is a processor for a second thread, and no
+// filter that may forbid it.
+static bool may_start_reader(void)
+{
+    cpu_set_t cpus;
+    return permitted_all() && sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
+           CPU_COUNT(&cpus) > 1;
+}
+
+void thread_names_begin(struct thread_names *names, const struct stop *stop)
+{
+    if (stop->count < LEAST_THREADS || stop->tasks_fd == 0 || !may_start_reader())
+        return;
+    names->names = calloc(stop->count, sizeof(*names->names));
+    if (names->names == NULL)
+        return;
+    names->stop = stop;
+    names->callers_processor = sched_getcpu();
+    names->reading = pthread_create(&names->reader, NULL, read_names_ahead, names) == 0;
+}
+
+// find_thread_index gives the thread's index in stop, starting at the one that is
+// probably asked for; SIZE_MAX: it is not listed.
+static size_t find_thread_index(const struct thread_names *names, pid_t tid)
+{
+    const struct stop *stop = names->stop;
+    for (size_t i = names->next; i < stop->count; i++)
+        if (stop->threads[i].tid == tid)
+            return i;
+    for (size_t i = 0; i < names->next; i++)
+        if (stop->threads[i].tid == tid)
+            return i;
+    return SIZE_MAX;
+}
+
+void thread_names_get(struct thread_names *names, const struct stop *stop, pid_t tid,
+                      char out[static THREAD_NAME_SIZE])
+{
+    size_t index = names->names != NULL ? find_thread_index(names, tid) : SIZE_MAX;
+    // All are asked for in order, but for the crashed thread, which comes first.
+    if (index != SIZE_MAX && stop->threads[index].state != STOP_FREE) {
+        names->next = index + 1;
+        atomic_store(&names->passed, names->next);
+    }
+    if (index != SIZE_MAX &&
+        atomic_load_explicit(&names->names[index].complete, memory_order_acquire))
+        memcpy(out, names->names[index].text, THREAD_NAME_SIZE);
+    else
+        read_thread_name(stop, tid, out);
+}
+
+void thread_names_end(struct thread_names *names)
+{
+    if (names->reading)
+        atomic_store(&names->passed, names->stop->count);
+}
+
+void thread_names_deinit(struct thread_names *names)
+{
+    thread_names_end(names);
+    if (names->reading)
+        pthread_join(names->reader, NULL);
+    free(names->names);
+    *names = (struct thread_names){ 0 };
+}
 
 // How long a thread may take to stop: longer than any scheduling delay, but short
 // enough that a thread blocked in an unresponsive file system does not hold the process

@@ -6,21 +6,67 @@
 // (raw_report.h) while the process is held. capture_take captures a live process,
 // core_capture.h a core.
 #pragma once
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "agent/live/facts.h"
-#include "agent/live/refusal.h"
+#include "agent/live/permitted.h"
 #include "agent/live/stop.h"
 #include "agent/live/target_memory.h"
-#include "agent/live/thread_names.h"
 #include "base/settings/settings.h"
 #include "images/images.h"
 #include "report/file/held_file.h"
 #include "shared/request_page.h"
 #include "unwind/unwind.h"
+
+// The names of a held process's threads, from /proc.
+//
+// Reading one takes longer than unwinding and writing its thread, and needs nothing but
+// the thread's number. So where a process has many threads, and more than one processor
+// may be used, a second thread of ours reads names from the end of the list while the
+// caller asks for them from its beginning. Names that are not known yet when they are
+// asked for are read then.
+
+// The kernel's thread names have at most 15 characters.
+enum { THREAD_NAME_SIZE = 16 };
+
+// A thread_name is what the second thread has read; complete is set last.
+struct thread_name {
+    char text[THREAD_NAME_SIZE];
+    atomic_bool complete;
+};
+
+struct thread_names {
+    const struct stop *stop;
+    struct thread_name *names; // of stop's threads; NULL: nothing was read ahead
+    size_t next;               // index of the thread that is probably asked for next
+    atomic_size_t passed;      // threads that the caller has passed
+    pthread_t reader;
+    int callers_processor; // negative: not known
+    bool reading;          // reader was started and has to be joined
+};
+
+// thread_names_begin starts reading ahead, if that is worth it. stop must stay as it is
+// until thread_names_end. A zeroed names is valid without thread_names_begin.
+void thread_names_begin(struct thread_names *names, const struct stop *stop);
+
+// thread_names_get writes the name of one of stop's threads, empty when unknown.
+void thread_names_get(struct thread_names *names, const struct stop *stop, pid_t tid,
+                      char out[static THREAD_NAME_SIZE]);
+
+// thread_names_end ends the reading, but does not wait for the second thread: it may be
+// without a processor just then, and the process is held. Names that were read can
+// still be asked for.
+void thread_names_end(struct thread_names *names);
+
+// thread_names_deinit waits for the second thread and frees what names holds.
+void thread_names_deinit(struct thread_names *names);
 
 // A target_crash is what the handler reported of the crash.
 struct target_crash {
@@ -87,7 +133,7 @@ struct capture {
     struct stop stop;
     bool same_root; // our root folder is the process's: its handler has started us
     bool careful;   // pages that nobody may supply are left out
-    bool bounded;   // a read that does not end ends us (stall.h)
+    bool bounded;   // a read that does not end ends us (stall_begin)
     int memory_fd;  // /proc/PID/mem of a traced process, or -1
     char refusal[REFUSAL_MAX];   // why not all threads could be stopped; empty: all
                                  // could
@@ -147,3 +193,18 @@ void capture_problem(struct capture *capture, const char *stage, const char *sta
 
 // capture_clock_us is a clock for timings.
 uint64_t capture_clock_us(void);
+
+// A bound on single reads of a process's memory.
+//
+// A read of a page that somebody else supplies may never end (target_memory.h), and
+// only SIGKILL ends the wait. So one timer kills us after REQUEST_STALL_MS, and the
+// handler of a second, more frequent timer sets the first one back: it runs unless we
+// are in such a wait. The second signal interrupts other system calls too; musl repeats
+// sigtimedwait with its whole timeout then, so threads are stopped before stall_begin.
+
+// stall_end stops them. It may be called without stall_begin.
+void stall_end(void);
+
+// stall_start_timer has the kernel send us signal after first_ms, and then every_ms;
+// 0: once.
+bool stall_start_timer(int signal, uint64_t first_ms, uint64_t every_ms, timer_t *out);

@@ -3,16 +3,150 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/live/permitted.h"
-#include "agent/live/target_care.h"
-#include "agent/live/target_server.h"
+#include "agent/live/touched_pages.h"
+#include "base/system/mounts.h"
 #include "base/system/populate.h"
+#include "images/images.h"
+#include "shared/request_page.h"
+
+// Memory by request: where the kernel lets no one read the crashed process, its
+// handler, which waits for us anyway, sends what we request over the channel
+// (request_page.h).
+
+// receive_read receives exactly length bytes.
+static bool receive_read(int channel, void *to, size_t length)
+{
+    ssize_t count = length != 0 ? recv(channel, to, length, MSG_WAITALL) : 0;
+    while (count < 0 && errno == EINTR)
+        count = recv(channel, to, length, MSG_WAITALL);
+    return count == (ssize_t)length;
+}
+
+// read_page requests bytes of one page, which is readable as a whole or not at all.
+static ssize_t read_page(int channel, uint64_t address, void *to, size_t length)
+{
+    const struct request_read wanted = { .what = REQUEST_READ,
+                                         .length = (uint32_t)length,
+                                         .address = address };
+    uint64_t count;
+    if (send(channel, &wanted, sizeof(wanted), MSG_NOSIGNAL) != sizeof(wanted) ||
+        !receive_read(channel, &count, sizeof(count)) || count > length ||
+        !receive_read(channel, to, (size_t)count)) {
+        errno = ENOSYS; // whatever failed, there is no server
+        return -1;
+    }
+    return (ssize_t)count;
+}
+
+// target_server_read requests length bytes at address from the handler on channel and
+// returns how many it has before a hole. -1: there is no answer; errno says why.
+static ssize_t target_server_read(int channel, uint64_t address, void *to,
+                                  size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        size_t room = REQUEST_READ_MAX - (address + done) % REQUEST_READ_MAX;
+        size_t part = length - done < room ? length - done : room;
+        ssize_t count = read_page(channel, address + done, (uint8_t *)to + done, part);
+        if (count < 0)
+            return -1;
+        done += (size_t)count;
+        if ((size_t)count != part)
+            break;
+    }
+    return (ssize_t)done;
+}
+
+// How pages of a held process can be read without waiting for whoever supplies them: a
+// thread that we have stopped (userfaultfd), or the server of a file system. Used where
+// an ordinary read has not ended (target_memory.h).
+
+// A page_way is how a page can be read. PAGE_UNKNOWN: the kernel does not say which
+// pages are in memory.
+enum page_way { PAGE_UNKNOWN, PAGE_LEFT_OUT, PAGE_BY_READV, PAGE_BY_FILE };
+
+struct target_care;
+
+struct target_care {
+    const struct target_images *images;
+    struct touched_pages pages;
+    struct mounts mounts;
+};
+
+// target_care_create prepares to judge the pages of the process of tid, whose mappings
+// images will have; process pid sees the mounts that its files are on. NULL: there is
+// no memory. images must outlive it.
+static struct target_care *target_care_create(const struct target_images *images,
+                                              pid_t tid, pid_t pid)
+{
+    struct target_care *care = malloc(sizeof(*care));
+    if (care == NULL)
+        return NULL;
+    care->images = images;
+    touched_pages_open(&care->pages, tid);
+    (void)!mounts_read(&care->mounts, pid); // without it, no file is read
+    return care;
+}
+
+static void target_care_destroy(struct target_care *care)
+{
+    if (care == NULL)
+        return;
+    touched_pages_close(&care->pages);
+    mounts_deinit(&care->mounts);
+    free(care);
+}
+
+static bool mapping_begins(const struct target_mapping *mapping, const char *start)
+{
+    size_t size = strlen(start);
+    return mapping->path_size >= size && memcmp(mapping->path, start, size) == 0;
+}
+
+// way_of_absent chooses the way for a page that is not in memory. Pages of files come
+// from their file system. The kernel fills others with zeros, unless userfaultfd has
+// somebody else fill them: /proc/PID/mem then answers EIO, where process_vm_readv
+// waits.
+static enum page_way way_of_absent(const struct target_care *care, uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(care->images, address);
+    size_t mount;
+    if (mapping == NULL)
+        return PAGE_LEFT_OUT;
+    if (!mapping_begins(mapping, "/") || mapping_begins(mapping, "/memfd:") ||
+        mapping_begins(mapping, "/dev/shm/") || mapping_begins(mapping, "/dev/zero"))
+        return PAGE_BY_FILE;
+    if (mapping->deleted || mapping_begins(mapping, "/dev/") ||
+        mounts_may_block(&care->mounts, mapping->path, mapping->path_size, &mount))
+        return PAGE_LEFT_OUT;
+    return PAGE_BY_READV;
+}
+
+// target_care_way is how the page of address can be read: by process_vm_readv, or by
+// /proc/PID/mem.
+static enum page_way target_care_way(struct target_care *care, uint64_t address)
+{
+    const uint64_t page = care->pages.page_bytes;
+    uint64_t start = address & ~(page - 1);
+    uint64_t end;
+    bool present = touched_pages_next(&care->pages, &start, start + page, &end);
+    if (care->pages.fd < 0)
+        return PAGE_UNKNOWN;
+    return present ? PAGE_BY_READV : way_of_absent(care, address);
+}
 
 // map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,7 +12,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/raw/default_signals.h"
+void default_signals_unblock(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void default_signals_restore(void)
+{
+    for (int number = 1; number <= SIGRTMAX; number++)
+        (void)signal(number, SIG_DFL);
+    default_signals_unblock();
+}
 
 // find_self_above writes the agent's path up to the last but some slash, and returns
 // its size; -1: there is none.

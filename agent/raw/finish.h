@@ -43,3 +43,12 @@ void finish_sweep(const char *command);
 
 // finish_run runs `crashhook finish` and waits for it, while the process is still held.
 void finish_run(const struct finish *finish);
+
+// The signals that the agent has inherited: it is started with all blocked, and with
+// those ignored that the program ignored.
+
+// default_signals_unblock unblocks all signals; exec has removed the handlers.
+void default_signals_unblock(void);
+
+// default_signals_restore gives all signals their default actions and unblocks them.
+void default_signals_restore(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/raw/raw_report.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +14,337 @@
 #include "agent/facts/trap_place.h"
 #include "agent/facts/watch.h"
 #include "agent/flight/flight_report.h"
+#include "agent/live/capture.h"
 #include "agent/raw/crash_examine.h"
-#include "agent/raw/near_memory.h"
-#include "agent/raw/raw_crash.h"
 #include "agent/raw/raw_threads.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/system/rights.h"
+#include "formats/debug/maps.h"
 #include "formats/interchange/image_map.h"
 #include "report/json/json_writer.h"
 #include "report/secrets/sanitize.h"
-#include "report/secrets/sanitize_argument.h"
 #include "report/summary/crash_kind.h"
+#include "report/summary/signal_name.h"
+#include "report/summary/system_call_name.h"
+
+// The member `crash` of the raw report: the kind, the facts, the libraries' messages,
+// and what the free phase needs to add more, such as the bytes of the instruction that
+// failed.
+
+// write_thrown writes the stack that the exception was thrown with.
+static void write_thrown(struct json_writer *w, const struct thrown_stack *thrown)
+{
+    char base64[BASE64_SIZE(THROW_CBF_BYTES)];
+    if (thrown->size == 0)
+        return;
+    base64_encode(thrown->cbf, thrown->size, base64);
+    json_write_key(w, "backtrace");
+    json_write_object(w);
+    raw_write_count(w, "thread", (uint64_t)thrown->tid);
+    json_write_key(w, "cbf");
+    json_write_plain(w, base64);
+    json_write_end(w, '}');
+}
+
+static void write_exception(struct json_writer *w, const struct capture *capture,
+                            const struct crash_examination *crash)
+{
+    const struct crash_facts *facts = &crash->facts;
+    if (facts->message != NULL || facts->exception_type == NULL)
+        return;
+    json_write_key(w, "exception");
+    json_write_object(w);
+    raw_write_string(w, "type", facts->exception_type);
+    raw_write_words(w, capture, "what", facts->exception_what);
+    write_thrown(w, &crash->thrown);
+    json_write_end(w, '}');
+}
+
+static void write_sender(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (!facts->sent)
+        return;
+    json_write_key(w, "sender");
+    json_write_object(w);
+    raw_write_count(w, "pid", (uint64_t)facts->sender);
+    raw_write_count(w, "uid", facts->sender_user);
+    raw_write_string(w, "name", facts->sender_name);
+    if (facts->sender == facts->pid && facts->had_children) {
+        json_write_key(w, "had_children");
+        json_write_bool(w, true);
+    }
+    json_write_end(w, '}');
+}
+
+static void write_memory(struct json_writer *w, const struct crash_memory *memory)
+{
+    if (memory->limit == NULL)
+        return;
+    json_write_key(w, "memory_limit");
+    json_write_object(w);
+    raw_write_string(w, "name", memory->limit);
+    raw_write_count(w, "limit_bytes", memory->limit_bytes);
+    raw_write_count(w, "used_bytes", memory->used_bytes);
+    json_write_end(w, '}');
+}
+
+// write_instruction writes what a disassembler needs later, in the free phase.
+static void write_instruction(struct json_writer *w, const struct capture *capture,
+                              const struct crash_examination *crash)
+{
+    char hex[2 * CRASH_INSTRUCTION_BYTES + 1];
+    if (!crash_has_address(&crash->facts))
+        return;
+    hex_encode(crash->instruction, crash->instruction_size, hex);
+    json_write_key(w, "instruction");
+    json_write_object(w);
+    raw_write_address(w, "address", crash->facts.pc);
+    raw_write_string(w, "arch", capture->arch->name);
+    raw_write_string(w, "bytes", hex);
+    if (crash->has_stack_top)
+        raw_write_address(w, "stack_top", crash->stack_top);
+    json_write_end(w, '}');
+}
+
+// write_operation writes the kind of access that the processor reported.
+static void write_operation(struct json_writer *w, const struct crash_facts *facts)
+{
+    static const char *const names[] = { [CRASH_ACCESS_READ] = "read",
+                                         [CRASH_ACCESS_WRITE] = "write",
+                                         [CRASH_ACCESS_EXECUTE] = "execute" };
+    if (!crash_has_address(facts) || facts->access == CRASH_ACCESS_UNKNOWN)
+        return;
+    json_write_key(w, "access");
+    json_write_object(w);
+    raw_write_string(w, "operation", names[facts->access]);
+    json_write_end(w, '}');
+}
+
+// write_region writes what is mapped at the fault's address.
+static void write_region(struct json_writer *w, const struct capture *capture,
+                         const struct crash_facts *facts)
+{
+    const struct crash_place *place = &facts->address_place;
+    char permissions[4] = { place->readable ? 'r' : '-', place->writable ? 'w' : '-',
+                            place->executable ? 'x' : '-', 0 };
+    if (!crash_has_address(facts) || facts->general_protection)
+        return;
+    json_write_key(w, "region");
+    json_write_object(w);
+    raw_write_string(w, "state",
+                     place->mapped     ? "mapped"
+                     : place->unmapped ? "unmapped"
+                                       : "free");
+    if (place->mapped)
+        raw_write_string(w, "permissions", permissions);
+    if (place->path_size != 0)
+        raw_write_path(w, capture, "path", place->path, place->path_size);
+    json_write_end(w, '}');
+}
+
+static void write_fault_stack(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (!crash_has_address(facts) || facts->stack.end <= facts->stack.start)
+        return;
+    json_write_key(w, "stack");
+    json_write_object(w);
+    raw_write_address(w, "start", facts->stack.start);
+    raw_write_address(w, "end", facts->stack.end);
+    if (facts->stack.grows) {
+        json_write_key(w, "grows");
+        json_write_bool(w, true);
+    }
+    if (facts->stack.limit_bytes != 0)
+        raw_write_count(w, "limit_bytes", facts->stack.limit_bytes);
+    json_write_end(w, '}');
+}
+
+// write_way writes that a return led to where no code is.
+static void write_way(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (facts->way != CRASH_WAY_RETURN)
+        return;
+    json_write_key(w, "target");
+    json_write_object(w);
+    raw_write_string(w, "by", "return");
+    raw_write_address(w, "address", facts->way_address);
+    json_write_end(w, '}');
+}
+
+static void write_system_call(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (facts->signal != SIGSYS)
+        return;
+    json_write_key(w, "system_call");
+    json_write_object(w);
+    json_write_key(w, "number");
+    json_write_int(w, facts->system_call);
+    raw_write_address(w, "machine", facts->system_call_machine);
+    raw_write_string(w, "name",
+                     system_call_name(facts->system_call_machine, facts->system_call));
+    json_write_end(w, '}');
+}
+
+// write_then writes what the program's own handler did about the crash.
+static void write_then(struct json_writer *w, const struct target_crash *crash)
+{
+    const siginfo_t *then = &crash->then;
+    if (then->si_signo == 0 && !crash->exits)
+        return;
+    json_write_key(w, "then");
+    json_write_array(w);
+    json_write_object(w);
+    if (then->si_signo != 0) {
+        raw_write_count(w, "signal", (uint64_t)then->si_signo);
+        raw_write_string(w, "name", signal_name(then->si_signo));
+        json_write_key(w, "code");
+        json_write_int(w, then->si_code);
+        if (then->si_code > 0)
+            raw_write_address(w, "address", (uint64_t)(uintptr_t)then->si_addr);
+    } else {
+        json_write_key(w, "exit_status");
+        json_write_int(w, crash->exit_status);
+    }
+    json_write_end(w, '}');
+    json_write_end(w, ']');
+}
+
+// raw_crash_write writes the member from the examination of capture's crash.
+static void raw_crash_write(struct json_writer *w, const struct capture *capture,
+                            const struct crash_examination *crash)
+{
+    const struct crash_facts *facts = &crash->facts;
+    json_write_key(w, "crash");
+    json_write_object(w);
+    raw_write_count(w, "signal", (uint64_t)facts->signal);
+    raw_write_string(w, "name", signal_name(facts->signal));
+    json_write_key(w, "code");
+    json_write_int(w, facts->code);
+    if (!facts->signal_only)
+        raw_write_string(w, "code_name", signal_code_name(facts->signal, facts->code));
+    if (crash_has_address(facts))
+        raw_write_address(w, "address", facts->address);
+    if (crash_kind(facts) == CRASH_KIND_PROTECTION_KEY)
+        raw_write_count(w, "protection_key", capture->crash->info.si_pkey);
+    if (facts->signal_only) {
+        json_write_key(w, "signal_only");
+        json_write_bool(w, true);
+    }
+    raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
+    raw_write_string(w, "kind", crash_kind_word(crash_kind(facts)));
+    if (capture->termination != NULL)
+        termination_write(w, capture);
+    raw_write_words(w, capture, "message", facts->message);
+    write_exception(w, capture, crash);
+    write_sender(w, facts);
+    write_memory(w, &facts->memory);
+    write_operation(w, facts);
+    write_region(w, capture, facts);
+    write_fault_stack(w, facts);
+    write_way(w, facts);
+    write_system_call(w, facts);
+    write_instruction(w, capture, crash);
+    origins_write(w, capture, &crash->origins);
+    waits_write(w, crash->waits);
+    write_then(w, capture->crash);
+    json_write_end(w, '}');
+}
+
+// The memory around what the crashed thread's registers point to, where
+// CRASHHOOK_MEMORY asks for it. Any of the program's data may be there, so the default
+// is to show none.
+//
+// Runs of characters that look like secrets are masked as everywhere; other bytes are
+// shown as they are.
+
+enum { BEFORE = 32, AFTER = 96, WINDOW = BEFORE + AFTER, SHORTEST_RUN = 4 };
+
+static bool is_character(uint8_t byte)
+{
+    return byte >= ' ' && byte < 0x7f;
+}
+
+// mask_run overwrites a run of characters if sanitizing would change it.
+static void mask_run(uint8_t *run, size_t size, const char *home)
+{
+    char words[WINDOW + 1];
+    struct text masked = { 0 };
+    memcpy(words, run, size);
+    words[size] = 0;
+    sanitize_string(words, home, &masked);
+    if (!text_ok(&masked) || masked.size != size ||
+        memcmp(masked.bytes, words, size) != 0)
+        memset(run, '*', size);
+    text_deinit(&masked);
+}
+
+static void mask_near_secrets(uint8_t *bytes, size_t size, const char *home)
+{
+    for (size_t at = 0; at < size;) {
+        size_t end = at;
+        while (end < size && is_character(bytes[end]))
+            end++;
+        if (end - at >= SHORTEST_RUN)
+            mask_run(bytes + at, end - at, home);
+        at = end + 1;
+    }
+}
+
+// read_window reads the bytes around address and returns how many. Where the part
+// before address is not readable, only that part is lost.
+static size_t read_window(const struct capture *capture, uint64_t address,
+                          uint8_t *bytes, uint64_t *out_start)
+{
+    const struct memory_reader *memory = &capture->reader;
+    uint64_t page = address & ~UINT64_C(4095);
+    uint64_t start = address > BEFORE ? address - BEFORE : 0;
+    size_t size = memory->read(memory->source, start, bytes, WINDOW);
+    if (start + size <= address) {
+        start = start < page ? page : address;
+        size = memory->read(memory->source, start, bytes, WINDOW);
+    }
+    *out_start = start;
+    return size;
+}
+
+static void write_window(struct json_writer *w, const struct capture *capture,
+                         const char *name, uint64_t address)
+{
+    uint8_t bytes[WINDOW];
+    char hex[2 * WINDOW + 1];
+    uint64_t start = 0;
+    size_t size = read_window(capture, address, bytes, &start);
+    if (size == 0)
+        return;
+    if (capture->settings->sanitize != SETTING_NO)
+        mask_near_secrets(bytes, size, capture->home);
+    hex_encode(bytes, size, hex);
+    json_write_object(w);
+    raw_write_string(w, "register", name);
+    raw_write_address(w, "address", start);
+    raw_write_string(w, "bytes", hex);
+    json_write_end(w, '}');
+}
+
+// near_memory_write writes the member memory: for each register that points to memory
+// other than code, 32 bytes before it and 96 from there on, as far as they are mapped.
+static void near_memory_write(struct json_writer *w, const struct capture *capture)
+{
+    const struct target_crash *crash = capture->crash;
+    if (crash == NULL || capture->settings->memory != SETTING_YES)
+        return;
+    json_write_key(w, "memory");
+    json_write_array(w);
+    for (size_t i = 0; i < capture->arch->register_count; i++) {
+        uint64_t address = crash->registers.value[i];
+        const struct target_mapping *mapping =
+            images_mapping(&capture->images, address);
+        if (mapping != NULL && (mapping->permissions & MAPS_EXECUTE) == 0)
+            write_window(w, capture, raw_register_name(capture, i), address);
+    }
+    json_write_end(w, ']');
+}
 
 static void write_process_arguments(struct json_writer *w,
                                     const struct capture *capture)

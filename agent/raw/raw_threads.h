@@ -5,14 +5,27 @@
 #pragma once
 #include "agent/facts/held_pointers.h"
 #include "agent/live/capture.h"
-#include "agent/raw/raw_jitted.h"
 #include "agent/raw/raw_languages.h"
 #include "agent/raw/raw_stacks.h"
 #include "languages/go_runtime.h"
 #include "languages/goroutines.h"
+#include "languages/jit_descriptor.h"
+#include "languages/jitted.h"
 #include "report/grouping/fingerprint.h"
 #include "report/json/json_writer.h"
 #include "unwind/backtrace_limit.h"
+
+// The raw report's places that lie in no image: code that the process compiled while it
+// ran. Its names are from GDB's JIT interface, its jitdump and its perf map, its unwind
+// rules from the first.
+// Nothing is read unless there is such a place. A core has the first alone.
+
+struct raw_jitted {
+    struct capture *capture;
+    struct jit_descriptor debuggers; // GDB's JIT interface
+    struct jitted jitted;
+    bool hotspot; // the process is a Java virtual machine of that kind
+};
 
 // The kernel's thread names have at most 15 characters, a core's may have more.
 enum { RAW_THREAD_NAME_SIZE = 64 };

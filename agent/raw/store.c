@@ -11,7 +11,7 @@
 #include "agent/raw/raw_report.h"
 #include "base/system/file.h"
 #include "report/secrets/sanitize.h"
-#include "report/spool/spool_places.h"
+#include "report/spool/spool.h"
 
 static void store_note(char notes[static STORE_REFUSED_MAX], const char *format, ...)
     CH_PRINTF(2, 3);

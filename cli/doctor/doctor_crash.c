@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "cli/doctor/doctor.h"
 #include "cli/session/temporary_folder.h"
-#include "report/spool/spool_places.h"
+#include "report/spool/spool.h"
 
 enum { DIED_BY_SEGV = 128 + SIGSEGV };
 

@@ -15,7 +15,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/session/installed.h"
 #include "report/file/report_id.h"
-#include "report/spool/spool_places.h"
+#include "report/spool/spool.h"
 
 bool doctor_find_user(const char *name, uid_t *out_user, gid_t *out_group)
 {

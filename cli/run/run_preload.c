@@ -8,29 +8,294 @@
 // ignored.
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "base/system/file.h"
+#include "base/text.h"
 #include "cli/run/run_program.h"
-#include "cli/run/stderr_tail.h"
 #include "cli/run/supervisor.h"
-#include "cli/run/unreported.h"
 #include "cli/session/aside.h"
 #include "cli/session/collect.h"
 #include "cli/session/command.h"
 #include "cli/session/crash_records.h"
+#include "cli/session/program_kind.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
 #include "report/summary/signal_name.h"
+#include "shared/signals.h"
+
+// What `crashhook run` says when a program into which it preloaded the handler was
+// killed by a signal that counts as a crash, and there is no report.
+
+// spool_has_report says whether the spool has a report that began at since_ms or later.
+static bool spool_has_report(const struct spool *spool, uint64_t since_ms)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    if (spool->folder_fd < 0 || spool_list(spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        if (report_id_time_ms(listing.entries[i].id) >= since_ms)
+            return true;
+    }
+    return false;
+}
+
+static bool folder_has_report(const char *path, uint64_t since_ms)
+{
+    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
+    return spool_open(path, SPOOL_READ, &spool) == CH_OK &&
+           spool_has_report(&spool, since_ms);
+}
+
+// find_elsewhere finds a place that has a report and replaces a spool that cannot be
+// used.
+static bool find_elsewhere(uint64_t since_ms, char path[static PATH_MAX])
+{
+    glob_t found = { 0 };
+    bool any = folder_has_report(SETTINGS_DROP_FOLDER, since_ms);
+    (void)snprintf(path, PATH_MAX, "%s", SETTINGS_DROP_FOLDER);
+    if (any || glob(SETTINGS_OWN_FOLDER "[0-9]*", GLOB_NOSORT, NULL, &found) != 0)
+        return any;
+    for (size_t i = 0; i < found.gl_pathc && !any; i++) {
+        any = folder_has_report(found.gl_pathv[i], since_ms);
+        (void)snprintf(path, PATH_MAX, "%s", found.gl_pathv[i]);
+    }
+    globfree(&found);
+    return any;
+}
+
+// unreported_has_report returns true if the session's spool has a report that began
+// since_ms after 1970 or later.
+static bool unreported_has_report(const struct session *session, uint64_t since_ms)
+{
+    return spool_has_report(&session->spool, since_ms);
+}
+
+// unreported_tell prints one line on stderr if neither the spool, nor a place that
+// replaces it, has such a report: the reason, where it follows from the kind of program
+// or from loaded, and what to do. loaded is false if the handler was not installed yet.
+// status is as waitpid returns it. Returns true if there is no report.
+static bool unreported_tell(const struct session *session, const char *program,
+                            int status, bool loaded, uint64_t since_ms)
+{
+    char path[PATH_MAX];
+    struct program kind;
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const char *name = signal_name(number);
+    if (name == NULL || !signal_in(session->settings.signals, number) ||
+        unreported_has_report(session, since_ms))
+        return false;
+    if (find_elsewhere(since_ms, path)) {
+        (void)command_fail("'%s' died by %s; the report is in '%s'", program, name,
+                           path);
+        return false;
+    }
+    program_look(program, &kind);
+    bool loads = kind.kind == PROGRAM_DYNAMIC || kind.kind == PROGRAM_SANITIZED ||
+                 kind.kind == PROGRAM_HAS_HANDLER || kind.kind == PROGRAM_UNKNOWN;
+    if (loads && loaded)
+        (void)command_fail(
+            "'%s' died by %s and left no report of its own; see 'crashhook "
+            "doctor'",
+            program, name);
+    else
+        (void)command_fail(
+            "'%s' died by %s and left no report of its own, since %s; 'crashhook "
+            "run --via trace' watches it from outside",
+            program, name,
+            loads ? "it died before it had installed a handler"
+                  : program_kind_words(kind.kind));
+    return true;
+}
+
+// unreported_tell_exit says why an exit with a failure has no report, if the program
+// has a sanitizer that may have caused it and of which the handler is not told.
+static void unreported_tell_exit(const struct session *session, const char *program,
+                                 int status, uint64_t since_ms)
+{
+    struct program kind;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 0 ||
+        unreported_has_report(session, since_ms))
+        return;
+    program_look(program, &kind);
+    if (kind.hidden != NULL)
+        (void)command_fail(
+            "'%s' exited with %d: what %s finds is not reported, because "
+            "its runtime is linked in; 'crashhook run --stderr-tail' "
+            "reports what it says",
+            program, WEXITSTATUS(status), kind.hidden);
+}
+
+// What a program writes on standard error, passed on by a process in between that keeps
+// the last of it: for `crashhook run --stderr-tail`, whose report of a panic or a
+// failed exit quotes it.
+//
+// The program gets a pipe, or, where standard error was a terminal, a terminal of its
+// own, so that isatty and colours are as before. Everything is passed on in order, by
+// one read and one write; a slow reader slows the program down as it would without. The
+// process outlives us as long as somebody else has the other end.
+
+struct stderr_tail {
+    int program_fd; // the program's standard error; -1: there is none
+    int relay_fd;   // the relay's end of it
+    struct stderr_ring *ring;
+};
+
+enum {
+    RING_BYTES = 64 << 10,
+    PIECE_BYTES = RING_BYTES,
+    IDLE_LOOKS = 3, // how often in a row the relay must have nothing to do
+    IDLE_MS = 2,
+    WAIT_LOOKS = 1000,
+};
+
+// stderr_ring is shared with the relay.
+struct stderr_ring {
+    uint64_t written; // bytes so far; the last RING_BYTES are kept
+    uint32_t busy;    // the relay has read what it has not written yet
+    char bytes[RING_BYTES];
+};
+
+static void keep_piece(struct stderr_ring *ring, const char *bytes, size_t size)
+{
+    size_t at = (size_t)(ring->written % RING_BYTES);
+    size_t first = size < RING_BYTES - at ? size : RING_BYTES - at;
+    memcpy(ring->bytes + at, bytes, first);
+    memcpy(ring->bytes, bytes + first, size - first);
+    __atomic_store_n(&ring->written, ring->written + size, __ATOMIC_RELEASE);
+}
+
+// relay passes on until nobody can write any more. A terminal's end of file is EIO.
+__attribute__((noreturn)) static void relay(struct stderr_ring *ring, int from)
+{
+    static char piece[PIECE_BYTES];
+    ssize_t count;
+    while ((count = read(from, piece, sizeof(piece))) > 0 ||
+           (count < 0 && errno == EINTR)) {
+        if (count < 0)
+            continue;
+        __atomic_store_n(&ring->busy, 1, __ATOMIC_SEQ_CST);
+        keep_piece(ring, piece, (size_t)count);
+        bool passed = file_write_all(STDERR_FILENO, piece, (size_t)count);
+        __atomic_store_n(&ring->busy, 0, __ATOMIC_SEQ_CST);
+        if (!passed) // then the program is to hear of it
+            break;
+    }
+    _exit(0);
+}
+
+// open_terminal makes a terminal like standard error, which changes nothing of what is
+// written to it.
+static bool open_terminal(struct stderr_tail *tail)
+{
+    struct termios modes;
+    struct winsize size;
+    int ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ours < 0 || grantpt(ours) != 0 || unlockpt(ours) != 0)
+        return false;
+    int program = open(ptsname(ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (program < 0) {
+        (void)close(ours);
+        return false;
+    }
+    if (tcgetattr(STDERR_FILENO, &modes) == 0) {
+        modes.c_oflag &= ~(tcflag_t)OPOST;
+        (void)tcsetattr(program, TCSANOW, &modes);
+    }
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
+        (void)ioctl(program, TIOCSWINSZ, &size);
+    tail->program_fd = program;
+    tail->relay_fd = ours;
+    return true;
+}
+
+static bool open_ends(struct stderr_tail *tail)
+{
+    int ends[2];
+    if (isatty(STDERR_FILENO))
+        return open_terminal(tail);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    tail->relay_fd = ends[0];
+    tail->program_fd = ends[1];
+    return true;
+}
+
+// stderr_tail_begin makes the relay, before the program is started. Its signals must be
+// blocked.
+CH_CHECKED static enum ch_status stderr_tail_begin(struct stderr_tail *tail)
+{
+    *tail = (struct stderr_tail){ .program_fd = -1, .relay_fd = -1 };
+    void *ring = mmap(NULL, sizeof(*tail->ring), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (ring == MAP_FAILED)
+        return CH_ERR_NO_MEMORY;
+    if (!open_ends(tail)) {
+        (void)munmap(ring, sizeof(*tail->ring));
+        return CH_ERR_IO;
+    }
+    tail->ring = ring;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(tail->program_fd);
+        relay(tail->ring, tail->relay_fd);
+    }
+    return pid > 0 ? CH_OK : CH_ERR_IO;
+}
+
+// stderr_tail_use makes it the standard error of the calling process.
+static void stderr_tail_use(const struct stderr_tail *tail)
+{
+    if (tail->program_fd >= 0)
+        (void)dup2(tail->program_fd, STDERR_FILENO);
+}
+
+// stderr_tail_started closes what the program has by now.
+static void stderr_tail_started(struct stderr_tail *tail)
+{
+    file_close(&tail->program_fd);
+}
+
+// is_idle returns true if the relay has nothing to pass on at this moment.
+static bool is_idle(const struct stderr_tail *tail)
+{
+    int waiting = 0;
+    return ioctl(tail->relay_fd, FIONREAD, &waiting) == 0 && waiting == 0 &&
+           __atomic_load_n(&tail->ring->busy, __ATOMIC_SEQ_CST) == 0;
+}
+
+// stderr_tail_read appends the last of what was written, once all of it is passed on.
+static void stderr_tail_read(struct stderr_tail *tail, struct text *out)
+{
+    if (tail->ring == NULL)
+        return;
+    for (int i = 0, idle = 0; i < WAIT_LOOKS && idle < IDLE_LOOKS; i++) {
+        idle = is_idle(tail) ? idle + 1 : 0;
+        (void)poll(NULL, 0, IDLE_MS);
+    }
+    uint64_t end = __atomic_load_n(&tail->ring->written, __ATOMIC_ACQUIRE);
+    uint64_t start = end > RING_BYTES ? end - RING_BYTES : 0;
+    for (uint64_t at = start; at < end; at++)
+        text_append(out, &tail->ring->bytes[at % RING_BYTES], 1);
+}
 
 enum {
     ANSWER_MS = 1000, // how long a spool that does not answer is waited for

@@ -25,7 +25,7 @@ int run_failed(const char *command, int error);
 // run_preloaded starts the program, passes signals on to it, and waits for its end and
 // for the reports that were begun in the meantime. It dies of what the program died of,
 // or returns its exit status. kills: one by SIGKILL is reported. keep_stderr: the end
-// of its standard error is kept (stderr_tail.h).
+// of its standard error is kept (run_preload.c).
 int run_preloaded(const char **arguments, struct session *session, bool kills,
                   bool keep_stderr);
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/live/refusal.h"
+#include "agent/live/permitted.h"
 #include "cli/run/run_program.h"
 #include "cli/session/command.h"
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "cli/session/aside.h"
 #include "cli/session/crash_records.h"
-#include "cli/session/last_words.h"
+#include "cli/session/exit_words.h"
 #include "report/summary/crash_kind.h"
 
 // From this pause on the program is the one that it becomes, and from COPIED_MS on it

@@ -2,7 +2,7 @@
 //
 // Moves reports that programs could not leave in their spool into the spool of this
 // session: from the drop folder, which only root can read, and from the folders in /tmp
-// that belong to one user each (report/spool/spool_places.h).
+// that belong to one user each (report/spool/spool.h).
 //
 // Whatever is there was made by strangers. Only regular files with a single link are
 // taken, and only under the names of reports and records; a file belongs to its owner

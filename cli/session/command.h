@@ -95,3 +95,22 @@ extern const struct command types_dump_command;
 extern const struct command symbols_index_command;
 extern const struct command symbols_upload_command;
 extern const struct command upload_command;
+
+// JSON that is printed as it is made, for listings too long to be built in memory.
+//
+// It is only for commands, which print to standard output; the caller is responsible
+// for commas and brackets. Nothing is allocated, and there is no limit.
+
+// json_print_string prints size bytes as a JSON string. Bytes that are not UTF-8, which
+// Linux paths may hold, become U+FFFD.
+void json_print_string(const char *bytes, size_t size);
+
+// The argument HEX|FILE|- of the commands that decode small binary formats.
+//
+// An even number of hex digits is the data itself. Anything else is a file, whose
+// content is hex text if it starts with ASCII '0' (the formats start with a byte of 00
+// to 02) and the data itself otherwise.
+
+// data_argument_read appends the data that argument names to out. It reports a failure
+// itself.
+CH_CHECKED enum ch_status data_argument_read(const char *argument, struct text *out);

@@ -8,7 +8,7 @@
 
 #include "net/http.h"
 #include "net/token.h"
-#include "report/spool/spool_prune.h"
+#include "report/spool/spool_state.h"
 #include "symbolizer/symbolization_memo.h"
 #include "upload/bodies/otlp_headers.h"
 

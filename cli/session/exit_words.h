@@ -7,6 +7,9 @@
 // The file is whatever the program wrote: it is read up to a limit, every value is
 // optional, and a kind that is none of these becomes one. Users: crash_records.
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/text.h"
 
 struct exit_words {
@@ -27,3 +30,19 @@ struct exit_words {
 // exit_words_read reads the file open as fd. CH_ERR_MALFORMED: it is something else.
 CH_CHECKED enum ch_status exit_words_read(int fd, struct exit_words *out);
 void exit_words_deinit(struct exit_words *words);
+
+// What a program wrote on standard error before it exited with a failure, read for the
+// end of a runtime: a panic of Rust or Go, a sanitizer's report, an exception that
+// nobody caught in Python or Node.
+//
+// The text is whatever the program chose to write, so what is found here is what it
+// says of itself.
+
+struct last_words {
+    const char *kind; // of crash_kind; NULL: nothing was found
+    const char *text; // the message's beginning, in the text that was read
+    size_t size;      // of the message: to the end of its first paragraph
+};
+
+// last_words_find finds the last such message in text, which ends with a NUL.
+void last_words_find(const char *text, int exit_status, struct last_words *out);

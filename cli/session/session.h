@@ -62,7 +62,7 @@ struct session_files {
 };
 
 // session_complete does session_symbolize and what files says. The files of a process
-// that has fewer rights than we have are read with its own (report_owner.h), in
+// that has fewer rights than we have are read with its own, in
 // session_symbolize alone too. False: a confined child did it, and no cache may be
 // written.
 bool session_complete(const struct session *session, json_t *report,

@@ -10,14 +10,14 @@
 #include "cli/session/collect.h"
 #include "cli/session/command.h"
 #include "cli/session/crash_records.h"
-#include "report/spool/spool_places.h"
+#include "report/spool/spool.h"
 #include "report/value/report.h"
 
 // ID_PREFIX_LEAST is the shortest beginning of an id that is accepted.
 enum { ID_PREFIX_LEAST = 4 };
 
 // open_fallback opens the folder that holds this user's reports when the spool cannot
-// be used (report/spool/spool_places.h).
+// be used (report/spool/spool.h).
 static enum ch_status open_fallback(struct session *session, enum spool_access access,
                                     const char *why)
 {

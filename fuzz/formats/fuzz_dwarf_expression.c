@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
-#include "unwind/dwarf_expression.h"
+#include "unwind/row_step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

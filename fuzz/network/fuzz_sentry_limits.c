@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "upload/bodies/sentry_limits.h"
+#include "upload/sentry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

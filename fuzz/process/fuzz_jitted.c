@@ -7,8 +7,8 @@
 
 #include "base/memory_reader.h"
 #include "fuzz/fuzz.h"
-#include "languages/jit_file.h"
-#include "unwind/compiled_cfi.h"
+#include "languages/jit_descriptor.h"
+#include "unwind/rule_cache.h"
 
 struct fuzzed_file {
     void *bytes;

@@ -3,7 +3,6 @@
 
 #include "fuzz/fuzz.h"
 #include "report/secrets/sanitize.h"
-#include "report/secrets/sanitize_argument.h"
 #include "report/summary/readable_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

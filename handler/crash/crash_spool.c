@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writing a record of a crash without a report into the spool, in crash context (see
-// crash.c): the folder is chosen in the order of report/spool/spool_places.h and by the
+// crash.c): the folder is chosen in the order of report/spool/spool.h and by the
 // rules of report/spool/spool.h, and the file appears whole or not at all.
 #include "handler/crash/crash.h"
 
@@ -84,7 +84,7 @@ static int open_folder(const char *path, bool make)
     return -EPERM;
 }
 
-// open_record_place opens the place at index in report/spool/spool_places.h.
+// open_record_place opens the place at index in report/spool/spool.h.
 static int open_record_place(int index)
 {
     static char own[sizeof(SETTINGS_OWN_FOLDER) + 10];

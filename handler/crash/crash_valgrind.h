@@ -2,7 +2,7 @@
 //
 // What is different under Valgrind, which runs a program without the processor: some
 // system calls that it refuses, a fault that may not recur, and memcheck's view of
-// memory. Users: the crash path, and daemon.c.
+// memory. Users: the crash path, and install.c.
 #pragma once
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 // The liveness record: memory that holds the program's context page and what a report
 // of a killed program needs (record_file.h). It is a memfd that the program's
 // supervisor has open: `crashhook run`, which makes it, or else the agent that the
-// handler starts (daemon.h). When the program is gone, the supervisor makes a report
+// handler starts (install.c). When the program is gone, the supervisor makes a report
 // of it, unless it says that the program ended as it wanted to.
 //
 // The program maps no file of any file system, waits for no disk, and keeps no

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/file/report_open.h"
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/file/report_table.h"
 #include "report/file/report_tree.h"
+
+void report_error_set(struct report_error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error->text, sizeof(error->text), format, arguments);
+    va_end(arguments);
+}
+
+void report_error_within(struct report_error *error, const char *where, size_t index)
+{
+    struct report_error inner = *error;
+    report_error_set(error, "%s[%zu].%.200s", where, index, inner.text);
+}
 
 // open_report_variable is a variable of a place, looked at once for all its values.
 struct open_report_variable {

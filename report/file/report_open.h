@@ -11,9 +11,25 @@
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
-#include "report/file/report_error.h"
+
+// Why a report was refused, in one line: "threads[2].tid is not a number".
+//
+// A check words the failure where it finds it, and its callers add where that was. A
+// text that is longer than the line is cut.
+
+struct report_error {
+    char text[256];
+};
+
+// report_error_set formats the error like printf.
+void report_error_set(struct report_error *error, const char *format, ...)
+    CH_PRINTF(2, 3);
+
+// report_error_within puts where[index] in front of the error of an inner check.
+void report_error_within(struct report_error *error, const char *where, size_t index);
 
 // REPORT_FRAMES_MAX is how many frames all threads of a report may have in total.
 enum { REPORT_FRAMES_MAX = 1 << 22 };

@@ -1,15 +1,271 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/file/report_pack.h"
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/file/pack_table.h"
-#include "report/file/pack_values.h"
+#include "base/array.h"
 #include "report/file/report_table.h"
 #include "report/file/report_tree.h"
+
+// The variables of frames in a report that is being packed (report_pack.h): what all
+// threads have in common goes to their place, and each thread keeps its values.
+
+// pack_run is one place in a backtrace: the calls inlined there, then the function.
+struct pack_run {
+    const json_t *frames;
+    size_t begin;
+    size_t end;
+};
+
+// A table of a report that is being packed (report_pack.h): rows of JSON, indexed by a
+// hash.
+//
+// Rows whose hashes collide form a chain, the last one first. A search compares at most
+// PACK_CANDIDATES rows, so that no input makes it slow.
+
+enum { PACK_CHAINS = 1 << 13, PACK_CANDIDATES = 16, PACK_NONE = -1 };
+
+struct pack_table {
+    json_t *rows;
+    struct pack_entry {
+        uint64_t hash;
+        json_int_t before;  // the entry before it in its chain, or PACK_NONE
+        const json_t *from; // what the row was made from: an array, or a backtrace
+        size_t begin;       // first index in the array, and the one after the last
+        size_t end;
+        json_t *values; // owned; of a backtrace or a run: the values of its threads
+    } * entries;
+    size_t capacity;
+    uint32_t chains[PACK_CHAINS]; // the last entry of each, plus one; 0: empty
+};
+
+// pack_table_first is the last entry of the chain of this hash, whose hash may differ.
+static json_int_t pack_table_first(const struct pack_table *table, uint64_t hash)
+{
+    return (json_int_t)table->chains[hash % PACK_CHAINS] - 1;
+}
+
+// pack_table_deinit frees the table; a zeroed one needs an array for its rows.
+static void pack_table_deinit(struct pack_table *table)
+{
+    for (size_t i = 0; i < json_array_size(table->rows); i++)
+        json_decref(table->entries[i].values);
+    json_decref(table->rows);
+    free(table->entries);
+}
+
+// pack_table_add appends row, of which it takes ownership, and returns its number;
+// PACK_NONE: out of memory, and the caller still owns entry's values.
+static json_int_t pack_table_add(struct pack_table *table, struct pack_entry entry,
+                                 json_t *row)
+{
+    size_t count = json_array_size(table->rows);
+    if (!array_reserve(&table->entries, &table->capacity, count, sizeof(entry))) {
+        json_decref(row);
+        return PACK_NONE;
+    }
+    entry.before = pack_table_first(table, entry.hash);
+    if (json_array_append_new(table->rows, row) != 0)
+        return PACK_NONE;
+    table->entries[count] = entry;
+    table->chains[entry.hash % PACK_CHAINS] = (uint32_t)count + 1;
+    return (json_int_t)count;
+}
+
+// pack_is_same compares scalars; an array or object is equal only to itself.
+static bool pack_is_same(const json_t *a, const json_t *b)
+{
+    if (a == b)
+        return true;
+    if (a == NULL || b == NULL || json_typeof(a) != json_typeof(b))
+        return false;
+    if (json_is_string(a))
+        return json_string_length(a) == json_string_length(b) &&
+               memcmp(json_string_value(a), json_string_value(b),
+                      json_string_length(a)) == 0;
+    if (json_is_integer(a))
+        return json_integer_value(a) == json_integer_value(b);
+    return false; // true, false and null are singletons
+}
+
+// is_variable is true if the element can be split into what its place has and what
+// differs.
+static bool is_variable(const json_t *element)
+{
+    return json_is_object(element) && json_object_get(element, "varies") == NULL &&
+           json_object_get(element, "list") == NULL &&
+           json_object_get(element, "inlined") == NULL;
+}
+
+// pack_is_variable_list is true if the member of a frame is a list of variables, whose
+// values differ from thread to thread.
+static bool pack_is_variable_list(const char *key, const json_t *value)
+{
+    if (json_array_size(value) == 0 ||
+        report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
+            REPORT_TABLE_LISTS)
+        return false;
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (!is_variable(json_array_get(value, i)))
+            return false;
+    return true;
+}
+
+static bool member_varies(const char *key)
+{
+    return report_table_find(report_table_varying, REPORT_TABLE_VARYING, key) !=
+           REPORT_TABLE_VARYING;
+}
+
+// pack_run_frame is a frame of the run, which the report owns.
+static json_t *pack_run_frame(const struct pack_run *run, size_t index)
+{
+    return json_array_get(run->frames, run->begin + index);
+}
+
+// pack_variable is a variable of a frame: which frame of its place, in which list.
+struct pack_variable {
+    json_t *element;
+    size_t inlined; // SIZE_MAX: the function itself
+    const char *list;
+};
+
+// describes_variable is true if a row of a place's variables is this variable, and all
+// members except the values are equal.
+static bool describes_variable(const json_t *row, const struct pack_variable *variable)
+{
+    const json_t *inlined = json_object_get(row, "inlined");
+    const char *list = report_string(row, "list");
+    const json_t *varying = json_object_get(row, "varies");
+    size_t own = 0;
+    size_t different = 0;
+    const char *key;
+    json_t *value;
+    if (strcmp(list != NULL ? list : report_table_lists[0], variable->list) != 0 ||
+        (inlined != NULL ? (size_t)json_integer_value(inlined) : SIZE_MAX) !=
+            variable->inlined)
+        return false;
+    json_object_foreach(variable->element, key, value)
+    {
+        if (member_varies(key)) {
+            const char *expected =
+                json_string_value(json_array_get(varying, different++));
+            if (expected == NULL || strcmp(expected, key) != 0)
+                return false;
+            continue;
+        }
+        own++;
+        if (!pack_is_same(json_object_get(row, key), value))
+            return false;
+    }
+    size_t added = (list != NULL) + (inlined != NULL) + (varying != NULL);
+    return different == json_array_size(varying) &&
+           own + added == json_object_size(row);
+}
+
+// describe_variable makes the row of a variable.
+static json_t *describe_variable(const struct pack_variable *variable)
+{
+    json_t *row = json_object();
+    json_t *varying = json_array();
+    int failed = row == NULL || varying == NULL;
+    const char *key;
+    json_t *value;
+    json_object_foreach(variable->element, key, value)
+    {
+        failed |= member_varies(key) ? json_array_append_new(varying, json_string(key))
+                                     : json_object_set(row, key, value);
+    }
+    if (json_array_size(varying) != 0)
+        failed |= json_object_set(row, "varies", varying);
+    if (variable->list != report_table_lists[0])
+        failed |= json_object_set_new(row, "list", json_string(variable->list));
+    if (variable->inlined != SIZE_MAX)
+        failed |= json_object_set_new(row, "inlined",
+                                      json_integer((json_int_t)variable->inlined));
+    json_decref(varying);
+    if (failed == 0)
+        return row;
+    json_decref(row);
+    return NULL;
+}
+
+// variable_number is the index of the variable in its place, or PACK_NONE. It is likely
+// to be guess.
+static json_int_t variable_number(json_t *place, const struct pack_variable *variable,
+                                  size_t guess)
+{
+    json_t *rows = json_object_get(place, "variables");
+    size_t count = json_array_size(rows);
+    // The first rows are those of the place's first threads, and fit most other
+    // threads. No two of them are of the same variable.
+    size_t looked_at = PACK_CANDIDATES * PACK_CANDIDATES;
+    looked_at = count < looked_at ? count : looked_at;
+    if (guess < looked_at && describes_variable(json_array_get(rows, guess), variable))
+        return (json_int_t)guess;
+    for (size_t i = 0; i < looked_at; i++)
+        if (i != guess && describes_variable(json_array_get(rows, i), variable))
+            return (json_int_t)i;
+    if (rows == NULL) {
+        rows = json_array();
+        if (json_object_set_new(place, "variables", rows) != 0)
+            return PACK_NONE;
+    }
+    return json_array_append_new(rows, describe_variable(variable)) == 0
+               ? (json_int_t)count
+               : PACK_NONE;
+}
+
+// pack_variable appends a thread's values of one variable to values, and advances the
+// guess which one is next: they have an order.
+static int pack_variable(json_t *place, const struct pack_variable *variable,
+                         size_t *guess, json_t *values)
+{
+    json_int_t number = variable_number(place, variable, *guess);
+    *guess = (size_t)number + 1;
+    json_t *one = json_array();
+    int failed = number == PACK_NONE;
+    failed |= json_array_append_new(one, json_integer(number));
+    const char *key;
+    json_t *value;
+    json_object_foreach(variable->element, key, value)
+    {
+        if (member_varies(key))
+            failed |= json_array_append(one, value);
+    }
+    return failed | json_array_append_new(values, one);
+}
+
+// pack_run_values appends the values of a run's frames to values, and to place what
+// they describe and it does not have yet. It returns 0, or -1: out of memory.
+static int pack_run_values(const struct pack_run *run, json_t *place, json_t *values)
+{
+    size_t count = run->end - run->begin;
+    size_t guess = 0;
+    int failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        json_t *frame = pack_run_frame(run, i);
+        for (size_t k = 0; k < REPORT_TABLE_LISTS; k++) {
+            const json_t *list = json_object_get(frame, report_table_lists[k]);
+            if (list == NULL || !pack_is_variable_list(report_table_lists[k], list))
+                continue;
+            for (size_t j = 0; j < json_array_size(list); j++) {
+                const struct pack_variable variable = {
+                    .element = json_array_get(list, j),
+                    .inlined = i + 1 < count ? i : SIZE_MAX,
+                    .list = report_table_lists[k],
+                };
+                failed |= pack_variable(place, &variable, &guess, values);
+            }
+        }
+    }
+    return failed;
+}
 
 struct pack {
     struct pack_table places;

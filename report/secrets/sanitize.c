@@ -1,14 +1,296 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: sanitize_string moves s->at through the text once. At each position
+// there is a mark (scan_mark), a word (scan_word), or a home folder (mask_home_folder);
+// any other byte is passed over. Bytes are copied to the output late: [copied, at) is
+// text that was read and is not yet written. replace_part writes what precedes a
+// secret, then `***`, and moves both positions past it.
+//
+// The state between positions is the last word, which may be the name of a value
+// (s->name), and the last mark (s->mark). A word or a mark may mask something:
+// - mask_body: the content of an XML element whose tag is the name of a secret.
+// - mask_word: a word that looks like a key, or like random characters.
+// - mask_option: the value of an option, in a text that quotes a command line.
+// - mask_introduced: a word after a scheme or a keyword (`Bearer x`, `password x`).
+// - mask_at_mark: the value after a separator or a quote, or the login in a URL.
+// The first one that returns true has moved s->at; the others are not called.
+//
+// Order in this file: where a value ends (secret_span), options of command lines
+// (secret_option), paths, strings, arguments.
 #include "report/secrets/sanitize.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
-#include "report/secrets/secret_name.h"
-#include "report/secrets/secret_option.h"
-#include "report/secrets/secret_span.h"
-#include "report/secrets/secret_text.h"
-#include "report/secrets/secret_value.h"
+#include "base/system/file.h"
+#include "report/secrets/secret.h"
+
+// Where a value that follows a name in a text begins and ends.
+//
+// This code does not know what is secret; it reads marks
+// (report/secrets/secret.h), so that a value ends where its notation ends it. Each
+// function examines only the value.
+
+// secret_span is a value, without its quotes.
+struct secret_span {
+    const char *start;
+    const char *end;
+};
+
+// secret_span_after_blanks is the position after the blanks at at.
+static const char *secret_span_after_blanks(const char *at)
+{
+    struct secret_mark mark = secret_mark_at(at);
+    while (secret_text_is_blank(mark.character)) {
+        at += mark.length;
+        mark = secret_mark_at(at);
+    }
+    return at;
+}
+
+// secret_span_quoted is the text between the quote at at and the quote that closes it.
+static struct secret_span secret_span_quoted(const char *at,
+                                             const struct secret_mark *quote)
+{
+    struct secret_span span = { at + quote->length, at + quote->length };
+    while (*span.end != 0) {
+        struct secret_mark mark = secret_mark_at(span.end);
+        if (mark.character != 0 && secret_mark_closes(&mark, quote))
+            break;
+        span.end += mark.length != 0 ? mark.length : 1;
+    }
+    return span;
+}
+
+// secret_span_up_to ends at one of the characters in ends. Escaped spellings of them
+// count only if the separator was escaped too: elsewhere `%26` belongs to the value.
+static struct secret_span secret_span_up_to(const char *at, const char *ends,
+                                            bool spelt)
+{
+    struct secret_span span = { at, at };
+    while (*span.end != 0) {
+        struct secret_mark mark = secret_mark_at(span.end);
+        bool counts = spelt || mark.length == 1 || *span.end == '\\';
+        if (counts && mark.character != 0 && strchr(ends, mark.character) != NULL)
+            break;
+        span.end += mark.length != 0 ? mark.length : 1;
+    }
+    return span;
+}
+
+// secret_span_word is a value of one word; brackets and full stops at its end belong to
+// the text around it.
+static struct secret_span secret_span_word(const char *at, bool spelt)
+{
+    struct secret_span span = secret_span_up_to(at, " \t\n\r&;,\"'`<", spelt);
+    while (span.end > span.start && strchr(")]}>.", span.end[-1]) != NULL)
+        span.end--;
+    return span;
+}
+
+// words_said are what a sentence about a secret goes on with, where another text has
+// the secret.
+static const char *const words_said[] = {
+    "also",
+    "and",
+    "are",
+    "argument",
+    "auth",
+    "authentication",
+    "authorization",
+    "but",
+    "can",
+    "cannot",
+    "could",
+    "did",
+    "does",
+    "expired",
+    "failed",
+    "flag",
+    "for",
+    "from",
+    "has",
+    "have",
+    "if",
+    "in",
+    "is",
+    "it",
+    "may",
+    "missing",
+    "multiple",
+    "must",
+    "needs",
+    "not",
+    "of",
+    "on",
+    "option",
+    "or",
+    "realm",
+    "requires",
+    "scheme",
+    "should",
+    "that",
+    "the",
+    "to",
+    "token",
+    "tokens",
+    "used",
+    "was",
+    "which",
+    "will",
+    "with",
+    "without",
+};
+// secret_span_is_said is true for a word that follows the name of a secret in
+// sentences: `--token requires`, `Bearer authentication`.
+static bool secret_span_is_said(const struct secret_span *word)
+{
+    size_t length = (size_t)(word->end - word->start);
+    for (size_t i = 0; i < sizeof(words_said) / sizeof(words_said[0]); i++) {
+        if (strlen(words_said[i]) == length &&
+            strncasecmp(words_said[i], word->start, length) == 0)
+            return true;
+    }
+    return length == 0;
+}
+
+// place is where the value of a short option may be.
+enum place { NEXT = 1, ATTACHED = 2, EITHER = NEXT | ATTACHED };
+
+struct short_option {
+    const char *program; // beginning of its name; NULL: any program
+    const char *option;
+    enum place place;
+    enum secret_option_kind kind;
+};
+
+static const struct short_option short_options[] = {
+    { "7z", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "bcp", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "cqlsh", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "ftp", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "influx", "-t", NEXT, SECRET_OPTION_VALUE },
+    { "ipmitool", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "isql", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "ldap", "-w", EITHER, SECRET_OPTION_VALUE },
+    { "maria", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "mongo", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "mosquitto", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "mysql", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "openssl", "-K", NEXT, SECRET_OPTION_VALUE },
+    { "openssl", "-k", NEXT, SECRET_OPTION_VALUE },
+    { "rabbitmqadmin", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "redis", "-a", EITHER, SECRET_OPTION_VALUE },
+    { "snmp", "-A", EITHER, SECRET_OPTION_VALUE },
+    { "snmp", "-X", EITHER, SECRET_OPTION_VALUE },
+    { "snmp", "-c", EITHER, SECRET_OPTION_VALUE },
+    { "sqlcmd", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "sshpass", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "unzip", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "xfreerdp", "/p:", ATTACHED, SECRET_OPTION_VALUE },
+    { "zip", "-P", EITHER, SECRET_OPTION_VALUE },
+    { NULL, "-u", EITHER, SECRET_OPTION_LOGIN },
+    { NULL, "-U", EITHER, SECRET_OPTION_LOGIN },
+    { NULL, "--user", NEXT, SECRET_OPTION_LOGIN },
+    { NULL, "--user=", ATTACHED, SECRET_OPTION_LOGIN },
+    { NULL, "--proxy-user", NEXT, SECRET_OPTION_LOGIN },
+    { NULL, "--proxy-user=", ATTACHED, SECRET_OPTION_LOGIN },
+};
+
+// p_words holds the beginnings of words with one dash: `-pthread` is not a password.
+static const char *const p_words[] = {
+    "-parallel", "-pass",  "-patch", "-path",   "-pedantic", "-peer",  "-pem",
+    "-perf",     "-perm",  "-pers",  "-pid",    "-pie",      "-pin",   "-pipe",
+    "-pix",      "-pbk",   "-pkcs",  "-pkey",   "-pol",      "-pkg",   "-plat",
+    "-play",     "-plot",  "-plug",  "-poll",   "-pool",     "-port",  "-pos",
+    "-post",     "-pred",  "-pre",   "-pretty", "-prim",     "-print", "-priv",
+    "-proc",     "-prof",  "-prog",  "-proj",   "-prompt",   "-prop",  "-prot",
+    "-prov",     "-proxy", "-prune", "-psn_",   "-pthread",  "-pub",   "-pvalue",
+    "-pw",
+};
+
+static bool option_begins_with(const char *text, size_t length, const char *begin)
+{
+    size_t n = strlen(begin);
+    return n <= length && strncmp(text, begin, n) == 0;
+}
+
+// is_p_number is true for -p8080, -p80:80, -p1,2, -p0.
+static bool is_p_number(const char *argument, size_t length)
+{
+    enum { PORT_DIGITS = 5 };
+    size_t digits = 0;
+    for (size_t i = 2; i < length; i++) {
+        bool digit = secret_text_is_digit(argument[i]);
+        digits = digit ? digits + 1 : 0;
+        if (digits > PORT_DIGITS || (!digit && strchr(":,.-/", argument[i]) == NULL))
+            return false;
+    }
+    return true;
+}
+
+// is_p_password is true for `-p` followed by a password, as mysql takes it.
+static bool is_p_password(const char *argument, size_t length)
+{
+    if (length < 4 || !option_begins_with(argument, length, "-p") ||
+        strchr("/.=:~", argument[2]) != NULL || is_p_number(argument, length))
+        return false;
+    for (size_t i = 0; i < sizeof(p_words) / sizeof(p_words[0]); i++) {
+        if (option_begins_with(argument, length, p_words[i]))
+            return false;
+    }
+    return true;
+}
+
+static struct secret_option attached_at(enum secret_option_kind kind, size_t at)
+{
+    return (struct secret_option){ kind, SECRET_NAME_ALWAYS, at };
+}
+
+// short_option_of looks up an option in the table.
+static struct secret_option short_option_of(const char *program, const char *argument,
+                                            size_t length)
+{
+    for (size_t i = 0; i < sizeof(short_options) / sizeof(short_options[0]); i++) {
+        const struct short_option *known = &short_options[i];
+        size_t name = strlen(known->option);
+        if (!option_begins_with(argument, length, known->option))
+            continue;
+        if (known->program != NULL &&
+            (program == NULL ||
+             !option_begins_with(program, strlen(program), known->program)))
+            continue;
+        if (length == name && (known->place & NEXT) != 0)
+            return attached_at(known->kind, 0);
+        if (length > name && (known->place & ATTACHED) != 0)
+            return attached_at(known->kind, name);
+    }
+    return (struct secret_option){ SECRET_OPTION_NONE, SECRET_NAME_NONE, 0 };
+}
+
+// secret_option_of examines an argument of length bytes. program is the path or file
+// name that the command begins with, or NULL if it is not known.
+static struct secret_option secret_option_of(const char *program, const char *argument,
+                                             size_t length)
+{
+    size_t name = 0;
+    program = file_name(program);
+    struct secret_option option = short_option_of(program, argument, length);
+    if (option.kind != SECRET_OPTION_NONE || length < 2 || argument[0] != '-')
+        return option;
+    if (is_p_password(argument, length))
+        return attached_at(SECRET_OPTION_VALUE, 2);
+    while (name < length && secret_text_is_name(argument[name]))
+        name++;
+    if (name < length && argument[name] != '=')
+        return option;
+    option.sure = secret_name_of(argument, name);
+    option.attached = name < length ? name + 1 : 0;
+    if (option.sure != SECRET_NAME_NONE)
+        option.kind = SECRET_OPTION_VALUE;
+    return option;
+}
 
 #define MASK "***"
 
@@ -503,4 +785,74 @@ void sanitize_named(const char *name, size_t length, const char *value,
         text_append_string(out, MASK);
     else
         sanitize_string(value, home, out);
+}
+
+// append_login appends user:password, or user%password, without the password. Two
+// numbers are a user and a group.
+static void append_login(const char *login, const char *home, struct text *out)
+{
+    size_t user = strcspn(login, ":%");
+    bool named = secret_text_is_letter(login[0]) || secret_text_is_digit(login[0]);
+    bool numbers = login[strspn(login, "0123456789:")] == 0;
+    if (!named || numbers || login[user] == 0 || login[user + 1] == 0 ||
+        strncmp(login + user, "://", 3) == 0) {
+        sanitize_string(login, home, out);
+        return;
+    }
+    text_append(out, login, user + 1);
+    text_append_string(out, MASK);
+}
+
+// append_value appends the value of an option: all of it is masked, because a password
+// may contain any character.
+static void append_value(const char *value, const struct secret_option *option,
+                         const char *home, struct text *out)
+{
+    if (option->kind == SECRET_OPTION_LOGIN)
+        append_login(value, home, out);
+    else if (secret_value_counts(option->sure, SECRET_FORM_PAIR, value, strlen(value)))
+        text_append_string(out, MASK);
+    else
+        sanitize_string(value, home, out);
+}
+
+// setting_of treats NAME=VALUE, as `env` takes it, like an option of that name.
+static struct secret_option setting_of(const char *argument)
+{
+    size_t name = 0;
+    while (secret_text_is_name(argument[name]))
+        name++;
+    struct secret_option option = { .kind = SECRET_OPTION_NONE };
+    if (argument[name] != '=')
+        return option;
+    option.sure = secret_name_of(argument, name);
+    option.attached = name + 1;
+    if (option.sure != SECRET_NAME_NONE)
+        option.kind = SECRET_OPTION_VALUE;
+    return option;
+}
+
+void sanitize_argument(struct sanitize_arguments *line, const char *argument,
+                       struct text *out)
+{
+    const struct secret_option given = line->next;
+    struct secret_option option = setting_of(argument);
+    line->next = (struct secret_option){ .kind = SECRET_OPTION_NONE };
+    if (given.kind != SECRET_OPTION_NONE && strncmp(argument, "--", 2) != 0) {
+        append_value(argument, &given, line->home, out);
+        return;
+    }
+    if (line->program == NULL)
+        line->program = argument;
+    else if (option.kind == SECRET_OPTION_NONE)
+        option = secret_option_of(line->program, argument, strlen(argument));
+    if (option.kind == SECRET_OPTION_NONE) {
+        sanitize_string(argument, line->home, out);
+    } else if (option.attached != 0) {
+        text_append(out, argument, option.attached);
+        append_value(argument + option.attached, &option, line->home, out);
+    } else {
+        text_append_string(out, argument);
+        line->next = option;
+    }
 }

@@ -5,17 +5,18 @@
 //
 // Pure functions from one string to a growing text. A string is read once, from left to
 // right, as words and the marks between them, without knowing whether it is JSON, YAML,
-// a URL, a header, a DSN or a sentence: a name (report/secrets/secret_name.h) and a
-// separator introduce a value, and words may look like a secret by themselves
-// (report/secrets/secret_value.h). They rather mask a harmless word than miss a secret,
-// and cannot find a secret that looks like an ordinary word. Users: the raw report's
-// writer, the symbolizer, upload (URLs in state and messages).
+// a URL, a header, a DSN or a sentence: a name and a separator introduce a value, and
+// words may look like a secret by themselves (report/secrets/secret.h). They rather
+// mask a harmless word than miss a secret, and cannot find a secret that looks like an
+// ordinary word. Users: the raw report's writer, the symbolizer, upload (URLs in state
+// and messages).
 //
 // A path keeps its form after `~`, so replacing that by $HOME makes it valid again.
 #pragma once
 #include <stddef.h>
 
 #include "base/text.h"
+#include "report/secrets/secret.h"
 
 // sanitize_path appends path with its prefix home replaced by `~`. home may be NULL.
 // Homes of other users are kept: the path must open the same file for us later.
@@ -30,3 +31,33 @@ void sanitize_string(const char *string, const char *home, struct text *out);
 // the name of a secret all of it is masked, otherwise it is treated as any string.
 void sanitize_named(const char *name, size_t length, const char *value,
                     const char *home, struct text *out);
+
+// In a command line, the values of options are masked, too. The value is in the same
+// argument (`-pPASS`, `--password=x`) or in the next one (`--otp x`). Long options are
+// judged by their name, short ones by a table: some mean the same in most programs,
+// others only in a few.
+
+enum secret_option_kind {
+    SECRET_OPTION_NONE,
+    SECRET_OPTION_VALUE, // all of the value is the secret
+    SECRET_OPTION_LOGIN, // user:password, or user%password
+};
+
+// secret_option is an option of a command line whose value is a secret.
+struct secret_option {
+    enum secret_option_kind kind;
+    enum secret_name sure;
+    size_t attached; // offset of the value in the argument; 0: it is the next argument
+};
+
+// sanitize_arguments is a command line being masked; it starts with home set and
+// everything else zero. Its arguments must stay valid until the last one was passed.
+struct sanitize_arguments {
+    const char *home;          // may be NULL
+    const char *program;       // the first argument
+    struct secret_option next; // what the next argument is
+};
+
+// sanitize_argument appends the next argument; the first is the program's own name.
+void sanitize_argument(struct sanitize_arguments *line, const char *argument,
+                       struct text *out);

@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/system/rights.h"
 #include "base/text.h"
-#include "report/file/report_error.h"
 #include "report/file/report_open.h"
 #include "report/file/report_table.h"
 #include "report/file/report_tree.h"
@@ -76,3 +76,12 @@ bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE])
 // report_update_fingerprint stores in the report what follows from its names: whose
 // frames are the program's own, the keys of both versions, and the title.
 CH_CHECKED enum ch_status report_update_fingerprint(json_t *report);
+
+// The rights of a report's process (process.read_as), where root's agent had more: the
+// files that the report names are read with no others.
+
+// report_rights gives them; rights->fewer is false if our own are not more.
+void report_rights(const json_t *report, struct rights *out);
+
+// report_rights_set notes that these files are read with nothing but a user's rights.
+void report_rights_set(json_t *report, uid_t user);

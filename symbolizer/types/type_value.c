@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "report/secrets/sanitize.h"
-#include "report/secrets/secret_name.h"
+#include "report/secrets/secret.h"
 #include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_scalar.h"
 #include "symbolizer/types/type_text.h"

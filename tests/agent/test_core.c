@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/core/core_arguments.h"
 #include "agent/core/core_input.h"
 #include "agent/raw/raw_report.h"
 #include "images/link_map.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "languages/jit_file.h"
+#include "languages/jit_descriptor.h"
 #include "support/jitdump_builder.h"
 #include "support/test.h"
 

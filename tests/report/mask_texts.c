@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "report/secrets/sanitize.h"
-#include "report/secrets/sanitize_argument.h"
 
 enum { MOST_BYTES = 64 << 20 };
 

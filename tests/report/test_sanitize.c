@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/secrets/sanitize.h"
-#include "report/secrets/sanitize_argument.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/scan_step.h"
+#include "unwind/unwind.h"
 
 #include "support/fake_memory.h"
 #include "support/test.h"

@@ -2,22 +2,171 @@
 #include "upload/bodies/otlp_logs.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/system/file.h"
+#include "base/text.h"
 #include "report/file/report_id.h"
 #include "report/json/json_tree.h"
 #include "report/summary/memory_words.h"
 #include "report/summary/report_waits.h"
 #include "report/value/report.h"
 #include "upload/bodies/crash_type.h"
-#include "upload/bodies/otlp_value.h"
-#include "upload/bodies/stack_text.h"
 #include "upload/bodies/telemetry.h"
+
+// A backtrace as lines of text, innermost frame first, as debuggers of native programs
+// print it: for intakes that take stacks only as strings.
+//
+// #0  0x000055d0c0de1139 in cart_total at /src/cart.c:41:5 from /srv/shop
+
+// add_plain appends a string from outside so that it cannot leave its line.
+static void add_plain(struct text *out, const char *string)
+{
+    size_t begin = out->size;
+    text_append_string(out, string);
+    for (size_t i = begin; i < out->size; i++) {
+        if ((unsigned char)out->bytes[i] < ' ' || out->bytes[i] == 0x7f)
+            out->bytes[i] = '?';
+    }
+}
+
+static void append_place_text(struct text *out, const json_t *frame)
+{
+    const char *file = report_string(frame, "file");
+    int64_t line = report_integer(frame, "line", 0);
+    int64_t column = report_integer(frame, "column", 0);
+    if (file == NULL)
+        return;
+    text_append_string(out, " at ");
+    add_plain(out, file);
+    if (line > 0)
+        text_appendf(out, ":%" PRId64, line);
+    if (line > 0 && column > 0)
+        text_appendf(out, ":%" PRId64, column);
+}
+
+static void add_code(struct text *out, const json_t *report, const json_t *frame)
+{
+    uint64_t address = 0;
+    const json_t *image = report_image(report, frame);
+    const char *function = report_string(frame, "function");
+    const char *path = report_string(image, "path");
+    path = path != NULL ? path : report_string(image, "name");
+    (void)report_address(frame, "address", &address);
+    text_appendf(out, "0x%016" PRIx64 " in ", address);
+    add_plain(out, function != NULL ? function : "??");
+    append_place_text(out, frame);
+    if (report_string(frame, "language") != NULL)
+        text_appendf(out, " [%s]", report_frame_mark(frame));
+    if (report_flag(frame, "creator"))
+        text_append_string(out, " [created it]");
+    if (path != NULL && !report_frame_is_interpreted(frame)) {
+        text_append_string(out, " from ");
+        add_plain(out, path);
+    }
+}
+
+static void append_frame_text(struct text *out, const json_t *report,
+                              const json_t *frame, size_t index)
+{
+    int64_t count = report_integer(frame, "count", 0);
+    text_appendf(out, "#%-3zu", index);
+    if (report_frame_is_code(frame))
+        add_code(out, report, frame);
+    else if (count > 0)
+        text_appendf(out, "(%" PRId64 " frames left out)", count);
+    else
+        text_append_string(out, "(the stack goes on)");
+}
+
+// stack_text_write appends the thread's frames, at most limit_bytes of them and then a
+// line which says that there are more. Control characters become `?`.
+static void stack_text_write(const json_t *report, const json_t *thread,
+                             size_t limit_bytes, struct text *out)
+{
+    const json_t *frames = report_frames(thread);
+    size_t begin = out->size;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        struct text CH_CLEANUP(text_deinit) line = { 0 };
+        append_frame_text(&line, report, json_array_get(frames, i), i);
+        if (out->size - begin + line.size > limit_bytes) {
+            text_append_string(out, i == 0 ? "" : "\n");
+            text_append_string(out, "(more frames are left out)");
+            return;
+        }
+        text_append_string(out, i == 0 ? "" : "\n");
+        text_append(out, line.bytes, line.size);
+    }
+}
+
+// Attributes as OpenTelemetry's JSON writes them: arrays of {"key","value"}, where a
+// value is an object whose one key names its type. 64-bit integers are written as
+// strings.
+
+// otlp_value_string and the functions below make one value; NULL where there is none.
+static json_t *otlp_value_string(const char *string)
+{
+    return string != NULL ? json_pack("{s:s}", "stringValue", string) : NULL;
+}
+
+static json_t *otlp_value_integer(int64_t integer)
+{
+    char digits[24];
+    (void)snprintf(digits, sizeof(digits), "%" PRId64, integer);
+    return json_pack("{s:s}", "intValue", digits);
+}
+
+// otlp_value_bytes takes base64, which is also the form it is written in.
+static json_t *otlp_value_bytes(const char *base64)
+{
+    return base64 != NULL ? json_pack("{s:s}", "bytesValue", base64) : NULL;
+}
+
+// otlp_value_array and otlp_value_map take ownership of an array of values or
+// attributes.
+static json_t *otlp_value_array(json_t *values)
+{
+    return json_pack("{s:{s:o}}", "arrayValue", "values", values);
+}
+
+static json_t *otlp_value_map(json_t *attributes)
+{
+    return json_pack("{s:{s:o}}", "kvlistValue", "values", attributes);
+}
+
+// otlp_value_any converts JSON of one of the above types to a value; NULL for other
+// types.
+static json_t *otlp_value_any(const json_t *json)
+{
+    if (json_is_integer(json))
+        return otlp_value_integer(json_integer_value(json));
+    if (json_is_boolean(json))
+        return json_pack("{s:b}", "boolValue", json_is_true(json));
+    return otlp_value_string(json_string_value(json));
+}
+
+// otlp_value_add takes ownership of value and adds it to attributes as key; a NULL
+// value adds nothing.
+static void otlp_value_add(json_t *attributes, const char *key, json_t *value)
+{
+    if (value != NULL)
+        (void)json_array_append_new(
+            attributes, json_pack("{s:s, s:o}", "key", key, "value", value));
+}
+
+// otlp_value_add_member adds the string or integer that object has as member.
+static void otlp_value_add_member(json_t *attributes, const char *key,
+                                  const json_t *object, const char *member)
+{
+    otlp_value_add(attributes, key, otlp_value_any(json_object_get(object, member)));
+}
 
 enum {
     BODY_MAX_BYTES = 4000000,

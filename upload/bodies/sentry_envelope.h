@@ -16,3 +16,24 @@
 CH_CHECKED enum ch_status sentry_envelope_write(const json_t *report, const char *json,
                                                 size_t size, int64_t unix_ms,
                                                 struct text *out);
+
+// Counted starts as Sentry's sessions. Starts are sent as sums of an hour, which begin
+// sessions; the event of a crash carries the update that ends its session as crashed.
+// So Sentry's share of sessions without a crash is what a collector computes.
+
+enum { SENTRY_SESSION_HOURS = 24 };
+
+struct sentry_sessions {
+    const char *release; // not empty: Sentry takes none without
+    int64_t day;         // since 1970
+    int64_t starts[SENTRY_SESSION_HOURS];
+};
+
+// sentry_sessions_write appends an envelope with the starts of a day, as sent at
+// unix_ms.
+CH_CHECKED enum ch_status sentry_sessions_write(const struct sentry_sessions *sessions,
+                                                int64_t unix_ms, struct text *out);
+
+// sentry_sessions_write_crash appends the item of an envelope that says that the
+// session of a report crashed: nothing, if the report has no session or no release.
+void sentry_sessions_write_crash(const json_t *report, struct text *out);
