@@ -15,6 +15,7 @@ enum {
     STACK_WORDS = 64,   // of the stack's, in which a whole pointer is looked for
     FIRST_FLIPPED = 36, // lower bits differ between neighbours
     TEXT_SHORTEST = 7,  // shorter texts are like addresses of user space
+    HALVES_MAX = 16384, // upper halves of addresses: of 64 TiB of mappings
 };
 
 // A seeker is the value that is examined, and where.
@@ -161,12 +162,14 @@ static const char *find_holder(const struct seeker *s, uint64_t pointer)
 }
 
 // seek_cut recognizes the lower half of a pointer, extended by zeros or by its sign, if
-// exactly one upper half makes it a pointer that the program has.
+// exactly one upper half makes it a pointer that the program has. A file may claim
+// mappings of any size, so only so many halves are tried; with more nothing is sure.
 static bool seek_cut(const struct seeker *s, struct origin *out)
 {
     uint32_t low = (uint32_t)s->value;
     uint64_t before = 0;
     size_t found = 0;
+    size_t tried = 0;
     out->kind = "truncated";
     if (low < NULL_AREA_BYTES ||
         (s->value != low && s->value != (uint64_t)(int64_t)(int32_t)low))
@@ -177,6 +180,8 @@ static bool seek_cut(const struct seeker *s, struct origin *out)
              half <= (mapping->end - 1) >> 32 && half != 0; half++) {
             uint64_t pointer = half << 32 | low;
             const char *holder;
+            if (++tried > HALVES_MAX)
+                return false;
             if (half == before || half == UINT32_MAX || !is_mapped(s, pointer))
                 continue;
             before = half;

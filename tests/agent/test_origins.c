@@ -135,6 +135,18 @@ static void cut_or_flipped_pointer_is_known_by_what_the_program_has(void **state
     assert_string_equal(origin_of(LIBRARY + (UINT64_C(1) << 30)).kind, "");
 }
 
+static void half_of_a_pointer_is_not_looked_for_in_mappings_without_bounds(void **state)
+{
+    build(state);
+    uint64_t end = mappings[2].end;
+    mappings[2].end = STACK - 0x1000; // still some 680 halves
+    assert_string_equal(origin_of((uint32_t)piece(55)).kind, "truncated");
+    mappings[2].end = end;
+    mappings[4].end = UINT64_C(1) << 63;
+    assert_string_equal(origin_of((uint32_t)piece(55)).kind, "");
+    mappings[4].end = STACK + STACK_BYTES;
+}
+
 static void guard_page_names_the_thread_whose_stack_is_above_it(void **state)
 {
     build(state);
@@ -312,6 +324,8 @@ int main(void)
         cmocka_unit_test(name_is_completed_by_what_malloc_has_left_of_the_path),
         cmocka_unit_test(fill_and_text_are_known_by_their_bytes),
         cmocka_unit_test(cut_or_flipped_pointer_is_known_by_what_the_program_has),
+        cmocka_unit_test(
+            half_of_a_pointer_is_not_looked_for_in_mappings_without_bounds),
         cmocka_unit_test(guard_page_names_the_thread_whose_stack_is_above_it),
         cmocka_unit_test(what_was_jumped_to_may_be_the_head_of_a_list_of_freed_memory),
         cmocka_unit_test(unloaded_library_is_known_by_what_the_linker_has_left),
