@@ -35,6 +35,7 @@ static const struct command *const commands[] = {
     &symbols_upload_command,
     &symbols_index_command,
     &doctor_command,
+    &ci_command,
     &mcp_command,
     &finish_command,
     &record_command,

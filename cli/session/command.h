@@ -71,6 +71,7 @@ bool command_parse_pid(const char *text, pid_t *out);
 
 extern const struct command attach_command;
 extern const struct command cbf_decode_command;
+extern const struct command ci_command;
 extern const struct command core_command;
 extern const struct command debug_command;
 extern const struct command describe_command;

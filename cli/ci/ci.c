@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a build's tests and collects the crashes of every program below them: the
+// command runs under `crashhook run` with a spool of its own, OUTPUT/reports. When it
+// has ended, its reports are grouped and written to OUTPUT in the forms of ci_forms.h.
+// OUTPUT is the artefact to keep: `crashhook show OUTPUT/reports/ID.json` shows a
+// report anywhere, because it has its names. The command's exit status is kept.
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/ci/ci_forms.h"
+#include "cli/render/render.h"
+#include "cli/render/render_frames.h"
+#include "cli/session/collector_client.h"
+#include "cli/session/command.h"
+#include "cli/session/crash_records.h"
+#include "cli/session/session_spool.h"
+#include "report/grouping/group_key.h"
+#include "report/grouping/report_in_app.h"
+#include "report/grouping/title.h"
+#include "report/value/report.h"
+
+// CRASHES_MAX limits what is written; a build with more crashes has one bug.
+enum { CRASHES_MAX = 500, SHOWN_MAX = 32 << 10 };
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// run_below runs the command under `crashhook run` and returns the status of waitpid;
+// negative: it could not be started.
+static int run_below(const struct options *options, const char *spool)
+{
+    int status = -1;
+    size_t count = 0;
+    const char *words[] = { "crashhook", "run", "--spool", spool, "--" };
+    const size_t fixed = sizeof(words) / sizeof(words[0]);
+    const char **all = calloc(fixed + options->argument_count + 1, sizeof(*all));
+    if (all == NULL)
+        return -1;
+    for (size_t i = 0; i < fixed; i++)
+        all[count++] = words[i];
+    for (size_t i = 0; i < options->argument_count; i++)
+        all[count++] = options->arguments[i];
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)execv("/proc/self/exe", (char *const *)(uintptr_t)all);
+        _exit(127);
+    }
+    // Signals from the terminal reach the command too; what it makes of them counts.
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+    struct sigaction before[2];
+    (void)sigaction(SIGINT, &ignore, &before[0]);
+    (void)sigaction(SIGQUIT, &ignore, &before[1]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    (void)sigaction(SIGINT, &before[0], NULL);
+    (void)sigaction(SIGQUIT, &before[1], NULL);
+    free((void *)all);
+    return status;
+}
+
+// read_place reads where the crash happened, with a path relative to the current folder
+// for a file below it.
+static void read_place(const json_t *report, struct ci_crash *out)
+{
+    char folder[PATH_MAX];
+    const json_t *frame = render_frames_place(report, report_crashed_thread(report));
+    const char *file = report_string(frame, "file");
+    if (frame == NULL)
+        return;
+    render_frames_append_name(report, frame, NAME_SHORT, &out->function);
+    if (file == NULL)
+        return;
+    size_t length = getcwd(folder, sizeof(folder)) != NULL ? strlen(folder) : 0;
+    bool below =
+        length > 1 && strncmp(file, folder, length) == 0 && file[length] == '/';
+    text_append_string(&out->file, below ? file + length + 1 : file);
+    out->line = report_integer(frame, "line", 0);
+    out->column = report_integer(frame, "column", 0);
+}
+
+// show_report writes what a terminal shows, up to a limit.
+static void show_report(const json_t *report, struct text *out)
+{
+    static const struct render_style style = { .preset = PRESET_MEDIUM };
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&shown, &size);
+    if (memory == NULL)
+        return;
+    render_report(report, &style, memory);
+    if (fclose(memory) == 0)
+        text_append(out, shown, size < SHOWN_MAX ? size : SHOWN_MAX);
+    free(shown);
+}
+
+// read_crash makes a crash of a report; false: nothing crashed in it.
+static bool read_crash(json_t *report, struct ci_crash *out)
+{
+    struct group_key CH_CLEANUP(group_key_deinit) key = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const char *kind = report_string(crash, "kind");
+    const char *program =
+        report_string(json_object_get(report, "process"), "executable");
+    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
+    const char *id = report_string(report, "id");
+    *out = (struct ci_crash){ .times = 1 };
+    report_in_app_mark(report);
+    if (!group_key_make(report, &key))
+        return false;
+    (void)snprintf(out->id, sizeof(out->id), "%s", id != NULL ? id : "");
+    memcpy(out->fingerprint, key.fingerprint, sizeof(out->fingerprint));
+    title_write(report, &key, &out->title);
+    text_append_string(&out->kind, kind != NULL ? kind : "unknown");
+    text_append_string(&out->program, slash != NULL     ? slash + 1
+                                      : program != NULL ? program
+                                                        : "unknown");
+    read_place(report, out);
+    show_report(report, &out->shown);
+    return true;
+}
+
+// add_crash adds a crash, or counts it where its group is there.
+static void add_crash(struct ci_crashes *all, struct ci_crash *crash)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->crashes[i].fingerprint, crash->fingerprint) != 0)
+            continue;
+        all->crashes[i].times++;
+        ci_crash_deinit(crash);
+        return;
+    }
+    if (all->count < CRASHES_MAX)
+        all->crashes[all->count++] = *crash;
+    else
+        ci_crash_deinit(crash);
+}
+
+// read_crashes reads the spool, adding names where they are missing.
+static enum command_result read_crashes(struct session *session, struct ci_crashes *all)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    if (session_spool_open(session, SPOOL_CREATE) != CH_OK)
+        return COMMAND_FAILED;
+    crash_records_take(session);
+    enum ch_status status = spool_list(&session->spool, &listing);
+    if (status != CH_OK)
+        return command_fail("cannot list '%s': %s", session->spool_path,
+                            spool_why(status));
+    for (size_t i = 0; i < listing.count; i++) {
+        struct ci_crash crash;
+        json_auto_t *report = NULL;
+        if (session_spool_report(session, listing.entries[i].id, &report) != CH_OK)
+            continue; // it said why
+        if (report_integer(report, "revision", 0) == 0)
+            session_symbolize(session, report);
+        if (read_crash(report, &crash))
+            add_crash(all, &crash);
+    }
+    return COMMAND_DONE;
+}
+
+// is_known_group says whether the collector had the group before the build began: it
+// may have the build's own reports by now.
+static bool is_known_group(const struct session *session, const char *base,
+                           const char *fingerprint, const char *started)
+{
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    text_appendf(&path, "/api/v1/groups/%s", fingerprint);
+    if (collector_find(session, base, path.bytes, &body) != CH_OK)
+        return false;
+    json_auto_t *group =
+        json_loadb(body.bytes != NULL ? body.bytes : "", body.size, 0, NULL);
+    const char *first = report_string(group, "first_seen");
+    return first != NULL && strcmp(first, started) < 0;
+}
+
+// mark_known asks the collector, if one is configured, which groups it had.
+static void mark_known(const struct session *session, struct ci_crashes *all)
+{
+    struct text CH_CLEANUP(text_deinit) base = { 0 };
+    char started[CI_TIME_SIZE];
+    if (session->settings.url == NULL || session->settings.url[0] == 0 ||
+        collector_base(session, NULL, &base) != CH_OK)
+        return;
+    ci_write_time(all, started);
+    for (size_t i = 0; i < all->count; i++)
+        all->crashes[i].known =
+            is_known_group(session, base.bytes, all->crashes[i].fingerprint, started);
+}
+
+// write_form writes one form to a file of the output folder.
+static bool write_form(const struct ci_crashes *all, const char *folder,
+                       const char *name, ci_form_fn *form)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = size > 0 && size < PATH_MAX ? fopen(path, "we") : NULL;
+    if (file != NULL)
+        form(all, file);
+    if (file == NULL || fclose(file) != 0) {
+        (void)command_fail("cannot write '%s/%s': %s", folder, name, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+// write_forms writes all forms; what GitHub's runner takes goes where that says.
+static bool write_forms(const struct ci_crashes *all, const char *folder)
+{
+    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    const char *github = getenv("GITHUB_ACTIONS");
+    FILE *step = summary != NULL ? fopen(summary, "ae") : NULL;
+    if (step != NULL) {
+        ci_write_summary(all, step);
+        (void)fclose(step);
+    }
+    if (github != NULL && strcmp(github, "true") == 0)
+        ci_write_commands(all, stdout);
+    bool junit = write_form(all, folder, "junit.xml", ci_write_junit);
+    bool sarif = write_form(all, folder, "crashes.sarif", ci_write_sarif);
+    bool gitlab =
+        write_form(all, folder, "gl-code-quality-report.json", ci_write_gitlab);
+    bool text = write_form(all, folder, "summary.md", ci_write_summary);
+    return junit && sarif && gitlab && text;
+}
+
+// say_crashes prints one summary on stderr.
+static void say_crashes(const struct ci_crashes *all, const char *folder)
+{
+    if (all->count != 0)
+        (void)fprintf(stderr, "crashhook: %zu crash%s below '%s', in %s:\n", all->count,
+                      all->count == 1 ? "" : "es", all->command, folder);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct ci_crash *crash = &all->crashes[i];
+        (void)fprintf(stderr, "  %s", crash->known ? "known  " : "");
+        for (size_t c = 0; c < crash->title.size; c++)
+            (void)fputc((unsigned char)crash->title.bytes[c] < ' '
+                            ? '?'
+                            : crash->title.bytes[c],
+                        stderr);
+        (void)fprintf(stderr, crash->times > 1 ? " (%zu times)\n" : "\n", crash->times);
+    }
+}
+
+// end_as_command ends as the command did: with its status, or by its signal.
+static int end_as_command(int status)
+{
+    if (WIFSIGNALED(status)) {
+        (void)signal(WTERMSIG(status), SIG_DFL);
+        (void)fflush(NULL);
+        (void)raise(WTERMSIG(status));
+        return 128 + WTERMSIG(status);
+    }
+    return WEXITSTATUS(status);
+}
+
+static int run_ci(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session;
+    char spool[PATH_MAX];
+    const char *folder = options_value(options, "output");
+    struct ci_crashes all = { .command = options->arguments[0],
+                              .started = (int64_t)time(NULL) };
+    folder = folder != NULL ? folder : "crashhook-ci";
+    int size = snprintf(spool, sizeof(spool), "%s/reports", folder);
+    if (size < 0 || size >= PATH_MAX || (mkdir(folder, 0755) != 0 && errno != EEXIST) ||
+        (mkdir(spool, 0700) != 0 && errno != EEXIST))
+        return command_fail("cannot make '%s/reports': %s", folder, strerror(errno));
+    if (realpath(spool, session.spool_path) == NULL)
+        return command_fail("cannot find '%s': %s", spool, strerror(errno));
+    (void)snprintf(spool, sizeof(spool), "%s", session.spool_path);
+    int64_t start = now_ms();
+    int status = run_below(options, spool);
+    if (status < 0)
+        return command_fail("cannot run '%s': %s", all.command, strerror(errno));
+    all.duration_ms = now_ms() - start;
+    all.crashes = calloc(CRASHES_MAX, sizeof(*all.crashes));
+    session_init(&session, options);
+    session.settings.spool = spool;
+    bool done = all.crashes != NULL && read_crashes(&session, &all) == COMMAND_DONE;
+    mark_known(&session, &all);
+    done = done && write_forms(&all, folder);
+    say_crashes(&all, folder);
+    for (size_t i = 0; i < all.count; i++)
+        ci_crash_deinit(&all.crashes[i]);
+    free(all.crashes);
+    // A crash whose report is lost must not look like a build without one.
+    return done || status != 0 ? end_as_command(status) : COMMAND_FAILED;
+}
+
+static const struct option ci_options[] = {
+    { "output", "DIR", "where reports and summaries go (crashhook-ci)", 0 },
+    { "token-file", "FILE", "file with the token of the collector of CRASHHOOK_URL",
+      0 },
+    { 0 },
+};
+
+const struct command ci_command = {
+    .name = "ci",
+    .arguments = "-- COMMAND [ARGUMENT...]",
+    .summary = "Run a build's tests and write the crashes below them for its server",
+    .options = ci_options,
+    .run = run_ci,
+    .arguments_min = 1,
+    .arguments_max = SIZE_MAX,
+    .in_order = true,
+};
