@@ -69,7 +69,7 @@ static void await_names(struct session *session, json_t **report)
         json_decref(*report);
         *report = again;
         if (!busy)
-            return;
+            break;
         (void)usleep(TURN_US);
     }
     // After a wait in vain, show the names that can be found now.
