@@ -54,9 +54,9 @@ static void count_package_program(const char *path, struct package_ways *ways)
     if (program.kind == PROGRAM_UNKNOWN)
         return;
     enum run_way way = run_way_of(&program);
-    ways->linked += program.kind == PROGRAM_HAS_HANDLER;
-    ways->preloaded += program.kind != PROGRAM_HAS_HANDLER && way == RUN_WAY_PRELOAD;
-    ways->traced += program.kind != PROGRAM_HAS_HANDLER && way == RUN_WAY_TRACE;
+    ways->linked += program.linked;
+    ways->preloaded += !program.linked && way == RUN_WAY_PRELOAD;
+    ways->traced += !program.linked && way == RUN_WAY_TRACE;
     ways->unwatched += way == RUN_WAY_UNWATCHED;
     if (way == RUN_WAY_UNWATCHED && ways->named++ < NAMED_MAX)
         text_appendf(&ways->unwatched_names, " %s", path);

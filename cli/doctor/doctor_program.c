@@ -11,6 +11,8 @@
 #include "cli/doctor/shell_word.h"
 #include "cli/run/run_program.h"
 #include "cli/session/program_kind.h"
+#include "handler/crash/crash_trust.h"
+#include "shared/agent_places.h"
 
 // note_privileges says which privileges the file grants, whoever starts it.
 static void note_privileges(const char *path, struct text *line)
@@ -31,7 +33,7 @@ static bool has_handler(const struct program *program)
 {
     static const char *const names[] = { "libcrashhook.so", CRASHHOOK_SONAME,
                                          "crashhook_install", NULL };
-    return program->kind == PROGRAM_HAS_HANDLER || program_has_name(program, names);
+    return program->linked || program_has_name(program, names);
 }
 
 // note_sanitizer says of a runtime that tells nobody what it finds.
@@ -99,13 +101,17 @@ static bool find_library(const struct program *program, char path[static PATH_MA
     return path[0] == '/';
 }
 
-// has_static_agent returns true if an agent is where a static program looks for one:
-// beside it, or where this version installs it.
+static bool can_start(const char *agent)
+{
+    return access(agent, X_OK) == 0 && crash_trusts(agent) && doctor_agent_runs(agent);
+}
+
+// has_static_agent returns true if an agent is where libcrashhook.a in a program looks
+// for one.
 static bool has_static_agent(const struct program *program, const char *chosen)
 {
-    static const char *const places[] = { "crashhook-agent",
-                                          "../libexec/crashhook/crashhook-agent",
-                                          "../../libexec/crashhook/crashhook-agent" };
+    static const char *const places[] = AGENT_PLACES_BESIDE;
+    static const char installed[] = AGENT_PLACES_INSTALLED;
     char path[2 * PATH_MAX];
     char real[PATH_MAX];
     if (chosen != NULL && doctor_agent_runs(chosen))
@@ -115,12 +121,14 @@ static bool has_static_agent(const struct program *program, const char *chosen)
     *(strrchr(real, '/') + 1) = 0;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         (void)snprintf(path, sizeof(path), "%s%s", real, places[i]);
-        if (access(path, X_OK) == 0 && doctor_agent_runs(path))
+        if (can_start(path))
             return true;
     }
-    (void)snprintf(path, sizeof(path), "%s",
-                   CRASHHOOK_LIBEXECDIR "/crashhook/crashhook-agent");
-    return access(path, X_OK) == 0 && doctor_agent_runs(path);
+    for (const char *at = installed; at < installed + sizeof(installed);
+         at += strlen(at) + 1)
+        if (can_start(at))
+            return true;
+    return false;
 }
 
 // finds_agent returns true if the handler that the program holds finds an agent that
@@ -131,7 +139,7 @@ static bool finds_agent(const struct program *program, const char *chosen,
     char library[PATH_MAX];
     if (find_library(program, library))
         return doctor_library_reports(library, line);
-    if (program->kind != PROGRAM_HAS_HANDLER || has_static_agent(program, chosen))
+    if (!program->linked || has_static_agent(program, chosen))
         return true;
     text_append_string(line, "; no agent is beside it or where it is installed, so "
                              "its crashes leave records at best");

@@ -215,27 +215,28 @@ static bool has_name(const struct elf_view *file, const char *section,
 }
 
 // exports_sanitizer is true if a sanitizer's runtime is linked into the program, which
-// then exports its interface.
-static bool exports_sanitizer(const struct elf_view *file)
+// then exports its interface. The handler refers to some of these names, so where it is
+// linked into the program they mean nothing.
+static bool exports_sanitizer(const struct elf_view *file, bool linked)
 {
-    static const char *const names[] = {
-        "__asan_init", "__tsan_init",   "__lsan_init",
-        "__msan_init", "__hwasan_init", "__sanitizer_set_death_callback",
-        NULL
-    };
-    return has_name(file, ".dynstr", names);
+    static const char *const names[] = { "__asan_init", "__lsan_init", "__hwasan_init",
+                                         NULL };
+    static const char *const others[] = { "__tsan_init", "__msan_init",
+                                          "__sanitizer_set_death_callback", NULL };
+    return has_name(file, ".dynstr", names) ||
+           (!linked && has_name(file, ".dynstr", others));
 }
 
 // find_hidden_runtime is a sanitizer whose runtime only the names for debuggers tell
 // of. NULL: there is none, or the program is stripped.
-static const char *find_hidden_runtime(const struct elf_view *file)
+static const char *find_hidden_runtime(const struct elf_view *file, bool linked)
 {
     static const char *const runtimes[][3] = {
-        { "__tsan_init", NULL, "ThreadSanitizer" },
+        { "__tsan_init", NULL, "ThreadSanitizer" }, // the handler refers to it, too
         { "__asan_init", NULL, "AddressSanitizer" },
         { "__ubsan_handle_type_mismatch_v1", NULL, "UndefinedBehaviorSanitizer" },
     };
-    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+    for (size_t i = linked; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
         if (has_name(file, ".strtab", runtimes[i]))
             return runtimes[i][2];
     }
@@ -248,11 +249,13 @@ static enum program_kind kind_of_elf(const struct elf_view *file, struct program
     char loader[NAME_BYTES];
     if (file->header.machine != NATIVE_MACHINE || !file->header.is_64)
         return PROGRAM_FOREIGN;
-    bool sanitized = find_runtime(file, out->runtime) || exports_sanitizer(file);
+    out->linked = program_has_note(file, "crashhook", HANDLER_NOTE);
+    bool sanitized =
+        find_runtime(file, out->runtime) || exports_sanitizer(file, out->linked);
     if (!sanitized)
-        out->hidden = find_hidden_runtime(file);
+        out->hidden = find_hidden_runtime(file, out->linked);
     if (elf_view_find_segment(file, ELF_PT_INTERP, &interpreter) != CH_OK) {
-        if (program_has_note(file, "crashhook", HANDLER_NOTE))
+        if (out->linked)
             return PROGRAM_HAS_HANDLER;
         return program_has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_STATIC;
     }

@@ -27,6 +27,7 @@ enum program_kind {
 
 struct program {
     enum program_kind kind;
+    bool linked;                // libcrashhook.a is linked into it
     char path[PATH_MAX];        // of the file that is executed; empty: not found
     char runtime[NAME_MAX + 1]; // name of a sanitizer's shared library, or empty
     // The sanitizer whose runtime is linked into the program and not exported, as gcc
