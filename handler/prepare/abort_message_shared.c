@@ -4,7 +4,7 @@
 
 #include "handler/prepare/message_places.h"
 
-const void *abort_message_place(void)
+const void *ch_abort_message_place(void)
 {
 #if defined(__GLIBC__)
     // Looked up by name: a reference would tie this library to a private version of

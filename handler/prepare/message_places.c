@@ -48,7 +48,8 @@ static int64_t find_thread_slot(uint64_t pointer, uint64_t globals)
 
 void message_places_find(struct runtime_places *out)
 {
-    *out = (struct runtime_places){ .abort_message = (uintptr_t)abort_message_place() };
+    *out =
+        (struct runtime_places){ .abort_message = (uintptr_t)ch_abort_message_place() };
     out->sanitizer_report = sanitizer_report_place();
 #if !defined(__GLIBC__)
     out->assert_fail = (uintptr_t)__assert_fail;

@@ -19,6 +19,6 @@ void message_places_find(struct runtime_places *out);
 // address of the copy; 0: the program is built without it.
 uint64_t sanitizer_report_place(void);
 
-// abort_message_place is the address of glibc's __abort_msg, or NULL. The shared and
+// ch_abort_message_place is the address of glibc's __abort_msg, or NULL. The shared and
 // the static library find it in different ways.
-const void *abort_message_place(void);
+const void *ch_abort_message_place(void);
