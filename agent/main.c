@@ -3,7 +3,8 @@
 // crashhook-agent: holds a crashed process, writes its raw report into the spool, lets
 // the process die, and execs `crashhook finish`. It is started by the handler, or by
 // `crashhook run` to watch a program from outside (trace.h). It links neither libcurl
-// nor libdw: their start-up would be part of every crash.
+// nor libdw: their start-up would be part of every crash. `--to-text RECORD` prints
+// what the handler wrote where no agent could be started.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +27,7 @@
 #include "agent/raw/finish.h"
 #include "agent/raw/raw_report.h"
 #include "agent/raw/store.h"
+#include "agent/record_text.h"
 #include "agent/trace/trace.h"
 #include "base/clock.h"
 #include "base/system/ample_stack.h"
@@ -365,6 +367,8 @@ static int run_agent(int argc, char **argv)
     static struct agent agent; // all zero, so that it is in .bss and not in the file
     int again = -1;
 
+    if (argc == 3 && strcmp(argv[1], "--to-text") == 0)
+        return record_text_print(argv[2]);
     default_signals_unblock();
     populate_stack();
     standard_files_hold();

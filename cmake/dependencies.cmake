@@ -51,14 +51,3 @@ endif()
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/
 endif()
-
-# agent/: gcc alone builds with it beside glibc, and not what sanitizers or counters are in.
-set(CRASHHOOK_AGENT_MUSL OFF)
-if(CRASHHOOK_WITH_MUSL AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CROSSCOMPILING AND
-        NOT CRASHHOOK_SANITIZER AND NOT CRASHHOOK_COVERAGE)
-    string(REPLACE gnu musl musl_libraries /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
-    find_file(CRASHHOOK_MUSL_SPECS musl-gcc.specs PATHS ${musl_libraries} NO_DEFAULT_PATH)
-    if(CRASHHOOK_MUSL_SPECS)
-        set(CRASHHOOK_AGENT_MUSL ON)
-    endif()
-endif()

@@ -30,7 +30,7 @@ endif()
 list(JOIN ch_hardening " " ch_hardening)
 list(JOIN ch_hardening_link " " ch_hardening_link)
 
-# ch_add_hardened(FOLDER): add_subdirectory with these flags.
+# ch_add_hardened(FOLDER OPTIONS...): add_subdirectory with these flags.
 function(ch_add_hardened folder)
     set(CMAKE_C_FLAGS "${ch_hardening} ${CMAKE_C_FLAGS}")
     # Assembler files define their property note by the same flags (handler/machine/machine_marks.h).
@@ -38,5 +38,5 @@ function(ch_add_hardened folder)
     foreach(kind EXE SHARED MODULE)
         set(CMAKE_${kind}_LINKER_FLAGS "${ch_hardening_link} ${CMAKE_${kind}_LINKER_FLAGS}")
     endforeach()
-    add_subdirectory(${folder})
+    add_subdirectory(${folder} ${ARGN})
 endfunction()

@@ -5,25 +5,24 @@
 # work, and packages and symbol versions carry it.
 set(CRASHHOOK_ABI 1)
 
-# Another project's build adds what goes into programs, which needs libc alone; the agent
-# is then that of an installation.
-set(part_of_another OFF)
-if(NOT PROJECT_IS_TOP_LEVEL)
-    set(part_of_another ON)
+# Another project's build adds the libraries and the agent, which need libc alone.
+# CMake before 3.21 has no PROJECT_IS_TOP_LEVEL.
+set(ch_embedded ON)
+set(ch_top_level OFF)
+if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR)
+    set(ch_embedded OFF)
+    set(ch_top_level ON)
 endif()
-option(CRASHHOOK_TESTS "build tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
-option(CRASHHOOK_EXAMPLES "build the examples, which the demo and tests crash"
-    ${PROJECT_IS_TOP_LEVEL})
-option(CRASHHOOK_WERROR "a warning is an error" ${PROJECT_IS_TOP_LEVEL})
+option(CRASHHOOK_TESTS "build tests and benchmarks" ${ch_top_level})
+option(CRASHHOOK_EXAMPLES "build the examples, which the demo and tests crash" ${ch_top_level})
+option(CRASHHOOK_WERROR "a warning is an error" ${ch_top_level})
 option(CRASHHOOK_LEAVE_OUT_MISSING "build without optional libraries that are missing" OFF)
-option(CRASHHOOK_ONLY_HANDLER "build what goes into programs alone; it needs libc alone"
-    ${part_of_another})
+option(CRASHHOOK_ONLY_HANDLER "build only what goes into programs; it needs libc alone"
+    ${ch_embedded})
+option(CRASHHOOK_WITH_AGENT "with CRASHHOOK_ONLY_HANDLER: build the agent, too" ${ch_embedded})
 # The library looks for the agent in its folder crashhook, if none is beside it.
 if(NOT DEFINED CRASHHOOK_LIBEXECDIR)
     set(CRASHHOOK_LIBEXECDIR ${CMAKE_INSTALL_FULL_LIBEXECDIR})
-    if(CRASHHOOK_ONLY_HANDLER AND part_of_another)
-        set(CRASHHOOK_LIBEXECDIR /usr/libexec)
-    endif()
 endif()
 option(CRASHHOOK_WITH_COLLECTOR "build crashhook-collector" ON)
 option(CRASHHOOK_WITH_ZYDIS "decode x86-64 instructions, for what failed and for arguments" ON)
@@ -35,12 +34,17 @@ option(CRASHHOOK_COVERAGE "count which lines tests run (gcc)" OFF)
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 
-add_compile_options(
-    -Wall -Wextra $<$<BOOL:${CRASHHOOK_WERROR}>:-Werror> -Wshadow -Wundef -Wformat=2 -Wwrite-strings
-    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
-    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
-    $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
-    -fno-omit-frame-pointer)
+# Another project's flags may make errors of warnings that are none of its business.
+if(ch_embedded)
+    add_compile_options(-w)
+else()
+    add_compile_options(
+        -Wall -Wextra $<$<BOOL:${CRASHHOOK_WERROR}>:-Werror> -Wshadow -Wundef -Wformat=2 -Wwrite-strings
+        $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+        $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+        $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>)
+endif()
+add_compile_options(-fno-omit-frame-pointer)
 
 # Where another C library is, for the tarball; the agent has musl's.
 set(CRASHHOOK_LINK_OPTIONS "" CACHE STRING "options of every link but that of an agent with musl")
@@ -67,10 +71,26 @@ else()
     add_compile_definitions(CRASHHOOK_SANITIZED=0)
 endif()
 
-# Options of what is linked into programs that are not ours, and is never instrumented.
+# Options of what is linked into programs that are not ours: it is never instrumented, and
+# `ld -r` makes objects of it, whatever the flags of the build ask for.
+include(CheckCCompilerFlag)
 set(ch_uninstrumented)
-if(CRASHHOOK_SANITIZER)
-    set(ch_uninstrumented -fno-sanitize=all)
-elseif(CRASHHOOK_COVERAGE)
-    set(ch_uninstrumented -fno-profile-arcs -fno-test-coverage)
+foreach(flag -fno-sanitize=all -fno-profile-arcs -fno-test-coverage -fno-profile-instr-generate
+             -fno-coverage-mapping -fno-instrument-functions -fno-lto)
+    string(MAKE_C_IDENTIFIER "CH_HAS${flag}" known)
+    check_c_compiler_flag(${flag} ${known})
+    if(${known})
+        list(APPEND ch_uninstrumented ${flag})
+    endif()
+endforeach()
+
+# The agent is built with musl if gcc can do so beside glibc, and without sanitizers and counters.
+set(CRASHHOOK_AGENT_MUSL OFF)
+if(CRASHHOOK_WITH_MUSL AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CROSSCOMPILING AND
+        NOT CRASHHOOK_SANITIZER AND NOT CRASHHOOK_COVERAGE)
+    string(REPLACE gnu musl musl_libraries /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+    find_file(CRASHHOOK_MUSL_SPECS musl-gcc.specs PATHS ${musl_libraries} NO_DEFAULT_PATH)
+    if(CRASHHOOK_MUSL_SPECS)
+        set(CRASHHOOK_AGENT_MUSL ON)
+    endif()
 endif()

@@ -19,13 +19,11 @@ function(ch_package_files folder libdir includedir rpath)
     string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
     string(REGEX REPLACE "/$" "" prefix_from_cmake "${prefix_from_cmake}")
     set(source ${PROJECT_SOURCE_DIR}/packaging)
-    foreach(name
-        crashhook
-        crashhook-backtrace
-        crashhook-flight
-        crashhook-flight-static
-        crashhook-go
-        crashhook-static)
+    set(names crashhook crashhook-flight crashhook-flight-static crashhook-go crashhook-static)
+    if(TARGET crashhook_backtrace)
+        list(APPEND names crashhook-backtrace)
+    endif()
+    foreach(name ${names})
         configure_file(${source}/${name}.pc.in ${folder}/pkgconfig/${name}.pc @ONLY)
     endforeach()
     configure_file(${source}/crashhook-config.cmake.in
@@ -55,6 +53,8 @@ install(FILES ${public_headers} COMPONENT library
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/crashhook)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/installed/ COMPONENT library
     DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings COMPONENT library
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/crashhook
-    PATTERN __pycache__ EXCLUDE PATTERN target EXCLUDE)
+if(NOT ch_embedded)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings COMPONENT library
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/crashhook
+        PATTERN __pycache__ EXCLUDE PATTERN target EXCLUDE)
+endif()

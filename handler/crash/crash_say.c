@@ -73,7 +73,8 @@ static char *say_record(char *to, const char *folder)
     to = say_no_agent(say_text(to, " yet: "));
     to = say_text(to, "; its record is in '");
     to = say_text(to, folder);
-    return say_text(to, "' as it sees that; set CRASHHOOK_MODE=daemon\n");
+    return say_text(to, "' as it sees that; set CRASHHOOK_AGENT or, in a chroot, "
+                        "CRASHHOOK_MODE=daemon\n");
 }
 
 static char *say_reason(char *to, enum record_reason reason)

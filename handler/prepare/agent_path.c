@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-// The agent is beside the library; or the library is one level up in lib/, or two in
-// lib/x86_64-linux-gnu/. The paths are the ends of one, from these places on, which
-// need no relocation.
-static const char farthest[] = "../../libexec/crashhook/crashhook-agent";
-static const unsigned char places[] = { sizeof("../../libexec/crashhook"), sizeof(".."),
-                                        0 };
+#include "shared/agent_places.h"
 
-static const char installed[] = CRASHHOOK_LIBEXECDIR "/crashhook/crashhook-agent";
+// No pointers, which would need relocation.
+enum { PLACE_BYTES = sizeof("../../libexec/crashhook/crashhook-agent") };
+static const char places[][PLACE_BYTES] = AGENT_PLACES_BESIDE;
+static const char installed[] = AGENT_PLACES_INSTALLED;
+
+enum { PLACES = sizeof(places) / sizeof(places[0]) };
 
 bool agent_path_absolute(const char *given, char *path, size_t size)
 {
@@ -38,15 +38,15 @@ size_t agent_path_folder(char *path, size_t size)
 
 void agent_paths_write(char *to, const char *folder, size_t length)
 {
-    for (size_t i = 0; length != 0 && i < sizeof(places); i++) {
+    for (size_t i = 0; length != 0 && i < PLACES; i++) {
         memcpy(to, folder, length);
-        memcpy(to + length, farthest + places[i], sizeof(farthest) - places[i]);
-        to += length + sizeof(farthest) - places[i];
+        memcpy(to + length, places[i], sizeof(places[i]));
+        to += strlen(to) + 1;
     }
     memcpy(to, installed, sizeof(installed));
 }
 
 size_t agent_paths_bytes(size_t length)
 {
-    return sizeof(places) * (length + sizeof(farthest)) + sizeof(installed);
+    return PLACES * length + sizeof(places) + sizeof(installed);
 }

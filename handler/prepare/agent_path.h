@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the agent is, for a program that does not say: beside the library, else in
-// libexec of the tree that the library is in, else at the configured installation path.
+// Where the agent is, for a program that does not say: the places of
+// shared/agent_places.h, from the folder of the library or the program.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

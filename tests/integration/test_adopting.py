@@ -82,13 +82,13 @@ class Adopting(unittest.TestCase):
 
     def test_with_crashhook_as_a_folder_of_a_cmake_project(self):
         self.build("cmake", "-S", ".", "-B", "build", "-DCRASHHOOK_SOURCE=" + SOURCE,
-                   path="cmake-subdirectory")
+                   "-DCRASHHOOK_WITH_AGENT=OFF", path="cmake-subdirectory")
         self.build("cmake", "--build", "build", "--target", "service", path="cmake-subdirectory")
         self.check_linked("cmake-subdirectory/build/service")
 
     def test_with_crashhook_got_by_cmake(self):
         self.build("cmake", "-S", ".", "-B", "build", "-DFETCHCONTENT_SOURCE_DIR_CRASHHOOK=" + SOURCE,
-                   path="cmake-fetch")
+                   "-DCRASHHOOK_WITH_AGENT=OFF", path="cmake-fetch")
         self.build("cmake", "--build", "build", "--target", "service", path="cmake-fetch")
         self.check_linked("cmake-fetch/build/service")
 

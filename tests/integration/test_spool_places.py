@@ -546,7 +546,7 @@ class Confined(unittest.TestCase):
             # Without /proc there is the command's name alone, of 15 bytes.
             line = ("crashhook: gives_up_root_a: SIGSEGV is not reported yet: no agent starts; "
                     f"its record is in '{own_folder(WORKER)}' as it sees that; "
-                    "set CRASHHOOK_MODE=daemon")
+                    "set CRASHHOOK_AGENT or, in a chroot, CRASHHOOK_MODE=daemon")
             self.assertEqual(ended.complaints(), [line])
             self.assertEqual(log.lines(), ["<11>" + line])
 
