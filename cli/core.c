@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "agent/core/core_capture.h"
 #include "agent/core/core_input.h"
+#include "agent/core/minidump_core.h"
 #include "agent/raw/raw_report.h"
 #include "base/clock.h"
 #include "base/system/file.h"
@@ -24,6 +26,7 @@
 #include "cli/session/delivery.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
+#include "formats/interchange/minidump.h"
 #include "report/value/report.h"
 #include "symbolizer/search/guarded_child.h"
 
@@ -261,6 +264,7 @@ struct core_command {
     char exe[PATH_MAX];
     char sysroot[PATH_MAX];
     char debug_dir[PATH_MAX];
+    char symbols[PATH_MAX]; // --symbols; empty: none
     bool store;
     int fd;
 };
@@ -314,11 +318,16 @@ static int find_places(struct core_command *command, const struct options *optio
 {
     const char *exe = options_value(options, "exe");
     const char *sysroot = options_value(options, "sysroot");
+    const char *symbols = options_value(options, "symbols");
     struct core_places *places = &command->options.places;
     if (exe != NULL && realpath(exe, command->exe) == NULL)
         return command_fail("cannot open '%s': %s", exe, strerror(errno));
     if (sysroot != NULL && realpath(sysroot, command->sysroot) == NULL)
         return command_fail("cannot open '%s': %s", sysroot, strerror(errno));
+    if (symbols != NULL && realpath(symbols, command->symbols) == NULL)
+        return command_fail("cannot open '%s': %s", symbols, strerror(errno));
+    if (symbols != NULL)
+        command->session.debug_dir = command->symbols;
     if (exe != NULL)
         places->exe = command->exe;
     if (sysroot != NULL && strcmp(command->sysroot, "/") != 0)
@@ -386,9 +395,52 @@ static void mask_core_home(struct core_command *command)
         command->options.home = NULL;
 }
 
+// say_missing is a minidump_say_fn.
+static void say_missing(void *context, const char *format, ...)
+{
+    va_list arguments;
+    (void)context;
+    (void)fputs("crashhook: ", stderr);
+    va_start(arguments, format);
+    // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): callers are checked by
+    // CH_PRINTF.
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+}
+
+// convert_minidump replaces a minidump by a core that is made of it.
+static int convert_minidump(struct core_command *command)
+{
+    uint8_t head[4];
+    const char *why = NULL;
+    int core = -1;
+    const struct minidump_places places = { .exe = command->options.places.exe,
+                                            .sysroot = command->options.places.sysroot,
+                                            .symbols = command->symbols[0] != 0
+                                                           ? command->symbols
+                                                           : NULL,
+                                            .say = say_missing };
+    if (pread(command->fd, head, sizeof(head), 0) != sizeof(head) ||
+        !minidump_is(head, sizeof(head)))
+        return COMMAND_DONE;
+    enum ch_status status = minidump_to_core(command->fd, &places, &core, &why);
+    if (status == CH_OK) {
+        (void)close(command->fd);
+        command->fd = core;
+        return COMMAND_DONE;
+    }
+    return command_fail("cannot read minidump '%s': %s", command->name,
+                        status == CH_ERR_IO          ? strerror(errno)
+                        : status == CH_ERR_NO_MEMORY ? strerror(ENOMEM)
+                                                     : why);
+}
+
 static int report_core(struct core_command *command, bool as_json)
 {
     struct core_capture core;
+    if (convert_minidump(command) != COMMAND_DONE)
+        return COMMAND_FAILED;
     enum ch_status status = core_capture_open(&core, command->fd, &command->options);
     if (status != CH_OK)
         return command_fail("cannot read '%s': %s", command->name, why_no_core(status));
@@ -430,6 +482,27 @@ static int run_core(const struct options *options)
         result = report_core(&command, options_given(options, "json"));
     return result;
 }
+
+static const struct option minidump_options[] = {
+    { .name = "symbols", .value = "DIR", .help = "files by name or build ID" },
+    { .name = "exe", .value = "FILE", .help = "the program that left the minidump" },
+    { .name = "sysroot", .value = "DIR", .help = "the folder that was its /" },
+    { .name = "json", .help = "print the report itself" },
+    { .name = "unwind", .value = "HOW", .help = "as CRASHHOOK_UNWIND" },
+    { .name = "symbolize", .value = "HOW", .help = "as CRASHHOOK_SYMBOLIZE" },
+    { .name = "preset", .value = "PRESET", .help = "as CRASHHOOK_PRESET" },
+    { 0 },
+};
+
+const struct command minidump_command = {
+    .name = "minidump",
+    .arguments = "FILE|-",
+    .summary = "Report a minidump of a Linux program",
+    .options = minidump_options,
+    .run = run_core,
+    .arguments_min = 1,
+    .arguments_max = 1,
+};
 
 const struct command core_command = {
     .name = "core",

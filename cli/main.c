@@ -16,6 +16,7 @@ static const struct command *const commands[] = {
     &run_command,
     &attach_command,
     &core_command,
+    &minidump_command,
     &list_command,
     &show_command,
     &debug_command,

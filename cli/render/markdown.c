@@ -34,7 +34,7 @@ static void append_fact(struct text *out, const char *name, const char *value)
     text_append_string(out, " |\n");
 }
 
-static void append_place(struct text *out, const json_t *report)
+static void append_where(struct text *out, const json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) place = { 0 };
     const json_t *frame = render_frames_place(report, report_crashed_thread(report));
@@ -55,7 +55,7 @@ static void append_facts(struct text *out, const json_t *report)
     append_fact(out, "Kind", report_string(crash, "kind"));
     append_fact(out, "Signal", report_string(crash, "name"));
     append_fact(out, "Address", report_string(crash, "address"));
-    append_place(out, report);
+    append_where(out, report);
     append_fact(out, "Message", report_string(crash, "message"));
     append_fact(out, "Program", report_string(process, "executable"));
     append_fact(out, "Release", report_string(report, "release"));

@@ -90,6 +90,7 @@ extern const struct command finish_command;
 extern const struct command groups_command;
 extern const struct command list_command;
 extern const struct command mcp_command;
+extern const struct command minidump_command;
 extern const struct command run_command;
 extern const struct command show_command;
 extern const struct command types_dump_command;

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/minidump_core.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/procfs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/hex.h"
+#include "base/system/file.h"
+#include "base/text.h"
+#include "formats/debug/maps.h"
+#include "formats/interchange/minidump.h"
+#include "images/image_outline.h"
+
+enum {
+    SEGMENTS_MAX = 60000, // fewer than what an ELF header can count
+    MODULES_MAX = 4096,
+    PAGE = 4096,
+    HEADER_BYTES = PAGE, // of an image that has no file
+};
+#define FILE_MAX_BYTES ((uint64_t)4 << 30)
+
+// A piece is a segment of the core: bytes of the minidump, or a made-up header.
+struct piece {
+    uint64_t start;
+    uint64_t size;
+    uint64_t offset; // in the minidump; of headers, in the text of headers
+    bool is_header;
+};
+
+// An access is what the program could do with a range of addresses.
+struct access {
+    uint64_t start;
+    uint64_t end;
+    uint32_t flags; // PF_R and so on
+};
+
+struct making {
+    struct minidump dump;
+    const struct minidump_places *places;
+    struct piece *pieces;
+    size_t count;
+    size_t capacity;
+    struct access *accesses;
+    size_t access_count;
+    size_t access_capacity;
+    struct text notes;
+    struct text files;   // entries of NT_FILE
+    struct text names;   // their paths
+    struct text headers; // HEADER_BYTES each
+    uint64_t file_count;
+    char program[PATH_MAX]; // the first module
+};
+
+static void add_core_piece(struct making *m, struct piece piece)
+{
+    if (piece.size == 0 || m->count == SEGMENTS_MAX ||
+        !array_reserve(&m->pieces, &m->capacity, m->count, sizeof(*m->pieces)))
+        return;
+    m->pieces[m->count++] = piece;
+}
+
+static void add_access(struct making *m, uint64_t start, uint64_t end, uint32_t flags)
+{
+    if (m->access_count < SEGMENTS_MAX &&
+        array_reserve(&m->accesses, &m->access_capacity, m->access_count,
+                      sizeof(*m->accesses)))
+        m->accesses[m->access_count++] = (struct access){ start, end, flags };
+}
+
+// add_maps takes the accesses from the process's memory map, where the minidump has it.
+static void add_maps(struct making *m)
+{
+    struct maps_entry entry;
+    struct cursor text = m->dump.streams[MINIDUMP_MAPS];
+    enum ch_status status;
+    while ((status = maps_next(&text, &entry)) != CH_END) {
+        unsigned has = status == CH_OK ? entry.permissions : 0;
+        if (status == CH_OK)
+            add_access(m, entry.start, entry.end,
+                       (has & MAPS_READ ? PF_R : 0u) | (has & MAPS_WRITE ? PF_W : 0u) |
+                           (has & MAPS_EXECUTE ? PF_X : 0u));
+        else if (status != CH_ERR_MALFORMED)
+            break;
+    }
+}
+
+// piece_access is what may be done with a piece. Memory of which nothing is known is
+// mostly a stack.
+static uint32_t piece_access(const struct making *m, const struct piece *piece)
+{
+    for (size_t i = 0; i < m->access_count && !piece->is_header; i++)
+        if (piece->start >= m->accesses[i].start && piece->start < m->accesses[i].end)
+            return m->accesses[i].flags;
+    return piece->is_header ? PF_R | PF_X : PF_R | PF_W;
+}
+
+static void add_memory(struct making *m)
+{
+    static const enum minidump_stream streams[] = { MINIDUMP_MEMORY,
+                                                    MINIDUMP_MEMORY64 };
+    struct minidump_range range;
+    struct core_thread thread;
+    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        struct minidump_list list = minidump_list(&m->dump, streams[i]);
+        while (minidump_next_range(&list, &range))
+            add_core_piece(
+                m, (struct piece){ range.start, range.size, range.offset, false });
+    }
+    struct minidump_list list = minidump_list(&m->dump, MINIDUMP_THREADS);
+    while (minidump_next_thread(&list, &thread, &range))
+        add_core_piece(m,
+                       (struct piece){ range.start, range.size, range.offset, false });
+}
+
+static int by_piece(const void *a, const void *b)
+{
+    const struct piece *x = a;
+    const struct piece *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    // The longer one first, and memory before what is made up.
+    if (x->is_header != y->is_header)
+        return x->is_header ? 1 : -1;
+    return x->size > y->size ? -1 : x->size < y->size;
+}
+
+// sort_pieces sorts pieces and cuts from each what an earlier one has.
+static void sort_pieces(struct making *m)
+{
+    uint64_t end = 0;
+    size_t kept = 0;
+    if (m->count == 0)
+        return;
+    qsort(m->pieces, m->count, sizeof(*m->pieces), by_piece);
+    for (size_t i = 0; i < m->count; i++) {
+        struct piece piece = m->pieces[i];
+        uint64_t known = piece.start < end ? end - piece.start : 0;
+        if (known >= piece.size)
+            continue;
+        piece.start += known;
+        piece.offset += known;
+        piece.size -= known;
+        end = piece.start + piece.size;
+        m->pieces[kept++] = piece;
+    }
+    m->count = kept;
+}
+
+static bool has_memory(const struct making *m, uint64_t address)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (address >= m->pieces[i].start &&
+            address - m->pieces[i].start < m->pieces[i].size)
+            return true;
+    return false;
+}
+
+// add_note appends a note of the kernel's.
+static void add_note(struct text *out, uint32_t type, const void *bytes, size_t size)
+{
+    static const char name[8] = "CORE";
+    static const char padding[4];
+    const uint32_t head[] = { 5, (uint32_t)size, type };
+    text_append(out, head, sizeof(head));
+    text_append(out, name, sizeof(name));
+    text_append(out, bytes, size);
+    text_append(out, padding, (4 - size % 4) % 4);
+}
+
+// add_thread appends a thread's note, by the layouts of elf_prstatus of both machines.
+static void add_thread(struct making *m, const struct core_thread *thread)
+{
+    enum {
+        SIGNAL = 12,
+        PID = 32,
+        REGISTERS = 112,
+        AMD64_BYTES = 336,
+        ARM64_BYTES = 392
+    };
+    // Places of rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip in user_regs_struct.
+    static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9,
+                                      8,  7,  6,  3, 2,  1,  0, 16 };
+    enum { EFLAGS = 18 };
+    uint8_t note[ARM64_BYTES] = { 0 };
+    bool arm = m->dump.machine == EM_AARCH64;
+    uint16_t signal = (uint16_t)thread->signal;
+    memcpy(note + SIGNAL, &signal, sizeof(signal));
+    memcpy(note + PID, &thread->tid, sizeof(thread->tid));
+    for (size_t i = 0; i < (arm ? CORE_REGISTERS : sizeof(places)); i++)
+        memcpy(note + REGISTERS + 8 * (arm ? i : places[i]), &thread->registers[i], 8);
+    memcpy(note + REGISTERS + 8 * (arm ? CORE_REGISTERS : EFLAGS), &thread->flags, 8);
+    add_note(&m->notes, NT_PRSTATUS, note, arm ? ARM64_BYTES : AMD64_BYTES);
+}
+
+// add_threads appends all threads, the crashed one first, and its signal.
+static void add_threads(struct making *m)
+{
+    enum { SIGINFO_BYTES = 128 };
+    struct core_thread crashed;
+    struct core_thread thread;
+    struct minidump_range stack;
+    struct core_signal signal = { 0 };
+    bool has = minidump_exception(&m->dump, &crashed, &signal);
+    if (has) {
+        uint8_t info[SIGINFO_BYTES] = { 0 };
+        memcpy(info, &signal.signal, 4);
+        memcpy(info + 8, &signal.code, 4);
+        if (signal.code > 0)
+            memcpy(info + 16, &signal.address, 8);
+        add_thread(m, &crashed);
+        // LLDB writes no code. As a code, 0 would say that a process sent the signal.
+        if (signal.code != 0)
+            add_note(&m->notes, NT_SIGINFO, info, sizeof(info));
+    }
+    struct minidump_list list = minidump_list(&m->dump, MINIDUMP_THREADS);
+    for (size_t i = 0;
+         i < CORE_REGISTERS * 2000 && minidump_next_thread(&list, &thread, &stack); i++)
+        if (!has || thread.tid != crashed.tid)
+            add_thread(m, &thread);
+}
+
+// add_process_note appends what is known of the process.
+static void add_process_note(struct making *m)
+{
+    enum {
+        BYTES = 136,
+        PID = 24,
+        NAME = 40,
+        NAME_BYTES = 16,
+        ARGUMENTS = 56,
+        MOST = 80
+    };
+    uint8_t note[BYTES] = { 0 };
+    const char *slash = strrchr(m->program, '/');
+    const char *name = slash != NULL ? slash + 1 : m->program;
+    struct cursor words = m->dump.streams[MINIDUMP_ARGUMENTS];
+    memcpy(note + PID, &m->dump.pid, sizeof(m->dump.pid));
+    memcpy(note + NAME, name, strnlen(name, NAME_BYTES - 1));
+    for (size_t i = 0; i < MOST - 1 && cursor_left(&words) != 0; i++) {
+        uint8_t byte = cursor_u8(&words);
+        note[ARGUMENTS + i] = byte != 0 ? byte : ' ';
+    }
+    add_note(&m->notes, NT_PRPSINFO, note, sizeof(note));
+}
+
+// is_build returns true if a build ID is the module's. Of some dumps only the first 16
+// bytes are known, as bytes or as the words of a GUID.
+static bool is_build(const struct minidump_module *module, const uint8_t *id,
+                     size_t size)
+{
+    static const uint8_t swapped[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
+                                         8, 9, 10, 11, 12, 13, 14, 15 };
+    bool words = size >= sizeof(swapped);
+    if (!module->build_id_cut)
+        return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
+    for (size_t i = 0; words && i < sizeof(swapped); i++)
+        words = id[swapped[i]] == module->build_id[i];
+    return words || (size >= sizeof(swapped) &&
+                     memcmp(id, module->build_id, sizeof(swapped)) == 0);
+}
+
+// try_module_file opens a file if it is the module's build.
+static bool try_module_file(const struct making *m,
+                            const struct minidump_module *module, const char *path,
+                            struct image_outline *outline)
+{
+    int fd;
+    if (image_outline_open(path, outline, &fd) != CH_OK)
+        return false;
+    (void)close(fd);
+    return outline->machine == m->dump.machine &&
+           is_build(module, outline->build_id, outline->build_id_size);
+}
+
+// find_module_file finds the file of a module. out has its path: without the sysroot,
+// which readers of the core put in front again.
+static bool find_module_file(const struct making *m,
+                             const struct minidump_module *module,
+                             struct image_outline *outline, char out[static PATH_MAX])
+{
+    const struct minidump_places *places = m->places;
+    const char *root = places->sysroot != NULL ? places->sysroot : "";
+    const char *slash = strrchr(module->name, '/');
+    char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
+    char path[PATH_MAX];
+    if (module->build_id_size == 0)
+        return false;
+    (void)snprintf(out, PATH_MAX, "%s", module->name);
+    (void)snprintf(path, sizeof(path), "%s%s", root, module->name);
+    if (module->name[0] == '/' && try_module_file(m, module, path, outline))
+        return true;
+    if (places->sysroot != NULL)
+        return false;
+    if (places->exe != NULL && strcmp(module->name, m->program) == 0) {
+        (void)snprintf(out, PATH_MAX, "%s", places->exe);
+        return try_module_file(m, module, out, outline);
+    }
+    if (places->symbols == NULL)
+        return false;
+    (void)snprintf(out, PATH_MAX, "%s/%s", places->symbols,
+                   slash != NULL ? slash + 1 : module->name);
+    if (try_module_file(m, module, out, outline))
+        return true;
+    hex_encode(module->build_id, module->build_id_size, id);
+    (void)snprintf(out, PATH_MAX, "%s/.build-id/%.2s/%s", places->symbols, id, id + 2);
+    return try_module_file(m, module, out, outline);
+}
+
+static void add_file_entry(struct making *m, uint64_t start, uint64_t end,
+                           uint64_t offset, const char *path)
+{
+    const uint64_t entry[] = { start, end, offset / PAGE };
+    text_append(&m->files, entry, sizeof(entry));
+    text_append(&m->names, path, strlen(path) + 1);
+    m->file_count++;
+}
+
+// add_loads lists the parts of a file that its program headers map.
+static void add_loads(struct making *m, const struct minidump_module *module,
+                      const struct image_outline *outline, const char *path)
+{
+    uint64_t bias = module->base - outline->low;
+    for (size_t i = 0; i < outline->load_count; i++) {
+        const struct elf_segment *load = &outline->loads[i];
+        uint64_t skip = load->vaddr % PAGE;
+        uint64_t end = load->vaddr + load->file_size;
+        if (load->file_size == 0 || load->offset < skip || end < load->vaddr ||
+            end > UINT64_MAX - 2 * PAGE - bias)
+            continue;
+        add_access(m, bias + load->vaddr - skip, bias + end, load->flags);
+        add_file_entry(m, bias + load->vaddr - skip,
+                       bias + (end + PAGE - 1) / PAGE * PAGE, load->offset - skip,
+                       path);
+    }
+}
+
+// module_end is one past a module's last address. LLDB gives the size of its first
+// segment alone, so the memory map counts where the minidump has it.
+static uint64_t module_end(const struct making *m, const struct minidump_module *module)
+{
+    struct maps_entry entry;
+    struct cursor text = m->dump.streams[MINIDUMP_MAPS];
+    uint64_t end = module->base + module->size;
+    enum ch_status status;
+    while ((status = maps_next(&text, &entry)) == CH_OK || status == CH_ERR_MALFORMED)
+        if (status == CH_OK && entry.start >= module->base && entry.end > end &&
+            entry.path_size == strlen(module->name) &&
+            memcmp(entry.path, module->name, entry.path_size) == 0)
+            end = entry.end;
+    return (end + PAGE - 1) / PAGE * PAGE;
+}
+
+// add_made_header makes up the header of a module without a file: its size and build
+// ID.
+static void add_made_header(struct making *m, const struct minidump_module *module)
+{
+    struct {
+        Elf64_Ehdr elf;
+        Elf64_Phdr load;
+        Elf64_Phdr note;
+        Elf64_Nhdr head;
+        char name[4];
+        uint8_t id[MINIDUMP_BUILD_ID_MAX];
+    } header = { .elf = {
+                     .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+                     .e_type = ET_DYN,
+                     .e_machine = m->dump.machine,
+                     .e_version = 1,
+                     .e_ehsize = sizeof(Elf64_Ehdr),
+                     .e_phoff = sizeof(Elf64_Ehdr),
+                     .e_phentsize = sizeof(Elf64_Phdr),
+                     .e_phnum = 2 } };
+    static const char padding[HEADER_BYTES];
+    _Static_assert(sizeof(header) <= HEADER_BYTES, "a header fits");
+    const uint64_t end = module_end(m, module);
+    if (has_memory(m, module->base) || end <= module->base || module->base % PAGE != 0)
+        return;
+    header.load = (Elf64_Phdr){ .p_type = PT_LOAD,
+                                .p_flags = PF_R | PF_X,
+                                .p_filesz = end - module->base,
+                                .p_memsz = end - module->base,
+                                .p_align = PAGE };
+    header.note = (Elf64_Phdr){ .p_type = PT_NOTE,
+                                .p_flags = PF_R,
+                                .p_offset = (uint64_t)((const char *)&header.head -
+                                                       (const char *)&header),
+                                .p_align = 4 };
+    header.note.p_vaddr = header.note.p_offset;
+    header.note.p_filesz = sizeof(header.head) + 4 + module->build_id_size;
+    header.note.p_memsz = header.note.p_filesz;
+    header.head = (Elf64_Nhdr){ .n_namesz = 4,
+                                .n_descsz = (uint32_t)module->build_id_size,
+                                .n_type = NT_GNU_BUILD_ID };
+    memcpy(header.name, "GNU", 4);
+    memcpy(header.id, module->build_id, module->build_id_size);
+    if (module->build_id_size == 0)
+        header.elf.e_phnum = 1;
+    add_core_piece(m,
+                   (struct piece){ module->base, HEADER_BYTES, m->headers.size, true });
+    text_append(&m->headers, &header, sizeof(header));
+    text_append(&m->headers, padding, HEADER_BYTES - sizeof(header));
+    add_file_entry(m, module->base, module->base + PAGE, 0, module->name);
+    if (end - module->base > PAGE)
+        add_file_entry(m, module->base + PAGE, end, PAGE, module->name);
+}
+
+// add_module lists a module with its file, or with what the minidump knows of it.
+static void add_module(struct making *m, const struct minidump_module *module)
+{
+    const struct minidump_places *places = m->places;
+    struct image_outline outline;
+    char path[PATH_MAX];
+    if (find_module_file(m, module, &outline, path)) {
+        add_loads(m, module, &outline, path);
+        return;
+    }
+    // The vDSO has no file.
+    if (module->name[0] == '/')
+        places->say(
+            places->say_context,
+            module->build_id_size == 0
+                ? "the minidump has no build ID of '%s': its file is not used"
+                : "no file of the minidump's build of '%s': its frames are guessed",
+            module->name);
+    add_made_header(m, module);
+}
+
+static void add_modules(struct making *m)
+{
+    struct minidump_module module;
+    struct minidump_list list = minidump_list(&m->dump, MINIDUMP_MODULES);
+    for (size_t i = 0; i < MODULES_MAX && minidump_next_module(&list, &module); i++) {
+        if (m->program[0] == 0)
+            (void)snprintf(m->program, sizeof(m->program), "%s", module.name);
+        add_module(m, &module);
+    }
+    struct text CH_CLEANUP(text_deinit) note = { 0 };
+    const uint64_t head[] = { m->file_count, PAGE };
+    text_append(&note, head, sizeof(head));
+    text_append(&note, m->files.bytes, m->files.size);
+    text_append(&note, m->names.bytes, m->names.size);
+    if (m->file_count != 0)
+        add_note(&m->notes, NT_FILE, note.bytes, note.size);
+}
+
+// add_vector appends the auxiliary vector.
+static void add_vector(struct making *m)
+{
+    struct cursor vector = m->dump.streams[MINIDUMP_AUXV];
+    size_t size = cursor_left(&vector);
+    const void *bytes = cursor_take(&vector, size);
+    if (size != 0 && bytes != NULL)
+        add_note(&m->notes, NT_AUXV, bytes, size);
+}
+
+// write_headers appends the core's headers. The minidump follows at offset after them.
+static void write_headers(const struct making *m, struct text *out,
+                          uint64_t *out_offset)
+{
+    const Elf64_Ehdr elf = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
+                                          1 },
+                             .e_type = ET_CORE,
+                             .e_machine = m->dump.machine,
+                             .e_version = 1,
+                             .e_ehsize = sizeof(Elf64_Ehdr),
+                             .e_phoff = sizeof(Elf64_Ehdr),
+                             .e_phentsize = sizeof(Elf64_Phdr),
+                             .e_phnum = (uint16_t)(m->count + 1) };
+    uint64_t notes_at = sizeof(elf) + (m->count + 1) * sizeof(Elf64_Phdr);
+    uint64_t headers_at = notes_at + m->notes.size;
+    *out_offset = (headers_at + m->headers.size + PAGE - 1) / PAGE * PAGE;
+    const Elf64_Phdr notes = {
+        .p_type = PT_NOTE, .p_offset = notes_at, .p_filesz = m->notes.size, .p_align = 4
+    };
+    text_append(out, &elf, sizeof(elf));
+    text_append(out, &notes, sizeof(notes));
+    for (size_t i = 0; i < m->count; i++) {
+        const struct piece *piece = &m->pieces[i];
+        const Elf64_Phdr load = {
+            .p_type = PT_LOAD,
+            .p_flags = piece_access(m, piece),
+            .p_vaddr = piece->start,
+            .p_offset = piece->offset + (piece->is_header ? headers_at : *out_offset),
+            .p_filesz = piece->size,
+            .p_memsz = piece->size,
+        };
+        text_append(out, &load, sizeof(load));
+    }
+    text_append(out, m->notes.bytes, m->notes.size);
+    text_append(out, m->headers.bytes, m->headers.size);
+}
+
+static enum ch_status write_core(struct making *m, int fd)
+{
+    struct text CH_CLEANUP(text_deinit) head = { 0 };
+    uint64_t offset;
+    const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
+                                       { .tv_sec = (time_t)m->dump.time } };
+    const uint8_t *bytes = m->dump.file.begin;
+    size_t left = (size_t)(m->dump.file.end - bytes);
+    sort_pieces(m);
+    add_threads(m);
+    add_process_note(m);
+    add_vector(m);
+    write_headers(m, &head, &offset);
+    if (!text_ok(&head) || !text_ok(&m->notes) || !text_ok(&m->headers))
+        return CH_ERR_NO_MEMORY;
+    if (!file_write_all(fd, head.bytes, head.size) ||
+        lseek(fd, (off_t)offset, SEEK_SET) < 0 || !file_write_all(fd, bytes, left))
+        return CH_ERR_IO;
+    (void)futimens(fd, times); // the report's time
+    return CH_OK;
+}
+
+static void making_deinit(struct making *m)
+{
+    free(m->pieces);
+    free(m->accesses);
+    text_deinit(&m->notes);
+    text_deinit(&m->files);
+    text_deinit(&m->names);
+    text_deinit(&m->headers);
+}
+
+// make_core makes the core of the size bytes of a minidump.
+static enum ch_status make_core(const struct minidump_places *places, const void *bytes,
+                                size_t size, int *out_fd, const char **out_why)
+{
+    struct making CH_CLEANUP(making_deinit) m = { .places = places };
+    enum ch_status status = minidump_open(&m.dump, bytes, size, out_why);
+    if (status != CH_OK)
+        return status;
+    add_memory(&m);
+    add_maps(&m);
+    add_modules(&m);
+    *out_fd = memfd_create("crashhook-minidump", MFD_CLOEXEC);
+    status = *out_fd >= 0 ? write_core(&m, *out_fd) : CH_ERR_IO;
+    if (status != CH_OK && *out_fd >= 0)
+        (void)close(*out_fd);
+    return status;
+}
+
+enum ch_status minidump_to_core(int fd, const struct minidump_places *places,
+                                int *out_fd, const char **out_why)
+{
+    struct stat info;
+    *out_why = "it is empty, or larger than 4 GiB";
+    if (fstat(fd, &info) != 0)
+        return CH_ERR_IO;
+    if (info.st_size <= 0 || (uint64_t)info.st_size > FILE_MAX_BYTES)
+        return CH_ERR_UNSUPPORTED;
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return CH_ERR_IO;
+    enum ch_status status =
+        make_core(places, bytes, (size_t)info.st_size, out_fd, out_why);
+    (void)munmap(bytes, (size_t)info.st_size);
+    return status;
+}

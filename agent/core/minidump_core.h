@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A core file made of a minidump, so that everything that reads cores reads minidumps.
+//
+// The core is a header with notes, followed by the minidump itself, in which the core's
+// segments are. A minidump seldom has code, so the files of its modules are looked for:
+// at their paths, or in a folder, by build ID. Those that are found are in the core's
+// table of files. Of the others the core has a header made up of what the minidump
+// knows (base, size, build ID), which is enough to list them in the report; without
+// their files, frames above them are found by frame pointers or not at all. Users:
+// core.
+#pragma once
+#include "base/status.h"
+
+// A minidump_say_fn receives a message, in printf's form, about what is missing.
+typedef void minidump_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3);
+
+struct minidump_places {
+    const char *exe;     // the program; NULL: at its path
+    const char *sysroot; // the folder that was /; NULL: our own
+    const char *symbols; // a folder with files by name or build ID; NULL: none
+    minidump_say_fn *say;
+    void *say_context;
+};
+
+// minidump_to_core reads the minidump on fd and gives a descriptor of the core, which
+// is in memory. CH_ERR_MALFORMED and CH_ERR_UNSUPPORTED: out_why says what it is
+// instead. CH_ERR_IO: errno says why.
+CH_CHECKED enum ch_status minidump_to_core(int fd, const struct minidump_places *places,
+                                           int *out_fd, const char **out_why);

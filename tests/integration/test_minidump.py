@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Reports of minidumps. What a report of the core says of a crash, that of the minidump of
+# the same crash has to say as well, as far as stacks and registers go.
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import time
+import unittest
+
+import harness
+from core_surgery import Core
+from harness import crashed_thread, example, names_of, program
+from minidump_writer import Writer
+from test_core import CoreScene, by_tid
+
+PROGRAMS = [[example("null_write")], [example("uncaught")], [example("divide")],
+            [program("core_threads_pie"), "20"], [program("core_threads_no_pie"), "3"],
+            [program("core_threads_static"), "3"]]
+DAMAGED = 200 if harness.FULL else 24
+SECONDS_MAX = 20
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.scene = CoreScene()
+        self.addCleanup(self.scene.__exit__)
+
+    def dump_of(self, command, **form):
+        self.core = self.scene.crash(command)
+        path = os.path.join(self.scene.folder, "crash.dmp")
+        return Writer(Core(self.core)).write(path, **form)
+
+    def report(self, path, *options):
+        done = self.scene.command("minidump", path, "--json", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout), done.stderr
+
+
+class Minidump(Case):
+    def test_stacks_and_signal_are_those_of_the_core(self):
+        forms = ({}, {"guid": True}, {"aligned": True})
+        for number, command in enumerate(PROGRAMS):
+            with self.subTest(command):
+                path = self.dump_of(command, **forms[number % len(forms)])
+                found, _ = self.report(path)
+                wanted = self.scene.report(self.core)
+                self.assertEqual(by_tid(found), by_tid(wanted))
+                self.assertEqual(names_of(crashed_thread(found)), names_of(crashed_thread(wanted)))
+                self.assertEqual(crashed_thread(found)["registers"],
+                                 crashed_thread(wanted)["registers"])
+                for key in ("signal", "code", "thread"):
+                    self.assertEqual(found["crash"].get(key), wanted["crash"].get(key), key)
+                images = {image["path"]: (image["base"], image.get("build_id"))
+                          for image in wanted["images"] if image["path"].startswith("/")}
+                for image in found["images"]:
+                    self.assertEqual((image["base"], image.get("build_id")), images[image["path"]])
+
+    def test_a_module_without_its_file_is_listed_and_said(self):
+        copy = self.scene.copy(example("divide"))
+        path = self.dump_of([copy])
+        kept = os.path.join(self.scene.folder, "symbols")
+        os.mkdir(kept)
+        os.rename(copy, os.path.join(kept, os.path.basename(copy)))
+        found, said = self.report(path)
+        self.assertIn(f"no file of the minidump's build of '{copy}'", said)
+        self.assertIn(copy, [image["path"] for image in found["images"]])
+        found, said = self.report(path, "--symbols", kept)
+        self.assertEqual(said, "")
+        self.assertIn("main", names_of(crashed_thread(found)))
+
+    def test_a_file_of_another_build_is_not_used(self):
+        copy = self.scene.copy(example("divide"))
+        path = self.dump_of([copy])
+        shutil.copy(example("illegal"), copy)
+        _, said = self.report(path)
+        self.assertIn("no file of the minidump's build", said)
+
+    def test_damaged_minidumps_end_in_a_report_or_one_line(self):
+        seed = random.randrange(1 << 32)
+        rng = random.Random(seed)
+        path = self.dump_of([program("core_threads_pie"), "3"])
+        with open(path, "rb") as file:
+            whole = file.read()
+        for number in range(DAMAGED):
+            data = bytearray(whole[:rng.randrange(len(whole))] if number % 4 == 0 else whole)
+            for _ in range(rng.randrange(1, 20)):
+                if data:
+                    data[rng.randrange(min(len(data), 4096))] = rng.randrange(256)
+            with open(path, "wb") as file:
+                file.write(data)
+            began = time.monotonic()
+            done = self.scene.command("minidump", path, "--json", timeout=SECONDS_MAX)
+            self.assertLess(time.monotonic() - began, SECONDS_MAX, seed)
+            self.assertIn(done.returncode, (0, 1), (seed, number, done.stderr))
+            if done.returncode == 1:
+                self.assertIn("crashhook: cannot read", done.stderr, (seed, number))
+        print(f"seed {seed}, {DAMAGED} damaged minidumps")
+
+    def test_what_is_no_minidump_of_linux_is_refused_with_a_reason(self):
+        path = self.dump_of([example("divide")])
+        with open(path, "r+b") as file:
+            data = bytearray(file.read())
+            at = data.index((0x8201).to_bytes(4, "little"))
+            data[at:at + 4] = (2).to_bytes(4, "little")
+            file.seek(0)
+            file.write(data)
+        done = self.scene.command("minidump", path)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, f"crashhook: cannot read minidump '{path}': it is of Windows\n")
+
+
+@unittest.skipUnless(shutil.which("lldb-19"), "lldb-19 is not installed")
+class Lldb(Case):
+    def test_lldbs_minidump_has_the_stack_that_lldb_shows(self):
+        dump = os.path.join(self.scene.folder, "lldb.dmp")
+        said = subprocess.run(
+            ["lldb-19", "-b", "-o", "process launch", "-k",
+             f"process save-core --plugin-name=minidump --style=stack {dump}", "-k", "bt",
+             "-k", "quit", example("null_write")],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+            check=False).stdout
+        self.assertTrue(os.path.exists(dump), said)
+        found, _ = self.report(dump)
+        self.assertEqual(found["crash"]["name"], "SIGSEGV")
+        for name in names_of(crashed_thread(found)):
+            if name in ("write_line", "cart_add_item", "main"):
+                self.assertIn(name, said)
+        self.assertIn("main", names_of(crashed_thread(found)))
+
+
+if __name__ == "__main__":
+    harness.main()
