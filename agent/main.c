@@ -80,7 +80,7 @@ static void log_agent_line(const struct agent *agent, const char *format, ...)
 }
 
 // arm_deadline has the kernel kill us should we ever hang: the process's own watchdog
-// may be gone by then.
+// may not exist by then.
 static void arm_deadline(uint64_t timeout_ms)
 {
     timer_t timer;
@@ -109,8 +109,8 @@ static void limit_resources(uint64_t timeout_ms)
     }
 }
 
-// make_agent_report writes the raw report; false: there is none, and the handler is
-// told why.
+// make_agent_report writes the raw report; false: there is none, and the handler was
+// sent the reason.
 static bool make_agent_report(struct agent *agent, struct finish *finish)
 {
     struct store *store = &agent->store;
@@ -207,9 +207,9 @@ static void make_way(pid_t pid)
 }
 
 // let_die answers the handler, and waits until the stopped threads are dead and reaped,
-// because a thread that its tracer has not reaped is kept from its parent. Only then is
-// what was copied of the process put where the free phase finds it: its threads need
-// the processors to die. tell_written: the handler does not know of the report yet.
+// because the parent cannot reap a thread that its tracer has not reaped. Only then are
+// the copies of the process put where the free phase finds them: its threads need the
+// processors to die. tell_written: the handler does not know of the report yet.
 static void let_die(struct agent *agent, struct finish *finish, bool tell_written)
 {
     struct capture *capture = &agent->capture;
@@ -346,8 +346,8 @@ static void populate_stack(void)
 }
 
 // spare_descriptors makes room for the files of a report where the limit on
-// descriptors, which is the crashed program's, leaves none. Nothing reads the agent's
-// input, or its output.
+// descriptors, inherited from the crashed program, leaves none. Nothing reads the
+// agent's input, or its output.
 static void spare_descriptors(void)
 {
     enum { FEW = 16 };

@@ -18,7 +18,7 @@
 // many it copied: 0 when address itself cannot be read.
 typedef size_t memory_read_fn(void *source, uint64_t address, void *to, size_t length);
 
-// memory_fetch_fn is told of places that will be read soon, so that a source may read
+// memory_fetch_fn receives places that will be read soon, so that a source may read
 // many of them with one call.
 typedef void memory_fetch_fn(void *source, const uint64_t *addresses, size_t count);
 
@@ -45,7 +45,7 @@ struct memory_reader {
 CH_CHECKED enum ch_status memory_read(const struct memory_reader *reader,
                                       uint64_t address, void *to, size_t length);
 
-// memory_fetch tells the source of places that will be read soon.
+// memory_fetch announces places that will be read soon to the source.
 static inline void memory_fetch(const struct memory_reader *reader,
                                 const uint64_t *addresses, size_t count)
 {

@@ -71,8 +71,8 @@ static json_t *stack_outward(const json_t *thread)
     return stack;
 }
 
-// kernel_function is the function of the kernel that a thread sleeps in, alone, which
-// whoever may trace it is told; NULL: it is not told.
+// kernel_function is the function of the kernel that a thread sleeps in, without its
+// callers. A process that may trace the thread can read it; NULL: it cannot be read.
 static json_t *kernel_function(int64_t process, int64_t tid)
 {
     char path[64];
@@ -85,7 +85,7 @@ static json_t *kernel_function(int64_t process, int64_t tid)
 }
 
 // kernel_stack is what the kernel does for a thread, the innermost function first:
-// "[<0>] FUNCTION+0x8f/0x1c0" in a line. Only root is told of more than one.
+// "[<0>] FUNCTION+0x8f/0x1c0" in a line. Only root can read more than one.
 static json_t *kernel_stack(int64_t process, int64_t tid)
 {
     char path[64];

@@ -270,8 +270,8 @@ static int encode_backtrace(const json_t *json, unsigned word_bits, bool swift)
     return result;
 }
 
-// parse_word_size takes the option, else the input's "word_size", else 64; 0: it is not
-// 16, 32 or 64.
+// parse_word_size takes the option, otherwise the input's "word_size", otherwise 64; 0:
+// it is not 16, 32 or 64.
 static unsigned parse_word_size(const char *option, const json_t *json)
 {
     const json_t *member = json_object_get(json, "word_size");

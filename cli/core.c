@@ -78,8 +78,9 @@ static bool become_owner(const struct core_work *work)
     return work->owner_is_safe ? confine_become(&work->owner) : confine_become_nobody();
 }
 
-// let_go closes the pipe: the kernel keeps the dying process until that happens.
-static void let_go(int fd)
+// release_process closes the pipe: the kernel keeps the dying process until that
+// happens.
+static void release_process(int fd)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0)
@@ -122,7 +123,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
         return CH_ERR_IO;
     confine_reader();
     enum ch_status status = read_core_report(work, &raw, &held);
-    let_go(work->store->fd);
+    release_process(work->store->fd);
     if (status == CH_OK)
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
@@ -232,7 +233,7 @@ static int core_store_report(struct core_store *store)
     enum ch_status status =
         guarded_child_start(core_in_child, &work, deadline_ms, &child);
     if (status == CH_OK) {
-        let_go(store->fd); // only the child uses it now
+        release_process(store->fd); // only the child uses it now
         status = guarded_child_finish(&child, deadline_ms, &report);
     }
     if (store->options.facts != NULL)
@@ -359,8 +360,8 @@ static int print_core(const struct core_command *command, struct capture *captur
 }
 
 // fill_descriptors opens the standard descriptors. The kernel starts its helper with
-// the core as stdin and nothing else; files that are opened later must not become
-// stdout or stderr. Messages go to the kernel's log.
+// the core as stdin alone; files that are opened later must not become stdout or
+// stderr. Messages go to the kernel's log.
 static void fill_descriptors(void)
 {
     bool no_stderr = fcntl(STDERR_FILENO, F_GETFD) < 0;

@@ -275,11 +275,6 @@ static const struct command *find_described_command(const char *name)
     return NULL;
 }
 
-static void write_manual_head(const char *title)
-{
-    printf(".TH %s \"\" \"crashhook " CRASHHOOK_VERSION "\" \"crashhook\"\n", title);
-}
-
 // write_manual_name writes the page's NAME; the command's words are joined by dashes,
 // as in names of pages.
 static void write_manual_name(const struct command *command)
@@ -375,7 +370,8 @@ static bool write_manual_part(const char *word, const char *argument)
 {
     const struct command *command = find_described_command(argument);
     if (strcmp(word, "head") == 0)
-        write_manual_head(argument);
+        printf(".TH %s \"\" \"crashhook " CRASHHOOK_VERSION "\" \"crashhook\"\n",
+               argument);
     else if (strcmp(word, "commands") == 0)
         write_commands();
     else if (strcmp(word, "variables") == 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second half of a crash: the process is gone, its raw report is in the spool, and
-// we hold the report's lock. The agent becomes this command by exec; users do not call
-// it.
+// The second half of a crash: the process has exited, its raw report is in the spool,
+// and we hold the report's lock. The agent becomes this command by exec; users do not
+// call it.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -248,7 +248,7 @@ static void clean_up(struct finish *finish)
 }
 
 // hold_images records which images the descriptors in the list belong to: the files
-// were deleted, and the kernel tells their former paths.
+// were deleted, and the kernel gives their former paths.
 static void hold_images(struct finish *finish, const char *list)
 {
     static const char deleted[] = " (deleted)";
@@ -312,7 +312,7 @@ static int run_finish(const struct options *options)
     if (finish.id == NULL || !report_id_ok(finish.id))
         return command_misused("finish: it takes --id ID");
     umask(077);
-    (void)signal(SIGPIPE, SIG_IGN); // the reader of our stderr may be gone
+    (void)signal(SIGPIPE, SIG_IGN); // the reader of our stderr may have exited
     if (session_spool_open(&finish.session, SPOOL_WRITE) != CH_OK)
         return COMMAND_FAILED;
     enum ch_status status = hold_report(&finish, options_value(options, "lock-fd"));

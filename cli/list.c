@@ -88,7 +88,7 @@ static const struct table_column columns[] = {
     { "SENT", 7 },    { "CRASHED", 7 }, { NULL, 0 },
 };
 
-// listed_state is the state of the target that is furthest behind.
+// listed_state is the state of the target that is furthest from having the report.
 static const char *listed_state(const json_t *entry)
 {
     const json_t *targets = json_object_get(entry, "targets");
@@ -192,7 +192,7 @@ static void print_listed(const json_t *rows)
     }
 }
 
-// is_program says whether a path is that program, or ends with it.
+// is_program returns true if a path is that program, or ends with it.
 static bool is_program(const char *path, const char *program)
 {
     if (path == NULL)
@@ -203,7 +203,7 @@ static bool is_program(const char *path, const char *program)
            (length == wanted || path[length - wanted - 1] == '/');
 }
 
-// is_signal_name says whether a name is that signal, which may lack its SIG.
+// is_signal_name returns true if a name is that signal, which may lack its SIG.
 static bool is_signal_name(const char *name, const char *wanted)
 {
     if (name == NULL || strcasecmp(name, wanted) == 0)
@@ -211,7 +211,7 @@ static bool is_signal_name(const char *name, const char *wanted)
     return strncmp(name, "SIG", 3) == 0 && strcasecmp(name + 3, wanted) == 0;
 }
 
-// is_listed says whether a row is one that the options ask for.
+// is_listed returns true if a row is one that the options ask for.
 static bool is_listed(const struct options *options, const json_t *entry)
 {
     const char *program = options_value(options, "program");

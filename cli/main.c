@@ -58,7 +58,7 @@ static size_t word_count(const struct command *command, char **argv)
     return strcmp(argv[1], space + 1) == 0 ? 2 : 0;
 }
 
-// command_in_group says whether word is the first of the command's two words.
+// command_in_group returns true if word is the first of the command's two words.
 static bool command_in_group(const struct command *command, const char *word)
 {
     size_t length = strlen(word);
@@ -103,7 +103,7 @@ static void print_command_help(const struct command *command)
     options_print(command_options(command), stdout);
 }
 
-// wants_help says whether --help is among the words that can be options.
+// wants_help returns true if --help is among the words that can be options.
 static bool wants_help(const struct command *command, char **argv)
 {
     for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {

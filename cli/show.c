@@ -39,7 +39,7 @@ static enum ch_status read_shown(struct session *session, const struct options *
     return session_spool_report(session, argument, out);
 }
 
-// is_being_worked_on says whether another process holds the lock of a report of the
+// is_being_worked_on returns true if another process holds the lock of a report of the
 // spool: it is about to add names.
 static bool is_being_worked_on(const struct session *session, const char *id)
 {
@@ -50,9 +50,9 @@ static bool is_being_worked_on(const struct session *session, const char *id)
     return status == CH_ERR_IO && errno == EWOULDBLOCK;
 }
 
-// await_names waits for the names of a report of the spool that is still without: who
-// has just seen a program crash would be shown addresses. The report is read again
-// after each look at its lock, because the one that was read may have been replaced.
+// await_names waits until a report of the spool has names: without them, a user whose
+// program has just crashed would see addresses. The report is read again after each
+// look at its lock, because the one that was read may have been replaced.
 static void await_names(struct session *session, json_t **report)
 {
     enum { TURNS = 600, TURN_US = 50000 };

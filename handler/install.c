@@ -170,8 +170,8 @@ static void complain_of_unknown(const struct variables *variables)
     }
 }
 
-// stderr_is_terminal makes isatty's system call. A start runs nothing else that is near
-// isatty in libc, so calling that would be a page fault.
+// stderr_is_terminal makes isatty's system call. A start runs no other code near isatty
+// in libc, so calling that would cause a page fault.
 static bool stderr_is_terminal(void)
 {
     char settings[64]; // more than the kernel's struct termios
@@ -184,12 +184,6 @@ static bool stderr_is_wanted(const struct settings *settings)
         return true;
     return settings->print == SETTING_YES ||
            (settings->print == SETTING_TTY && stderr_is_terminal());
-}
-
-static bool is_enabled(const struct settings *settings)
-{
-    return settings->enable == SETTING_YES ||
-           (settings->enable == SETTING_TTY && stderr_is_terminal());
 }
 
 // put_in_force makes plan the one for the next crash. A signal is taken when a plan
@@ -227,8 +221,9 @@ static bool find_spool(struct variables *variables, const struct settings *setti
     return true;
 }
 
-// find_agent writes to path where the agent is, if that is given, else from where it is
-// looked for. A given one that cannot be started is said at the first install.
+// find_agent writes to path where the agent is, if that is given, otherwise the place
+// from which it is searched for. A given one that cannot be started is said at the
+// first install.
 static void find_agent(const struct settings *settings, bool first,
                        char path[static PATH_MAX], struct plan_wishes *out)
 {
@@ -273,39 +268,39 @@ static void begin_supervision(const struct settings *settings, const char *given
         (void)sys_prctl(PR_SET_PTRACER, (unsigned long)crash_state.daemon_pid);
 }
 
-// rooms are the bytes of what is mapped with the first plan; 0: it is there.
-struct rooms {
+// regions are the bytes of what is mapped with the first plan; 0: it is there.
+struct regions {
     size_t stack; // of this thread, to run the handler on
     size_t context;
 };
 
-static struct rooms rooms_wanted(void)
+static struct regions regions_wanted(void)
 {
     const size_t page = getauxval(AT_PAGESZ);
-    return (struct rooms){ threads_first_bytes(),
-                           context_current != NULL
-                               ? 0
-                               : (sizeof(*context_current) + page - 1) & -page };
+    return (struct regions){ threads_first_bytes(),
+                             context_current != NULL
+                                 ? 0
+                                 : (sizeof(*context_current) + page - 1) & -page };
 }
 
-// rooms_use takes them into use. The stack lives as long as the process; if the kernel
-// refuses it, only a stack overflow goes unreported.
-static void rooms_use(const struct rooms *rooms, char *at)
+// regions_use takes them into use. The stack lives as long as the process; if the
+// kernel refuses it, only a stack overflow goes unreported.
+static void regions_use(const struct regions *regions, char *at)
 {
-    if (rooms->stack != 0)
+    if (regions->stack != 0)
         (void)threads_use(at);
-    if (rooms->context != 0)
-        context_begin(at + rooms->stack);
+    if (regions->context != 0)
+        context_begin(at + regions->stack);
 }
 
 // begin_traced maps the context alone: tags and breadcrumbs are read from outside.
 static void begin_traced(void)
 {
-    struct rooms rooms = rooms_wanted();
-    char *at = rooms.context != 0 ? plan_map(rooms.context) : NULL;
-    rooms.stack = 0;
+    struct regions regions = regions_wanted();
+    char *at = regions.context != 0 ? plan_map(regions.context) : NULL;
+    regions.stack = 0;
     if (at != NULL)
-        rooms_use(&rooms, at);
+        regions_use(&regions, at);
 }
 
 // is_traced returns true if `crashhook run` traces the process: it has set the
@@ -341,7 +336,9 @@ static int install_handler(char *const *environment,
     bool traced = is_traced(&variables);
     if (traced)
         begin_traced();
-    if (traced || !is_enabled(&settings))
+    bool is_enabled = settings.enable == SETTING_YES ||
+                      (settings.enable == SETTING_TTY && stderr_is_terminal());
+    if (traced || !is_enabled)
         return ECANCELED;
     const char *given = variables_get(&variables, LIVENESS_VARIABLE);
     if (first)
@@ -349,7 +346,7 @@ static int install_handler(char *const *environment,
     // The agent itself needs no handler.
     variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
     bool has_spool = find_spool(&variables, &settings, spool);
-    struct rooms rooms = rooms_wanted();
+    struct regions regions = regions_wanted();
     struct plan_wishes wishes = { .spool = has_spool ? spool : NULL,
                                   .variables = variables.list,
                                   .variable_count = variables.count,
@@ -357,13 +354,13 @@ static int install_handler(char *const *environment,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
                                   .reports_first = settings.handlers == HANDLERS_LAST,
                                   .keep_stderr = stderr_is_wanted(&settings),
-                                  .rooms = rooms.stack + rooms.context };
+                                  .regions = regions.stack + regions.context };
     find_agent(&settings, first, agent, &wishes);
     message_places_find(&wishes.places);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;
-    rooms_use(&rooms, plan_rooms(plan));
+    regions_use(&regions, plan_regions(plan));
     plan->page->context_page = (uintptr_t)context_current;
     sanitizer_end_note();
     put_in_force(plan);

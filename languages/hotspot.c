@@ -121,7 +121,7 @@ static bool find_hotspot_block(struct hotspot *hotspot, const struct hotspot_hea
     return false;
 }
 
-// kind_of_blob tells by its name whose code it is.
+// kind_of_blob derives from its name whose code it is.
 static bool kind_of_blob(const struct hotspot *hotspot, struct hotspot_code *code)
 {
     char name[BLOB_NAME_BYTES];

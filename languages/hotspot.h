@@ -5,7 +5,7 @@
 // description of itself (hotspot_layout.h), and how to leave such a frame.
 //
 // Unlike other interpreters' frames these are native frames too: each frame of a walk
-// that lies in the virtual machine's code is asked for here. Everything is hostile: an
+// that is in the virtual machine's code is looked up here. Everything is hostile: an
 // object counts as a method only if its class refers back to it, lists have limits, and
 // all look-ups together have one (HOTSPOT_WORK). x86-64 alone.
 #pragma once

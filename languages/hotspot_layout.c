@@ -91,7 +91,7 @@ struct hotspot_entry {
     uint64_t address;
 };
 
-// hotspot_batch is entries that follow one another. Their names lie in two hundred
+// hotspot_batch is entries that follow one another. Their names are in two hundred
 // places, so those of a batch are fetched together.
 struct hotspot_batch {
     uint8_t bytes[BATCH_BYTES];
@@ -269,12 +269,6 @@ enum ch_status hotspot_layout_take(const struct memory_reader *reader,
     return CH_ERR_LIMIT;
 }
 
-static bool version_has(const struct hotspot_layout *layout, size_t word)
-{
-    return word < HOTSPOT_WORDS_UNTIL_21 ||
-           (word >= HOTSPOT_WORDS_SINCE_25) == hotspot_has_offsets(layout);
-}
-
 enum ch_status hotspot_layout_check(const struct memory_reader *reader,
                                     struct hotspot_layout *layout)
 {
@@ -287,9 +281,12 @@ enum ch_status hotspot_layout_check(const struct memory_reader *reader,
     layout->version = cursor_u32(&c);
     if (layout->version != 17 && layout->version != 21 && layout->version != 25)
         return CH_ERR_UNSUPPORTED;
-    for (size_t i = 0; i < HOTSPOT_WORDS; i++)
-        if (layout->word[i] == HOTSPOT_UNKNOWN && version_has(layout, i))
+    for (size_t i = 0; i < HOTSPOT_WORDS; i++) {
+        bool version_has = i < HOTSPOT_WORDS_UNTIL_21 ||
+                           (i >= HOTSPOT_WORDS_SINCE_25) == hotspot_has_offsets(layout);
+        if (layout->word[i] == HOTSPOT_UNKNOWN && version_has)
             return CH_ERR_UNSUPPORTED;
+    }
     return CH_OK;
 }
 

@@ -251,8 +251,8 @@ bool hotspot_collect_compiled(struct hotspot *hotspot, const struct hotspot_code
     uint64_t stood;
     uint64_t method;
     size_t first = table->frame_count;
-    // A method that shall go on in the interpreter returns to other code; its frame has
-    // the address where it stands.
+    // A method that is to continue in the interpreter returns to other code; its frame
+    // has the address of the bytecode.
     if (hotspot_place_in_blob(hotspot, code->blob, HOTSPOT_COMPILED_DEOPT,
                               HOTSPOT_COMPILED_DEOPT_OFFSET, &deoptimized) &&
         pc == deoptimized &&

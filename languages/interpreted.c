@@ -192,7 +192,7 @@ uint32_t interpreted_end_group(struct interpreted *table, size_t first,
     };
     uint32_t group = run.count != 0 ? intern_group(table, &run) : INTERPRETED_NONE;
     if (table->group_count == groups)
-        table->frame_count = first; // an equal group is kept
+        table->frame_count = first; // an equal group is stored
     return group;
 }
 

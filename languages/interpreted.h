@@ -96,7 +96,8 @@ uint32_t interpreted_find(struct interpreted *table, uint64_t low, uint64_t high
                           uint64_t *thread);
 
 // interpreted_end_group makes a group of the frames from number first on, which were
-// added after all runs were sorted: of a language that is asked for each native frame.
+// added after all runs were sorted: of a language that is queried for each native
+// frame.
 uint32_t interpreted_end_group(struct interpreted *table, size_t first,
                                enum interpreted_owner owner);
 

@@ -44,7 +44,7 @@ struct jit_descriptor {
     } * files;
     size_t count;
     size_t capacity;
-    struct unwind_section *sections; // of all files; NULL: not asked for
+    struct unwind_section *sections; // of all files; NULL: not wanted
     bool read;
 };
 

@@ -45,12 +45,12 @@ void jitted_sort(struct jitted *jitted);
 void jitted_name(struct jitted *jitted, uint64_t start, uint64_t size, const char *name,
                  const char *source);
 
-// jitted_read_map and jitted_read_dump take names from a file's bytes. A name that a
-// source before has given is kept.
+// jitted_read_map and jitted_read_dump take names from a file's bytes. A name that an
+// earlier source gave stays.
 void jitted_read_map(struct jitted *jitted, const void *bytes, size_t size);
 void jitted_read_dump(struct jitted *jitted, const void *bytes, size_t size);
 
-// jitted_find is the code at an address that was asked for, or NULL: it has no name.
+// jitted_find is the code at an address that was queried, or NULL: it has no name.
 const struct jitted_code *jitted_find(const struct jitted *jitted, uint64_t address);
 
 // A jitted_place is a name taken apart: V8's names of JavaScript and those of Python's

@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: python_open finds the image of an interpreter (is_candidate) and its
+// layout: from 3.13 on from _Py_DebugOffsets, before that from a table by version.
+// python_collect goes through the lists of interpreters and threads and adds the frames
+// of each thread as a run of the table (interpreted.h); the walk of the native stack
+// puts them in their places.
+//
+// How frames are found depends on the version (layout.chain):
+// - calls (3.8, 3.9): each frame is a call of the interpreter's function, in order.
+// - records (3.10): each frame has a record on the C stack, too.
+// - entries (3.11): a record has several frames, of which the last says that it is.
+// - shims (3.12 on): frames on the C stack separate the calls of the interpreter.
+//
+// Limits: python_may_go_on counts frames of all threads, each list has a limit of its
+// own, and deadline_us bounds the time. python_give_up notes the problem for the report
+// and ends the collection; what was found stays.
 #include "languages/python.h"
 
 #include <stddef.h>
@@ -225,8 +241,9 @@ enum ch_status python_layout_read(const struct memory_reader *reader, uint64_t a
 
 enum { PYTHON_CLOCK_FRAMES = 64, PYTHON_TAG_BITS = 3 };
 
-// version_before_offsets tells a version that says nothing of itself: 3.11 and 3.12
-// export their number, older ones are known by functions that were new in them.
+// version_before_offsets derives the version of a program that does not state it: 3.11
+// and 3.12 export their number, older ones are known by functions that were new in
+// them.
 static uint32_t version_before_offsets(const struct python *python,
                                        const struct target_image *image)
 {
@@ -298,8 +315,9 @@ static bool path_says_python(const char *path, size_t size)
     return memmem(path, size, "python", 6) != NULL;
 }
 
-// is_candidate: an interpreter is in a file that is called so. Where a path alone says
-// so, a program has it in itself, and its modules lie in such a folder.
+// is_candidate: an interpreter is in a file of that name. Where only a folder of the
+// path has the name, the program contains the interpreter, and its modules are in that
+// folder.
 static bool is_candidate(const struct target_image *image, bool programs)
 {
     const char *slash = memrchr(image->path, '/', image->path_size);
@@ -491,7 +509,7 @@ static void collect_entries(struct python *python, struct interpreted *table,
     }
 }
 
-// collect_shims: between the frames stand others, on the C stack, for the calls of the
+// collect_shims: between the frames are others, on the C stack, for the calls of the
 // interpreter that ran the frames before them.
 static void collect_shims(struct python *python, struct interpreted *table,
                           uint64_t thread)

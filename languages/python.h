@@ -77,8 +77,8 @@ struct python_layout {
     uint64_t text_compact; // and of any other
 };
 
-// PYTHON_OWNER_STACK is the least owner of a frame that is none of Python's, but stands
-// on the C stack for a call of the interpreter.
+// PYTHON_OWNER_STACK is the least owner of a frame that is none of Python's, but is on
+// the C stack for a call of the interpreter.
 enum { PYTHON_OWNER_STACK = 3 };
 
 // python_layout_of_version is the row of a version before 3.13; NULL: there is none.

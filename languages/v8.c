@@ -139,8 +139,8 @@ static bool is_v8_code_at(const struct v8 *v8, uint64_t object, uint64_t pc,
     return find_code(v8, object, out) && pc - out->start < out->size;
 }
 
-// search_code looks for the start of the code at pc: what stands before it refers to
-// the code, or begins it.
+// search_code looks for the start of the code at pc: what precedes it refers to the
+// code, or begins it.
 static bool search_code(const struct v8 *v8, uint64_t pc, struct v8_code *out)
 {
     uint64_t head = v8->heap.layout.code_start;
@@ -265,7 +265,7 @@ static void collect_bytecodes(struct v8 *v8, const struct v8_frame *frame,
     add_function(v8, table, shared, position.offset);
 }
 
-// An inlining is what optimized code has of the functions inlined into it.
+// An inlining is optimized code's list of the functions inlined into it.
 struct inlining {
     uint8_t *calls; // a position and the number of a function for each
     size_t size;
@@ -321,7 +321,7 @@ static int64_t offset_in(const struct v8 *v8, const struct v8_code *code, uint64
     uint8_t head[V8_SAFEPOINTS_HEAD];
     uint64_t offset = pc - code->start;
     uint64_t call;
-    // The table stands after the instructions.
+    // The table is after the instructions.
     uint64_t at = code->start + code->size;
     if (memory_read(v8->heap.reader, at, head, sizeof(head)) != CH_OK)
         return (int64_t)offset;
@@ -367,7 +367,7 @@ static bool collect_optimized(struct v8 *v8, const struct v8_code *code,
 }
 
 // collect_function adds what runs in a frame of a function of JavaScript. Optimized
-// code that a loop went over to has what the interpreter had kept in the frame.
+// code that was entered from a running loop has the interpreter's values in its frame.
 static void collect_function(struct v8 *v8, const struct v8_frame *frame,
                              uint64_t function, uint64_t shared,
                              struct interpreted *table)

@@ -37,7 +37,7 @@ struct v8 {
 struct v8_frame {
     uint64_t fp;   // its frame pointer
     uint64_t pc;   // an address inside of the instruction that it is at
-    bool compiled; // its code lies in no image
+    bool compiled; // its code is in no image
 };
 
 struct v8_place {

@@ -385,8 +385,8 @@ bool v8_script_name(const struct v8_heap *heap, uint64_t shared, struct text *ou
            is_v8_text(heap, name) && read_v8_text(heap, name, out);
 }
 
-// line_by_ends searches the places of the ends of lines, which V8 has once it was asked
-// for a line.
+// line_by_ends searches the places of the ends of lines, which V8 has once a line was
+// requested.
 static uint32_t line_by_ends(const struct v8_heap *heap, uint64_t ends, int32_t offset)
 {
     uint64_t field;

@@ -231,7 +231,7 @@ static struct curl_slist *request_headers(const struct http_request *request)
 }
 
 // set_authorities trusts the authorities that the curl command would: a bundle or a
-// folder named in the environment, else the system's.
+// folder named in the environment, otherwise the system's.
 static void set_authorities(CURL *client)
 {
     static const struct {

@@ -32,7 +32,7 @@ struct http_signature {
 };
 
 struct http_request {
-    const char *method; // NULL: POST with a body, else GET
+    const char *method; // NULL: POST with a body, otherwise GET
     const char *url;
     const char *token;        // "" or NULL: none
     const char *content_type; // of the body
@@ -61,9 +61,8 @@ struct http_reply {
     char error[256]; // why there was no answer
 };
 
-// http_send sends the request over a connection that is kept for the next one, from any
-// thread.
-// CH_ERR_IO: there was no usable answer, and error in the reply says why.
+// http_send sends the request over a connection that is reused for the next one, from
+// any thread. CH_ERR_IO: there was no usable answer, and error in the reply says why.
 CH_CHECKED enum ch_status http_send(const struct http_request *request,
                                     struct http_reply *out);
 void http_reply_deinit(struct http_reply *reply);

@@ -93,7 +93,7 @@ enum ch_status message_mail(const struct message_server *server, const char *to,
         (void)snprintf(out->why, sizeof(out->why), "%.*s", MESSAGE_WHY_SIZE - 1, error);
         return CH_ERR_IO;
     }
-    // A connection is not kept: servers close those that are silent for hours.
+    // The connection is not reused: servers close those that are silent for hours.
     CURL *client = curl->easy_init();
     struct curl_slist *addresses = curl->slist_append(NULL, to);
     CURLcode code = CURLE_OUT_OF_MEMORY;

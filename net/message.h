@@ -14,7 +14,7 @@ enum { MESSAGE_TIMEOUT_MS = 10000, MESSAGE_WHY_SIZE = 160 };
 
 // message_fate is what became of a message that did not arrive.
 struct message_fate {
-    int64_t wait_s; // the receiver asked to wait so long; -1: it did not
+    int64_t wait_s; // how long the receiver requested to wait; -1: it did not
     char why[MESSAGE_WHY_SIZE];
 };
 
@@ -22,7 +22,7 @@ struct message_fate {
 struct message_hook {
     const char *url;
     const char *secret; // signs the body; NULL: not signed
-    const char *id;     // of the alert, for receivers that were told twice
+    const char *id;     // of the alert, for receivers that received it twice
 };
 
 // message_post sends JSON; X-Crashhook-Signature is `sha256=` and the body's HMAC.

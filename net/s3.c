@@ -192,16 +192,7 @@ struct s3_call {
     uint64_t limit_ms;   // of the whole time, where least_rate is 0
 };
 
-static void write_call_headers(const struct s3 *s3, const struct s3_call *call,
-                               char out[HEADERS_SIZE])
-{
-    (void)snprintf(out, HEADERS_SIZE, "x-amz-content-sha256: %s%s%s%s%s", call->sum,
-                   s3->token[0] != 0 ? "\nx-amz-security-token: " : "", s3->token,
-                   call->range != NULL ? "\nRange: " : "",
-                   call->range != NULL ? call->range : "");
-}
-
-// describe_answer makes a sentence of an answer that refuses: its code is in the body.
+// describe_answer makes a message of an answer that refuses: its code is in the body.
 static void describe_answer(const struct http_reply *reply, char why[S3_WHY_SIZE])
 {
     static const char begin[] = "<Code>";
@@ -233,7 +224,10 @@ static enum ch_status send_s3(const struct s3 *s3, const struct s3_call *call,
                    call->name != NULL ? "/" : "", call->name != NULL ? s3->prefix : "",
                    call->name != NULL ? call->name : "", call->query != NULL ? "?" : "",
                    call->query != NULL ? call->query : "");
-    write_call_headers(s3, call, headers);
+    (void)snprintf(headers, sizeof(headers), "x-amz-content-sha256: %s%s%s%s%s",
+                   call->sum, s3->token[0] != 0 ? "\nx-amz-security-token: " : "",
+                   s3->token, call->range != NULL ? "\nRange: " : "",
+                   call->range != NULL ? call->range : "");
     const struct http_request request = { .method = call->method,
                                           .url = url,
                                           .headers = headers,

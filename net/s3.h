@@ -30,7 +30,7 @@ struct s3 {
     char secret[256];
     char token[2048];           // of a session; empty: none
     const atomic_bool *abandon; // once it is true requests fail; NULL: never
-    // Until when, by CLOCK_MONOTONIC, the server asked not to be asked again; NULL:
+    // Until when, by CLOCK_MONOTONIC, the server requested no further requests; NULL:
     // that is not noted.
     _Atomic int64_t *rest_until_ms;
 };

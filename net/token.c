@@ -11,8 +11,8 @@
 
 enum { TOKEN_MAX_BYTES = 8192 };
 
-// add_token_header appends a token, which may hold only characters that can stand in a
-// header.
+// add_token_header appends a token, which may hold only characters that a header
+// allows.
 static enum ch_status add_token_header(const char *token, size_t size, struct text *out,
                                        const char **out_why)
 {

@@ -30,7 +30,7 @@ void backtrace_limit_set(struct backtrace_limit *b, uint32_t limit, uint32_t top
     b->failed = false;
 }
 
-// backtrace_reserve makes room for one more kept frame.
+// backtrace_reserve makes room for one more frame.
 static bool backtrace_reserve(struct backtrace_limit *b)
 {
     bool fits = array_reserve(&b->frames, &b->capacity, b->kept, sizeof(b->frames[0]));

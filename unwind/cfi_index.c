@@ -18,7 +18,7 @@ static enum ch_status cfi_index_read_at(const struct cfi_index *index, uint64_t 
     return cfi_next_entry(&index->section, &c, index->section.address + offset, out);
 }
 
-// read_cie reads the CIE at address, which lies inside the section.
+// read_cie reads the CIE at address, which is inside the section.
 static enum ch_status read_cie(const struct cfi_index *index, uint64_t address,
                                struct cfi_cie *out)
 {
@@ -49,7 +49,7 @@ static int cfi_index_by_start(const void *a, const void *b)
     return (one->start > other->start) - (one->start < other->start);
 }
 
-// index_entries adds every FDE that can be read. The last CIE is kept, because
+// index_entries adds every FDE that can be read. The last CIE is cached, because
 // neighbouring FDEs mostly share theirs.
 static enum ch_status index_entries(struct cfi_index *index)
 {

@@ -24,13 +24,13 @@ CH_CHECKED enum ch_status image_cfi_create(const struct unwind_arch *arch,
                                            size_t count, struct image_cfi **out);
 void image_cfi_destroy(struct image_cfi *cfi);
 
-// image_cfi_set_debug_frames sets the function that is asked for an image's
+// image_cfi_set_debug_frames sets the function that is called for an image's
 // .debug_frame when the image's other rules do not cover a pc.
 void image_cfi_set_debug_frames(struct image_cfi *cfi, unwind_debug_frame_fn *find,
                                 void *context);
 
-// image_cfi_find gives the rules at pc, which lies in images[index]. Expressions in
-// them stay valid until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
+// image_cfi_find gives the rules at pc, which is in images[index]. Expressions in them
+// stay valid until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
 CH_CHECKED enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index,
                                          uint64_t pc, struct unwind_row *out);
 

@@ -30,8 +30,8 @@ static size_t known_steps_at(uint64_t pc)
     return (size_t)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
 }
 
-// known_step_save adds a register that lies at an offset from the CFA. False: that is
-// not within the words that are read.
+// known_step_save adds a register that is at an offset from the CFA. False: that is not
+// within the words that are read.
 static bool known_step_save(struct known_step *step, unsigned reg, int64_t offset)
 {
     // The stack pointer and the PC are the step's own.
@@ -116,7 +116,8 @@ size_t known_steps_repeat(struct known_steps *steps, enum setting_unwind how,
                           struct unwind_state *state, struct unwind_frame *frames,
                           size_t room)
 {
-    // Copies, because the words that are stored might else be taken to change these.
+    // Copies, because the words that are stored might otherwise be taken to change
+    // these.
     const struct unwind_arch arch = *steps->arch;
     const struct memory_window window = *steps->window;
     const uint64_t fp = UINT64_C(1) << arch.fp;

@@ -3,8 +3,8 @@
 // Steps that a walk made before, by return address: deep stacks are recursion, which
 // comes to the same few return addresses again and again.
 //
-// A step is kept if it depends on nothing but the stack: the CFA is a register plus an
-// offset, and what the frame saved lies in the few words below the CFA, as nearly all
+// A step is stored if it depends on nothing but the stack: the CFA is a register plus
+// an offset, and what the frame saved is in the few words below the CFA, as nearly all
 // frames of x86-64 have it. Such a step is repeated from the part of the stack that the
 // memory reader holds, without the searches and checks that led to it the first time;
 // everything else is left to the walk. Many steps are made in one call: what remains of
@@ -20,13 +20,13 @@
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_state.h"
 
-// Limits: of the addresses that are kept, which replace each other, of the registers
-// that a frame saved, and of the words below the CFA that hold them.
+// Limits: of the cached addresses, which replace each other, of the registers that a
+// frame saved, and of the words below the CFA that hold them.
 enum { KNOWN_STEPS = 256, KNOWN_STEP_SAVED = 6, KNOWN_STEP_WORDS = 16 };
 
 struct known_saved {
     uint8_t reg;
-    int8_t offset; // where it lies, from the CFA
+    int8_t offset; // where it is, from the CFA
 };
 
 struct known_step {

@@ -38,7 +38,7 @@ CH_CHECKED enum ch_status libunwind_walk_begin(struct libunwind_walk *walk,
 CH_CHECKED enum ch_status libunwind_walk_registers(struct libunwind_walk *walk,
                                                    struct unwind_registers *out);
 
-// libunwind_walk_in_signal says whether the current frame is a signal's return code.
+// libunwind_walk_in_signal returns true if the current frame is a signal's return code.
 bool libunwind_walk_in_signal(struct libunwind_walk *walk);
 
 // libunwind_walk_step moves to the caller. CH_END: this was the outermost frame.

@@ -216,9 +216,9 @@ static enum ch_status find_return(const struct row_step *step,
     return CH_OK;
 }
 
-// row_is_stale says whether the frame has restored the register already. A frame saves
-// registers below its CFA. GCC leaves the rule of a realigned frame's rbp, *(rbp), in
-// force after `leave` has restored the caller's rbp, whose frame lies above.
+// row_is_stale returns true if the frame has restored the register already. A frame
+// saves registers below its CFA. GCC leaves the rule of a realigned frame's rbp,
+// *(rbp), in force after `leave` has restored the caller's rbp, whose frame is above.
 static bool row_is_stale(const struct row_step *step, const struct unwind_rule *rule,
                          uint64_t place, uint64_t cfa)
 {
@@ -259,9 +259,9 @@ static void row_put(struct unwind_state *state, unsigned reg, struct recovered f
         unwind_state_forget(state, reg);
 }
 
-// row_is_plain says whether all that a row recovers lies at offsets from the CFA, which
-// is a register plus an offset: nearly every row on x86. Then no rule needs a register
-// that another one replaces.
+// row_is_plain returns true if all that a row recovers is at offsets from the CFA,
+// which is a register plus an offset: nearly every row on x86. Then no rule needs a
+// register that another one replaces.
 static bool row_is_plain(const struct row_step *step)
 {
     const struct unwind_row *row = step->row;

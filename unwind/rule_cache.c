@@ -75,7 +75,7 @@ static void image_sframe_destroy(struct image_sframe *sections)
     free(sections);
 }
 
-// image_sframe_any says whether any image has an SFrame section.
+// image_sframe_any returns true if any image has an SFrame section.
 static bool image_sframe_any(const struct image_sframe *sections)
 {
     return sections->any;
@@ -116,9 +116,9 @@ static void image_sframe_read_section(struct image_sframe *s, size_t index)
         section->state = SECTION_READ;
 }
 
-// image_sframe_find gives the rules at pc, which lies in images[index].
-// CH_ERR_NOT_FOUND: nothing covers it. CH_ERR_UNSUPPORTED: the image has no section, or
-// one that cannot be used.
+// image_sframe_find gives the rules at pc, which is in images[index]. CH_ERR_NOT_FOUND:
+// nothing covers it. CH_ERR_UNSUPPORTED: the image has no section, or one that cannot
+// be used.
 CH_CHECKED static enum ch_status image_sframe_find(struct image_sframe *s, size_t index,
                                                    uint64_t pc, struct unwind_row *out)
 {
@@ -233,7 +233,7 @@ struct rule_cache {
     struct place *places; // at most half of them are used
     size_t place_count;
     uint8_t *pool;         // rows, each truncated after its last rule
-    struct unwind_row row; // the last one found, or one that cannot be kept
+    struct unwind_row row; // the last one found, or one that cannot be cached
 };
 
 enum ch_status rule_cache_create(const struct unwind_arch *arch,
@@ -335,7 +335,7 @@ static bool rule_cache_grow(struct rule_cache *cache)
     return true;
 }
 
-// ask_source looks the row up in the image's sections, or in those of code that lies in
+// ask_source looks the row up in the image's sections, or in those of code that is in
 // no image.
 static enum ch_status ask_source(struct rule_cache *cache, enum rule_source source,
                                  uint64_t pc)
@@ -355,8 +355,8 @@ static bool is_expression(const struct unwind_rule *rule)
     return rule->kind == UNWIND_EXPRESSION || rule->kind == UNWIND_AT_EXPRESSION;
 }
 
-// may_keep says whether a row can be cached: one with expressions cannot, because their
-// bytes are gone after the next lookup.
+// may_keep returns true if a row can be cached: one with expressions cannot, because
+// their bytes are invalid after the next lookup.
 static bool may_keep(const struct unwind_row *row)
 {
     bool keep = !is_expression(&row->cfa) && !is_expression(&row->ra) &&

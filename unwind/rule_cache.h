@@ -27,12 +27,12 @@ CH_CHECKED enum ch_status rule_cache_create(const struct unwind_arch *arch,
                                             size_t count, struct rule_cache **out);
 void rule_cache_destroy(struct rule_cache *cache);
 
-// rule_cache_set_debug_frames sets the function that is asked for .debug_frame.
+// rule_cache_set_debug_frames sets the function that is called for .debug_frame.
 void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn *find,
                                  void *context);
 
-// rule_cache_set_sections sets the function that is asked for the rules of code that
-// lies in no image.
+// rule_cache_set_sections sets the function that is called for the rules of code that
+// is in no image.
 void rule_cache_set_sections(struct rule_cache *cache, unwind_sections_fn *find,
                              void *context);
 
@@ -46,8 +46,8 @@ CH_CHECKED enum ch_status rule_cache_find(struct rule_cache *cache,
                                           enum rule_source source, uint64_t pc,
                                           const struct unwind_row **out);
 
-// Call frame information of code that lies in no image: of what the target compiled
-// while it ran. The sections are asked for when a walk first comes to such code.
+// Call frame information of code that is in no image: of what the target compiled while
+// it ran. The sections are queried when a walk first comes to such code.
 //
 // The target wrote them, and may have written anything: their entries, which bytes
 // bound, are indexed up to a number for all.
@@ -55,7 +55,7 @@ CH_CHECKED enum ch_status rule_cache_find(struct rule_cache *cache,
 enum { COMPILED_CFI_ENTRIES = 1 << 17 }; // of all sections
 
 struct compiled_cfi {
-    unwind_sections_fn *find; // NULL: asked already, or there is none to ask
+    unwind_sections_fn *find; // NULL: called already, or there is none
     void *context;
     struct cfi_processor processor;
     bool big_endian;
@@ -68,7 +68,7 @@ void compiled_cfi_init(struct compiled_cfi *cfi, const struct unwind_arch *arch,
                        const struct memory_reader *memory);
 void compiled_cfi_deinit(struct compiled_cfi *cfi);
 
-// compiled_cfi_set_sections sets the function that is asked, once.
+// compiled_cfi_set_sections sets the function that is called, once.
 void compiled_cfi_set_sections(struct compiled_cfi *cfi, unwind_sections_fn *find,
                                void *context);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of an unwind_space, for the walk alone; other code calls the functions of
-// unwind/unwind.h. At most UNWIND_CODE_PLACES addresses of code are kept, which
+// unwind/unwind.h. At most UNWIND_CODE_PLACES addresses of code are cached, which
 // replace each other.
 #pragma once
 #include "unwind/known_steps.h"

@@ -1,4 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: walk_out passes the current frame to the visitor and moves to the
+// caller, until a step fails, the visitor returns false, or UNWIND_MAX_FRAMES is
+// reached.
+//
+// A step to the caller (walk_to_caller) tries, in this order:
+// 1. known steps: what was done before at this return address (repeat_steps).
+// 2. for the innermost frame, if its pc is no code: undo the call (step_by_call).
+// 3. for code in no image: the runtime that compiled it (step_by_runtime).
+// 4. the methods of the setting (means): by default SFrame, call frame information, the
+//    frame pointer, a stack scan.
+//
+// State: struct walk has the registers of the current frame as far as they are known
+// (unwind_state), and `lost`, which is set once a method recovered only pc, sp and fp.
+// If a DWARF rule then needs another register, find_lost walks again by DWARF alone,
+// from the last frame with all registers known, and the walk prefers DWARF from there
+// on.
+//
+// Invariants: unwind_try_step restores the state where a method fails, so each method
+// begins at the same frame. A step counts only if it leads outward, to an aligned stack
+// and to code (unwind_check_step), so every walk ends. CH_END from a method ends the
+// walk as the end of the stack; by a frame pointer of 0 only where is_outermost
+// confirms it.
 #include "unwind/unwind.h"
 
 #include <stdlib.h>
@@ -71,7 +94,7 @@ bool unwind_space_is_code(void *context, uint64_t address)
 {
     struct unwind_space *space = context;
     // Multiplicative hashing: the top 9 bits index UNWIND_CODE_PLACES places, and 0
-    // marks an empty one. Only addresses of code are kept.
+    // marks an empty one. Only addresses of code are cached.
     uint64_t *known =
         &space->known_code[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
     if (*known == address && address != 0)
@@ -92,7 +115,7 @@ static bool scan_is_return_address(const struct scan_step *scan, uint64_t addres
            scan->arch->after_call(scan->memory, address);
 }
 
-// likely_record says whether the words at fp look like a frame record further out.
+// likely_record returns true if the words at fp look like a frame record further out.
 static bool likely_record(const struct scan_step *scan, uint64_t fp, uint64_t sp)
 {
     uint64_t caller;
@@ -233,7 +256,7 @@ static struct unwind_frame frame_of(enum unwind_kind kind, enum unwind_trust tru
     return (struct unwind_frame){ .kind = kind, .trust = trust };
 }
 
-// code_begins says whether the target's code at address begins with these bytes.
+// code_begins returns true if the target's code at address begins with these bytes.
 static bool code_begins(const struct memory_reader *memory, uint64_t address,
                         const uint8_t *bytes, size_t size)
 {
@@ -428,7 +451,7 @@ static step_fn *const means[][MEANS_MAX] = {
     [SETTING_UNWIND_LIBUNWIND] = { step_by_libunwind },
 };
 
-// unwind_check_step says whether a step from pc and sp led somewhere: outward, on an
+// unwind_check_step returns true if a step from pc and sp led somewhere: outward, on an
 // aligned stack, to code.
 static enum ch_status unwind_check_step(struct walk *w, uint64_t pc, uint64_t sp,
                                         const struct unwind_frame *frame)
@@ -511,7 +534,7 @@ static bool find_lost(struct walk *w)
     return false;
 }
 
-// was_called returns true if a call precedes pc, or nobody can tell.
+// was_called returns true if a call precedes pc, or if that cannot be known.
 static bool was_called(struct walk *w, uint64_t pc)
 {
     const struct memory_reader *memory = w->space->memory;
@@ -525,12 +548,12 @@ static bool was_called(struct walk *w, uint64_t pc)
     return true;
 }
 
-// is_outermost says whether the current frame certainly has no caller: it is in code
-// that nothing calls, or nothing was called: who made the stack put the return address
-// there, as Go does with runtime.goexit. On x86 a frame pointer of 0 alone does not
-// prove that: code that keeps no frame pointer has its caller's, and the program's
-// start set that to 0. Nor does an address that was not called after a guess, which may
-// have led to another one that is left on the stack, as that of main is.
+// is_outermost returns true if the current frame certainly has no caller: it is in code
+// that nothing calls, or the return address was planted when the stack was set up, as
+// Go does with runtime.goexit. On x86 a frame pointer of 0 alone does not prove that:
+// code that keeps no frame pointer has its caller's, and the program's start set that
+// to 0. Nor does an address that was not called after a guess, which may have led to
+// another one that is left on the stack, as that of main is.
 static bool is_outermost(struct walk *w)
 {
     uint64_t pc = pc_of(w);
@@ -551,15 +574,7 @@ static bool skips_sframe(const struct walk *w)
     return dwarf_too && !rule_cache_has_sframe(w->space->rules);
 }
 
-// keep_step lets the next frame with this return address repeat the step just made, if
-// no other method had rules for it.
-static void keep_step(struct walk *w, uint64_t pc, bool had_rule)
-{
-    if (w->space->known_steps != NULL && w->row != NULL && !had_rule)
-        known_steps_add(w->space->known_steps, w->how, pc, w->row, w->frame.trust);
-}
-
-// repeat_steps moves outward by steps that were kept, and gives the number of frames.
+// repeat_steps moves outward by cached steps, and gives the number of frames.
 static size_t repeat_steps(struct walk *w, struct unwind_frame *frames, size_t room)
 {
     if (w->space->known_steps == NULL || w->frame.kind != UNWIND_KIND_RA)
@@ -614,8 +629,11 @@ static enum ch_status walk_to_caller(struct walk *w)
         // goes on.
         bool in_chain = way == step_by_frame_pointer;
         bool ends = status == CH_END && (!in_chain || (!had_rule && is_outermost(w)));
-        if (status == CH_OK && keeps)
-            keep_step(w, pc, had_rule);
+        // The next frame with this return address repeats the step just made, if no
+        // other method had rules for it.
+        if (status == CH_OK && keeps && w->space->known_steps != NULL &&
+            w->row != NULL && !had_rule)
+            known_steps_add(w->space->known_steps, w->how, pc, w->row, w->frame.trust);
         if (status == CH_OK || ends)
             return status;
         if (reason == CH_ERR_NOT_FOUND && status != CH_END)

@@ -36,17 +36,17 @@ void unwind_space_destroy(struct unwind_space *space);
 void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
                            void *context);
 
-// unwind_space_set_debug_frames sets the function that is asked for .debug_frame.
+// unwind_space_set_debug_frames sets the function that is called for .debug_frame.
 void unwind_space_set_debug_frames(struct unwind_space *space,
                                    unwind_debug_frame_fn *find, void *context);
 
-// unwind_space_set_sections sets the function that is asked for the rules of code that
-// lies in no image.
+// unwind_space_set_sections sets the function that is called for the rules of code that
+// is in no image.
 void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *find,
                                void *context);
 
-// unwind_space_set_leave sets the function that is asked first for frames in code of no
-// image: for a runtime that describes the code that it compiled itself.
+// unwind_space_set_leave sets the function that is called first for frames in code of
+// no image: for a runtime that describes the code that it compiled itself.
 void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
                             void *context);
 

@@ -80,7 +80,7 @@ static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
     enum { CONTEXT_TO_REGISTERS = 40, MOV_SIZE = 7 };
     uint64_t saved[sizeof(order)];
 
-    // Every frame is asked, and two bytes rule out nearly all of them.
+    // This is called for every frame, and two bytes rule out nearly all of them.
     uint8_t head[2];
     if (memory_read(memory, pc, head, sizeof(head)) != CH_OK)
         return false;

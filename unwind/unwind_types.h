@@ -73,7 +73,7 @@ struct unwind_image {
 
 struct unwind_state;
 
-// An unwind_code_fn says whether address lies in executable memory of the target.
+// An unwind_code_fn says whether address is in executable memory of the target.
 typedef bool unwind_code_fn(void *context, uint64_t address);
 
 // An unwind_leave_fn moves state from a frame in code of no image to its caller.
@@ -86,8 +86,8 @@ typedef enum ch_status unwind_leave_fn(void *context, const struct unwind_frame 
 // it is called at most once for an image, and only when it is needed.
 typedef void unwind_debug_frame_fn(void *context, size_t index);
 
-// An unwind_section is call frame information of code that lies in no image, because
-// the target compiled it while it ran.
+// An unwind_section is call frame information of code that is in no image, because the
+// target compiled it while it ran.
 struct unwind_section {
     const uint8_t *bytes; // the caller owns them
     size_t size;

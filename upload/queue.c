@@ -1,4 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: queue_run lists the spool and starts a delivery for each report that a
+// target may get now; queue_send does the same for one report whose lock the caller
+// holds.
+//
+// A parcel is one report under way:
+//   init_parcel -> open_parcel (lock, read, add names) -> begin_parcel (admit_report:
+//   rate, counts) -> continue_parcel: one target after the other, each request on a
+//   worker (send_leg) -> note_arrival (apply_verdict) -> ... -> end_parcel (save) ->
+//   deinit_parcel
+//
+// States of a target in the state file: pending -> sent, failed or skipped. Pending
+// targets have a time before which they are not tried again (retry_*); a wait that a
+// server requested is stored for other processes (spool_waits).
+//
+// Invariants: only the calling thread changes the queue, the parcels, state files and
+// totals; a worker writes its parcel's verdict, which is read after workers_end has
+// returned that parcel. A parcel is sent to one target at a time. The lock of a report
+// is held from open_parcel to deinit_parcel, in queue_send by its caller. The state is
+// written before the lock is released.
 #include "upload/queue.h"
 
 #include <errno.h>
@@ -126,55 +146,56 @@ CH_CHECKED static enum ch_status queue_order_apply(const struct spool *spool,
     return CH_OK;
 }
 
-size_t lanes_open(const struct lanes *lanes)
+size_t workers_open(const struct workers *workers)
 {
-    size_t open = lanes->well < LANES_FROM ? 1 : lanes->well - LANES_FROM + 2;
-    return open < LANES_MAX ? open : LANES_MAX;
+    size_t open = workers->well < WORKERS_FROM ? 1 : workers->well - WORKERS_FROM + 2;
+    return open < WORKERS_MAX ? open : WORKERS_MAX;
 }
 
-static void *lane_run(void *context)
+static void *worker_run(void *context)
 {
-    const struct lane *lane = context;
-    lane->work(lane->context);
+    const struct worker *worker = context;
+    worker->work(worker->context);
     return NULL;
 }
 
-void lanes_begin(struct lanes *lanes, lane_work_fn *work, void *context)
+void workers_begin(struct workers *workers, worker_fn *work, void *context)
 {
-    struct lane *lane = &lanes->busy[(lanes->first + lanes->count) % LANES_MAX];
-    *lane = (struct lane){ .work = work, .context = context };
-    lanes->count++;
-    lane->threaded = lanes_open(lanes) > 1 &&
-                     pthread_create(&lane->thread, NULL, lane_run, lane) == 0;
-    if (!lane->threaded)
+    struct worker *worker =
+        &workers->busy[(workers->first + workers->count) % WORKERS_MAX];
+    *worker = (struct worker){ .work = work, .context = context };
+    workers->count++;
+    worker->threaded = workers_open(workers) > 1 &&
+                       pthread_create(&worker->thread, NULL, worker_run, worker) == 0;
+    if (!worker->threaded)
         work(context);
 }
 
-bool lanes_free(const struct lanes *lanes)
+bool workers_free(const struct workers *workers)
 {
-    return lanes->count < lanes_open(lanes);
+    return workers->count < workers_open(workers);
 }
 
-void *lanes_end(struct lanes *lanes)
+void *workers_end(struct workers *workers)
 {
-    if (lanes->count == 0)
+    if (workers->count == 0)
         return NULL;
-    const struct lane *lane = &lanes->busy[lanes->first];
-    if (lane->threaded)
-        (void)pthread_join(lane->thread, NULL);
-    lanes->first = (lanes->first + 1) % LANES_MAX;
-    lanes->count--;
-    return lane->context;
+    const struct worker *worker = &workers->busy[workers->first];
+    if (worker->threaded)
+        (void)pthread_join(worker->thread, NULL);
+    workers->first = (workers->first + 1) % WORKERS_MAX;
+    workers->count--;
+    return worker->context;
 }
 
-void lanes_judge(struct lanes *lanes, bool well)
+void workers_judge(struct workers *workers, bool well)
 {
-    lanes->well = well ? lanes->well + 1 : 0;
+    workers->well = well ? workers->well + 1 : 0;
 }
 
 enum { TROUBLE_S = 60 };
 
-// parcel is one report; while it is under way, its lane has it.
+// parcel is one report; while it is under way, its worker has it.
 struct parcel {
     char id[REPORT_ID_SIZE];
     int *lock_fd;
@@ -264,7 +285,7 @@ static void tell_bytes(void *context, uint64_t sent, uint64_t size)
     queue->progress(queue->context, &queue->step);
 }
 
-// send_leg is a lane_work_fn: it sends a parcel to the target that it is for.
+// send_leg is a worker_fn: it sends a parcel to the target that it is for.
 static void send_leg(void *context)
 {
     struct parcel *parcel = context;
@@ -272,7 +293,7 @@ static void send_leg(void *context)
         ->send(parcel->to, &parcel->shipment, &parcel->verdict);
 }
 
-// begin_leg sends the report to a target, in a lane of its own.
+// begin_leg sends the report to a target, in a worker of its own.
 static enum ch_status begin_leg(struct queue *queue, struct parcel *parcel,
                                 const struct target *target)
 {
@@ -282,7 +303,7 @@ static enum ch_status begin_leg(struct queue *queue, struct parcel *parcel,
             return status;
     }
     // How far a transfer is can be shown of one at a time.
-    bool shown = queue->progress != NULL && lanes_open(&queue->lanes) == 1;
+    bool shown = queue->progress != NULL && workers_open(&queue->workers) == 1;
     parcel->to = target;
     parcel->shipment = (struct shipment){
         .id = parcel->id,
@@ -297,7 +318,7 @@ static enum ch_status begin_leg(struct queue *queue, struct parcel *parcel,
         .progress = shown ? tell_bytes : NULL,
         .context = queue,
     };
-    lanes_begin(&queue->lanes, send_leg, parcel);
+    workers_begin(&queue->workers, send_leg, parcel);
     return CH_OK;
 }
 
@@ -439,7 +460,7 @@ static void note_arrival(struct queue *queue, struct parcel *parcel,
         parcel->status = CH_ERR_NO_MEMORY;
         return;
     }
-    lanes_judge(&queue->lanes, parcel->verdict.state == TARGET_SENT);
+    workers_judge(&queue->workers, parcel->verdict.state == TARGET_SENT);
     parcel->status = apply_verdict(queue, target, parcel, waiting, &parcel->verdict);
     if (parcel->status == CH_OK)
         parcel->status = spool_state_write(queue->spool, parcel->id, &parcel->state);
@@ -485,7 +506,7 @@ enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
     (void)snprintf(parcel.id, sizeof(parcel.id), "%s", id);
     read_waits(queue);
     bool under_way = begin_parcel(queue, &parcel, totals);
-    while (under_way && lanes_end(&queue->lanes) != NULL) {
+    while (under_way && workers_end(&queue->workers) != NULL) {
         note_arrival(queue, &parcel, totals);
         under_way = continue_parcel(queue, &parcel, totals);
     }
@@ -495,7 +516,7 @@ enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
     return parcel.status;
 }
 
-// any_target_wants says whether any target may get this report now; if none may, the
+// any_target_wants returns true if any target may get this report now; if none may, the
 // targets that wait are counted.
 static bool any_target_wants(struct queue *queue, const char *id,
                              struct queue_totals *totals)
@@ -568,15 +589,16 @@ static enum ch_status prepare_report(struct queue *queue, struct parcel *parcel,
     return read_queued_report(*parcel->lock_fd, parcel->id, &parcel->report, error);
 }
 
-// tell_once reports that a report cannot be read, once for all passes.
-static void tell_once(struct queue *queue, const char *id, const char *why)
+// report_unreadable_once reports that a report cannot be read, once for all passes.
+static void report_unreadable_once(struct queue *queue, const char *id, const char *why)
 {
-    for (size_t i = 0; i < queue->told_count; i++) {
-        if (strcmp(queue->told[i], id) == 0)
+    for (size_t i = 0; i < queue->reported_count; i++) {
+        if (strcmp(queue->reported[i], id) == 0)
             return;
     }
-    if (queue->told_count < QUEUE_TOLD_MAX)
-        (void)snprintf(queue->told[queue->told_count++], REPORT_ID_SIZE, "%s", id);
+    if (queue->reported_count < QUEUE_REPORTED_MAX)
+        (void)snprintf(queue->reported[queue->reported_count++], REPORT_ID_SIZE, "%s",
+                       id);
     say_queue_line(queue, "cannot read report %s: %s", id, why);
 }
 
@@ -587,7 +609,7 @@ static void give_up_delivery(struct queue *queue, const char *id, enum ch_status
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     totals->unreadable++;
-    tell_once(queue, id, why);
+    report_unreadable_once(queue, id, why);
     if (status != CH_ERR_LIMIT || read_delivery_state(queue, id, &state) != CH_OK)
         return;
     if (mark_targets(queue, id, &state, TARGET_FAILED, why) != CH_OK)
@@ -643,7 +665,7 @@ static void finish_delivery(struct queue *queue, struct parcel *parcel,
 // await_delivery waits for the parcel that is under way for longest. False: none is.
 static bool await_delivery(struct queue *queue, struct queue_totals *totals)
 {
-    struct parcel *parcel = lanes_end(&queue->lanes);
+    struct parcel *parcel = workers_end(&queue->workers);
     if (parcel == NULL)
         return false;
     note_arrival(queue, parcel, totals);
@@ -678,9 +700,9 @@ static void start_delivery(struct queue *queue, const char *id,
     free(parcel);
 }
 
-// let_go_of_report puts a report that was held back back into the queue, with the
+// release_held_report puts a report that was held back back into the queue, with the
 // counts.
-static enum ch_status let_go_of_report(struct queue *queue, const char *id)
+static enum ch_status release_held_report(struct queue *queue, const char *id)
 {
     struct report_error error = { "" };
     struct parcel parcel;
@@ -705,8 +727,9 @@ static enum ch_status let_go_of_report(struct queue *queue, const char *id)
     return status;
 }
 
-// let_all_go does that for all that may go, and returns when the next one may.
-static int64_t let_all_go(struct queue *queue)
+// release_held_reports does that for all that may go, and returns when the next one
+// may.
+static int64_t release_held_reports(struct queue *queue)
 {
     struct spool_release release = { .id = "" };
     enum ch_status status = CH_OK;
@@ -714,7 +737,7 @@ static int64_t let_all_go(struct queue *queue)
         status = spool_counts_release(queue->spool, (uint64_t)time(NULL) * 1000,
                                       queue->rate, &release);
         if (status == CH_OK && release.id[0] != 0)
-            status = let_go_of_report(queue, release.id);
+            status = release_held_report(queue, release.id);
         if (status != CH_OK)
             say_queue_line(queue, "cannot send report %s, which was held back: %s",
                            release.id, spool_why(status));
@@ -729,7 +752,7 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
     // Without a record, reports would be sent again and again.
     if (faccessat(queue->spool->folder_fd, ".", W_OK, AT_EACCESS) != 0)
         return CH_ERR_IO;
-    int64_t next_time = queue->targets.count != 0 ? let_all_go(queue) : 0;
+    int64_t next_time = queue->targets.count != 0 ? release_held_reports(queue) : 0;
     enum ch_status status = spool_list(queue->spool, &listing);
     if (status == CH_OK)
         status = queue_order_apply(queue->spool, &listing);
@@ -737,7 +760,7 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
         return status;
     read_waits(queue);
     for (size_t i = 0; i < listing.count; i++) {
-        while (!lanes_free(&queue->lanes) && await_delivery(queue, &totals))
+        while (!workers_free(&queue->workers) && await_delivery(queue, &totals))
             continue;
         queue->step = (struct queue_step){ .index = i, .count = listing.count };
         if (queue->progress != NULL)

@@ -2,14 +2,14 @@
 //
 // The spool's way to the targets: every report is sent to every configured target once.
 //
-// Reports go one at a time until some have arrived, and then several at once (lanes_*).
-// A report's state file says what became of it; only the holder of the report's lock
-// writes it, so several uploaders can share a spool, and one that dies blocks nobody. A
-// target that does not answer is not tried again in the same pass, and later after a
-// wait: a second, doubled up to an hour, or what the target asked for, which is also
-// kept for other processes. A report that a target refuses stays, failed, with the
-// reason. Reports that failed before are sent after the others. Nothing is deleted
-// here. Users: `crashhook finish`, `upload`.
+// Reports go one at a time until some have arrived, and then several at once
+// (workers_*). A report's state file says what became of it; only the holder of the
+// report's lock writes it, so several uploaders can share a spool, and one that dies
+// blocks nobody. A target that does not answer is not tried again in the same pass, and
+// later after a wait: a second, doubled up to an hour, or what the target asked for,
+// which is also kept for other processes. A report that a target refuses stays, failed,
+// with the reason. Reports that failed before are sent after the others. Nothing is
+// deleted here. Users: `crashhook finish`, `upload`.
 #pragma once
 #include <jansson.h>
 #include <pthread.h>
@@ -25,47 +25,47 @@
 #include "upload/shipment.h"
 #include "upload/target.h"
 
-// Lanes do several pieces of work at once, each in a thread of its own, and hand them
+// Workers do several pieces of work at once, each in a thread of its own, and hand them
 // back in the order in which they were begun.
 //
-// There is one lane at first, which is the calling thread. Once LANES_FROM pieces in a
-// row have gone well, each more that does adds a lane, and one that does not leaves
-// one: a server in trouble is not asked by several, and a few pieces need no thread and
-// are done in order.
+// There is one worker at first, which is the calling thread. Once WORKERS_FROM pieces
+// in a row have gone well, each more that does adds a worker, and one that does not
+// leaves one: a server in trouble gets no parallel requests, and a few pieces need no
+// thread and are done in order.
 
-enum { LANES_MAX = 8, LANES_FROM = 8 };
+enum { WORKERS_MAX = 8, WORKERS_FROM = 8 };
 
-typedef void lane_work_fn(void *context);
+typedef void worker_fn(void *context);
 
-struct lane {
-    lane_work_fn *work;
+struct worker {
+    worker_fn *work;
     void *context;
     pthread_t thread;
     bool threaded; // false: it is done
 };
 
-struct lanes {
-    struct lane busy[LANES_MAX]; // a ring
+struct workers {
+    struct worker busy[WORKERS_MAX]; // a ring
     size_t first;
     size_t count;
     size_t well; // how many pieces in a row have gone well
 };
 
-// lanes_begin begins work, which must be told from other work under way. One lane at
-// least must be free. With one open lane it returns when the work is done.
-void lanes_begin(struct lanes *lanes, lane_work_fn *work, void *context);
+// workers_begin begins work, which must be distinct from other work under way. One
+// worker at least must be free. With one open worker it returns when the work is done.
+void workers_begin(struct workers *workers, worker_fn *work, void *context);
 
-// lanes_open is how many may be busy.
-size_t lanes_open(const struct lanes *lanes);
+// workers_open is how many may be busy.
+size_t workers_open(const struct workers *workers);
 
-// lanes_free says whether work can begin.
-bool lanes_free(const struct lanes *lanes);
+// workers_free returns true if work can begin.
+bool workers_free(const struct workers *workers);
 
-// lanes_end waits for the oldest work and gives its context. NULL: there is none.
-void *lanes_end(struct lanes *lanes);
+// workers_end waits for the oldest work and gives its context. NULL: there is none.
+void *workers_end(struct workers *workers);
 
-// lanes_judge says how a piece of work went.
-void lanes_judge(struct lanes *lanes, bool well);
+// workers_judge says how a piece of work went.
+void workers_judge(struct workers *workers, bool well);
 
 // queue_say_fn gets one line about something that failed or was done.
 typedef void queue_say_fn(void *context, const char *line);
@@ -86,7 +86,7 @@ struct queue_step {
 // of it was sent.
 typedef void queue_progress_fn(void *context, const struct queue_step *step);
 
-enum { QUEUE_TOLD_MAX = 64 };
+enum { QUEUE_REPORTED_MAX = 64 };
 
 struct queue {
     const struct spool *spool;
@@ -101,10 +101,11 @@ struct queue {
     queue_say_fn *say;
     queue_progress_fn *progress; // NULL: not reported
     void *context;
-    struct lanes lanes;                        // of what is under way
-    struct queue_step step;                    // of the current pass
-    char told[QUEUE_TOLD_MAX][REPORT_ID_SIZE]; // unreadable reports that were reported
-    size_t told_count;
+    struct workers workers; // of what is under way
+    struct queue_step step; // of the current pass
+    char reported[QUEUE_REPORTED_MAX]
+                 [REPORT_ID_SIZE]; // unreadable reports that were reported
+    size_t reported_count;
 };
 
 // queue_totals is what a pass did.

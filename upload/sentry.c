@@ -25,7 +25,7 @@ static bool read_seconds(const char **at, int64_t *out)
     return digits != 0;
 }
 
-// names says whether category is in a list that ends at `:` or `,`.
+// names returns true if category is in a list that ends at `:` or `,`.
 static bool names(const char *list, const char *category)
 {
     size_t length = strlen(category);

@@ -86,13 +86,6 @@ static bool temporary(int status)
     return status >= 500 || status == 408 || status == 425 || status == 429;
 }
 
-// refused_access is true where the token is wrong, which the user can correct: the
-// report waits.
-static bool refused_access(int status)
-{
-    return status == 401 || status == 403 || status == 407;
-}
-
 // plain_body copies a server's message, which is not to be trusted, as one printable
 // line.
 static void plain_body(const char *words, char *to, size_t size)
@@ -109,7 +102,10 @@ void verdict_refused(const struct http_reply *reply, const char *what,
     char said[128];
     plain_body(words, said, sizeof(said));
     const char *colon = said[0] != 0 ? ": " : "";
-    if (temporary(reply->status) || refused_access(reply->status)) {
+    // Where the token is wrong, the user can correct it: the report waits.
+    bool refused_access =
+        reply->status == 401 || reply->status == 403 || reply->status == 407;
+    if (temporary(reply->status) || refused_access) {
         verdict_down(out, "it answered %d%s%s", reply->status, colon, said);
     } else if (reply->status >= 400) {
         out->state = TARGET_FAILED;

@@ -83,7 +83,7 @@ uint64_t core_sections_symbol(struct core_images *all, const char *name)
 
 enum {
     WORD = 8,
-    VECTOR_SEARCH_BYTES = 64 << 10, // AT_RANDOM's bytes lie this near after the vector
+    VECTOR_SEARCH_BYTES = 64 << 10, // AT_RANDOM's bytes are this near after the vector
     ENVIRONMENT_MAX = 16 << 10,     // variables
     ARGUMENTS_MAX = 4096,
     ARGUMENT_BYTES = 4096,
@@ -256,8 +256,8 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         out->si_syscall = (int)signal->system_call;
 }
 
-// find_core_words finds where a static program's libraries keep their messages; dynamic
-// images can be asked for these symbols later.
+// find_core_words finds where a static program's libraries keep their messages; the
+// symbols of dynamic images can be looked up later.
 static void find_core_words(struct core_capture *all)
 {
     struct target_crash *crash = &all->crash;

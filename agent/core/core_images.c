@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works (core_images_find):
+// 1. core_mappings_read makes the list of mappings from the core's segments and its
+//    table of mapped files (NT_FILE).
+// 2. With a table, use_table goes through its runs of mappings of one file
+//    (next_image_run) and opens the file of each. Without one (qemu-user),
+//    follow_pointers finds the program by its program headers, the libraries by the
+//    dynamic linker's list, and names their mappings (core_mappings_name).
+// 3. A file is used only if image_is_wanted accepts it: its build ID must be that in
+//    the core's memory, where there is one, and the program's entry point must be
+//    AT_ENTRY. core_memory_add then supplies from the file what the core lacks.
+//
+// core_memory reads the core first and the added regions second, so a file never
+// overrides what the core has.
+//
+// Invariants: mappings are sorted and do not overlap (drop_mapping_overlaps). Names and
+// files that images refer to live until core_images_deinit (keep_name, keep_file). A
+// file that is refused is reported by `say`, and the core is read without it.
 #include "agent/core/core_images.h"
 
 #include <errno.h>
@@ -84,12 +102,6 @@ struct memory_reader core_memory_reader(struct core_memory *memory)
 
 enum { MAPPINGS_MAX = 1 << 18 };
 
-static unsigned permissions_of(uint32_t flags)
-{
-    return (flags & ELF_PF_R ? MAPS_READ : 0u) | (flags & ELF_PF_W ? MAPS_WRITE : 0u) |
-           (flags & ELF_PF_X ? MAPS_EXECUTE : 0u);
-}
-
 static int by_mapping_start(const void *left, const void *right)
 {
     const struct target_mapping *a = left;
@@ -100,7 +112,7 @@ static int by_mapping_start(const void *left, const void *right)
 }
 
 // file_mapping converts an entry of the table of files. Consecutive equal paths are one
-// file; a running number stands in for the inode.
+// file; a running number replaces the inode.
 static struct target_mapping file_mapping(const struct core_mapping *from,
                                           const struct target_mapping *before)
 {
@@ -157,9 +169,13 @@ static const struct target_mapping *find_mapping(const struct target_mapping *fi
 static struct target_mapping segment_mapping(const struct core_segment *segment,
                                              const struct target_mapping *file)
 {
+    uint32_t flags = segment->flags;
     struct target_mapping mapping = { .start = segment->start,
                                       .end = segment->end,
-                                      .permissions = permissions_of(segment->flags) };
+                                      .permissions =
+                                          (flags & ELF_PF_R ? MAPS_READ : 0u) |
+                                          (flags & ELF_PF_W ? MAPS_WRITE : 0u) |
+                                          (flags & ELF_PF_X ? MAPS_EXECUTE : 0u) };
     if (file == NULL)
         return mapping;
     mapping.inode = file->inode;
@@ -182,7 +198,7 @@ static void drop_mapping_overlaps(struct target_images *images)
 }
 
 // name_special gives the mappings that the kernel made, as far as the auxiliary vector
-// tells where they are, the names that they have in /proc/PID/maps. The program's name
+// says where they are, the names that they have in /proc/PID/maps. The program's name
 // is on the first thread's stack.
 static void name_special(const struct core_file *core, struct target_images *images)
 {
@@ -352,8 +368,8 @@ static bool try_file(struct core_images *all, const struct wanted *wanted,
     return false;
 }
 
-// find_image_file opens the file of an image: --exe for the program, else the core's
-// path under the sysroot. out_path is the image's name from then on.
+// find_image_file opens the file of an image: --exe for the program, otherwise the
+// core's path under the sysroot. out_path is the image's name from then on.
 static bool find_image_file(struct core_images *all, const struct wanted *wanted,
                             struct image_outline *outline, int *fd,
                             const char **out_path)
@@ -513,7 +529,7 @@ static enum ch_status use_table(struct core_images *all)
 // A found is an image found by following pointers.
 struct found {
     struct wanted wanted;
-    struct image_outline outline; // from its file, else from the core's memory
+    struct image_outline outline; // from its file, otherwise from the core's memory
     uint64_t bias;
 };
 
@@ -555,8 +571,8 @@ static bool want_header(const struct core_images *all, uint64_t base,
     return true;
 }
 
-// program_path is the program's path according to the core: AT_EXECFN, else the name in
-// the process's note.
+// program_path is the program's path according to the core: AT_EXECFN, otherwise the
+// name in the process's note.
 static const char *program_path(struct core_images *all)
 {
     char path[PATH_MAX];

@@ -21,15 +21,11 @@ struct keeping {
     uint64_t limit_bytes;
 };
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
 // put_core_bytes appends size bytes; false: no more fits.
 static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t size)
 {
-    if (is_zero(bytes, size)) {
+    bool is_zero = bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+    if (is_zero) {
         keeping->size += size;
         return true;
     }

@@ -24,7 +24,7 @@ struct core_input {
     uint64_t limit_bytes;
 };
 
-// core_input_open creates the file in folder, else in memory. False: neither is
+// core_input_open creates the file in folder, otherwise in memory. False: neither is
 // possible, and errno says why.
 bool core_input_open(const char *folder, struct core_input *out);
 
@@ -32,6 +32,7 @@ bool core_input_open(const char *folder, struct core_input *out);
 // cannot be read; errno says why.
 CH_CHECKED enum ch_status core_input_fill(const struct core_input *input, int from);
 
-// core_input_keep copies the pipe from, until its end, to a file in folder, else in
-// memory. CH_ERR_IO: neither could be created, or from cannot be read; errno says why.
+// core_input_keep copies the pipe from, until its end, to a file in folder, otherwise
+// in memory. CH_ERR_IO: neither could be created, or from cannot be read; errno says
+// why.
 CH_CHECKED enum ch_status core_input_keep(int from, const char *folder, int *out_fd);

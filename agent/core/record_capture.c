@@ -259,7 +259,7 @@ void record_capture_killed(struct record_capture *all,
     if (kept->started_ms != 0 && end_ms > kept->started_ms)
         kept->uptime_ms = end_ms - kept->started_ms;
     all->termination = *termination; // with its texts
-    keep_told(&all->termination.liveness, &all->context.liveness);
+    keep_note_sender(&all->termination.liveness, &all->context.liveness);
     if (liveness_how_ended(&all->context.liveness) == LIVENESS_CRASHED)
         all->termination.crash_signal =
             (int)(all->context.liveness.ended / LIVENESS_SIGNAL);

@@ -4,8 +4,8 @@
 // capture_take. The record takes the place of a core file, and images are read from the
 // files they were mapped from, unless those have changed since.
 //
-// It has only the thread that crashed, and what a record has of the process. A liveness
-// record (record_file.h) has no thread at all: termination tells how it ended.
+// It has only the thread that crashed, and what a record says of the process. A
+// liveness record (record_file.h) has no thread at all: termination tells how it ended.
 #pragma once
 #include "agent/core/core_images.h"
 #include "agent/core/record_file.h"

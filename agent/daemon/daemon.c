@@ -22,8 +22,8 @@
 // DAEMON_AGAIN: nothing has come.
 enum { DAEMON_NONE = -1, DAEMON_AGAIN = -2 };
 
-// channel_of is the descriptor in a message that has one, and one only. The kernel says
-// who sent it.
+// channel_of is the descriptor in a message that has one, and one only. The kernel
+// reports its sender.
 static int channel_of(struct msghdr *message)
 {
     struct ucred caller = { 0 };
@@ -96,7 +96,7 @@ static pid_t socket_maker(int socket)
 // serve_crash forks the process that reports a crash, and is true in that.
 static bool serve_crash(struct daemon_keep *keep, int socket, int received, int channel)
 {
-    daemon_keep_let_go(keep);
+    daemon_keep_detach(keep);
     pid_t pid = fork();
     if (pid == 0) {
         daemon_keep_deinit(keep);
@@ -152,7 +152,7 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
             return DAEMON_CRASH;
         if (received == DAEMON_NONE) {
             // A process that executed a program may have another agent.
-            daemon_keep_let_go(&keep);
+            daemon_keep_detach(&keep);
             crashes.fd = -1;
         }
         if (daemon_keep_look(&keep, crashes.fd < 0, out) == DAEMON_REPORTS)
@@ -161,7 +161,7 @@ enum daemon_wants daemon_serve(int socket, int channel, const struct settings *s
     exit(0);
 }
 
-// raise_again takes back a limit that was for one report.
+// raise_again removes a limit that applied to one report.
 static void raise_again(int resource)
 {
     struct rlimit limit;

@@ -79,7 +79,7 @@ void daemon_keep_begin(struct daemon_keep *keep, int socket,
     if (keep->pidfd < 0 && errno != ESRCH)
         return;
     keep->pid = maker.pid;
-    // It may be gone before it is seen. It has started this process, whose ids are
+    // It may have exited before it is seen. It has started this process, whose ids are
     // equal unless a setuid program did.
     keep->live.ours = maker.uid == geteuid() && getuid() == geteuid();
     keep->seizes = settings->kills == KILLS_SEIZE;
@@ -146,8 +146,8 @@ static bool read_zombie_status(pid_t pid, int *out)
     return true;
 }
 
-// A pidfd_exit is what the kernel tells of a pidfd since Linux 6.13, of which older
-// headers do not know.
+// A pidfd_exit is what the kernel reports of a pidfd since Linux 6.13. Older headers
+// lack it.
 struct pidfd_exit {
     uint64_t mask;
     uint64_t cgroup;
@@ -285,8 +285,8 @@ static enum daemon_kept look_at_traced(struct daemon_keep *keep,
     return DAEMON_KEEPS;
 }
 
-// is_ending returns true if the process is exiting: it has closed its files and has
-// no memory any more, but its end is yet to be told.
+// is_ending returns true if the process is exiting: it has closed its files and freed
+// its memory, but its exit is not reported yet.
 static bool is_ending(const struct daemon_keep *keep)
 {
     struct process_facts facts;
@@ -302,7 +302,7 @@ static void look_at_kept(struct daemon_keep *keep)
     struct context_page now;
     if (!liveness_read(&keep->live, &now) || is_kept_by_other(keep))
         return;
-    keep_told(&keep->keep.liveness, &now.liveness);
+    keep_note_sender(&keep->keep.liveness, &now.liveness);
     keep_look(&keep->keep);
     liveness_see(&keep->live, keep->pid);
     liveness_write(&keep->live, &keep->keep.liveness);
@@ -348,7 +348,7 @@ enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
     if (now < keep->next_ms)
         return DAEMON_KEEPS;
     if (alone && forget_other(keep)) {
-        daemon_keep_let_go(keep);
+        daemon_keep_detach(keep);
         daemon_keep_deinit(keep);
         return DAEMON_ENDED;
     }
@@ -358,7 +358,7 @@ enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
     return DAEMON_KEEPS;
 }
 
-void daemon_keep_let_go(struct daemon_keep *keep)
+void daemon_keep_detach(struct daemon_keep *keep)
 {
     if (keep->pid != 0 && keep->seized)
         trace_seize_end(keep->pid);

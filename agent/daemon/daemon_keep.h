@@ -2,8 +2,8 @@
 //
 // The waiting agent as the supervisor of the program that started it (CRASHHOOK_KILLS):
 // it holds the program's liveness record, looks at the program once in a while, writes
-// what it sees into the record, and learns from the kernel how the program ended. Where
-// it is asked to (seize), it also traces the program's first thread, and reports a kill
+// what it sees into the record, and learns from the kernel how the program ended. With
+// CRASHHOOK_KILLS=seize, it also traces the program's first thread, and reports a kill
 // with its stack. It counts starts as well (CRASHHOOK_STARTS).
 //
 // Where `crashhook run` keeps the program, that one looks, and this one traces at most.
@@ -55,9 +55,9 @@ enum daemon_kept {
 enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
                                   struct trace_report *out);
 
-// daemon_keep_let_go lets go of the program, which has crashed or wants a report of
-// itself; it is traced again later, if it lives.
-void daemon_keep_let_go(struct daemon_keep *keep);
+// daemon_keep_detach detaches from the program, which has crashed or requested a report
+// of itself; it is traced again later, if it lives.
+void daemon_keep_detach(struct daemon_keep *keep);
 
 // daemon_keep_deinit gives up what is kept.
 void daemon_keep_deinit(struct daemon_keep *keep);

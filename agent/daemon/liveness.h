@@ -9,7 +9,7 @@
 // program has run for a moment, and again each second, for the case that the supervisor
 // is killed together with the program (a container that is stopped); another one does
 // what is left to do when the program has ended. The copier holds flock on its file,
-// which so belongs to nobody once the supervisor is gone.
+// which so belongs to nobody once the supervisor has exited.
 //
 // Users: daemon_keep.c, `crashhook run` (cli/run/supervisor.c).
 #pragma once
@@ -28,8 +28,8 @@ struct liveness {
 };
 
 // liveness_see looks at the rights of process pid, the program's. What its record names
-// is read with nobody's rights later, unless they were ours. A process that is gone is
-// as it was seen last, or as ours says if it never was.
+// is read with nobody's rights later, unless they were ours. Of a process that has
+// exited, the rights seen last count, or our own if it was never seen.
 void liveness_see(struct liveness *live, pid_t pid);
 
 // liveness_is_ours returns true if the record in fd is of a program with our rights, as

@@ -2,8 +2,8 @@
 //
 // What an agent that waits for a crash prepares, so that the crash need not pay for it:
 // memory that has been touched, code that is mapped, the entries of /proc that the
-// kernel makes when they are first asked for, and which memory of the process will be
-// read. None of it is remembered as a fact: a report reads everything anew, but for the
+// kernel makes when they are first read, and which memory of the process will be read.
+// None of it is remembered as a fact: a report reads everything anew, but for the
 // system's name, where the file that has it is unchanged.
 #pragma once
 #include <stddef.h>

@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: code_step_aarch64 reads one instruction of four bytes and looks for it
+// in two tables, each row a mask, the bits under it and a function: arm_forms has
+// jumps, loads and stores; compute_forms has instructions that compute one register
+// from others.
+//
+// Rows that jump set the pc; after all others it moves to the next instruction. Nothing
+// of floating point or vectors is known.
+//
+// Register number 31 is the stack pointer in some operands and zero in others, so
+// reading and writing a register has two functions each (arm_insn_get,
+// arm_insn_get_or_sp). Encodings are from the Arm Architecture Reference Manual for
+// A-profile, chapter C4.
 #include "agent/follow/code_step_aarch64.h"
 
 #include "base/cursor.h"
@@ -7,14 +20,12 @@
 enum { ZERO_REGISTER = 31 };
 
 // arm_insn_bits gives count bits of the instruction from bit `from` on.
-// arm_insn_bits gives count bits of the instruction from bit `from` on.
 static unsigned arm_insn_bits(const struct arm_insn *insn, unsigned from,
                               unsigned count)
 {
     return insn->word >> from & ((1u << count) - 1);
 }
 
-// arm_insn_signed gives these bits as a signed number.
 // arm_insn_signed gives these bits as a signed number.
 static int64_t arm_insn_signed(const struct arm_insn *insn, unsigned from,
                                unsigned count)
@@ -23,7 +34,6 @@ static int64_t arm_insn_signed(const struct arm_insn *insn, unsigned from,
     return ((int64_t)arm_insn_bits(insn, from, count) ^ sign) - sign;
 }
 
-// arm_insn_size is the bytes of the operands of an instruction on registers.
 // arm_insn_size is the bytes of the operands of an instruction on registers.
 static size_t arm_insn_size(const struct arm_insn *insn)
 {
@@ -57,7 +67,6 @@ static struct code_value arm_insn_get_or_sp(const struct arm_insn *insn,
 }
 
 // arm_insn_put writes size bytes to a register and clears the rest; number 31 is none.
-// arm_insn_put writes size bytes and clears the rest of the register.
 static void arm_insn_put(const struct arm_insn *insn, unsigned number, size_t size,
                          struct code_value value)
 {
@@ -75,7 +84,6 @@ static void arm_insn_put_or_sp(const struct arm_insn *insn, unsigned number,
 }
 
 // arm_insn_extend widens a signed value of bits bits.
-// arm_insn_extend widens a value of bits bits.
 static uint64_t arm_insn_extend(uint64_t value, unsigned bits)
 {
     uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -83,8 +91,6 @@ static uint64_t arm_insn_extend(uint64_t value, unsigned bits)
     return (kept ^ sign) - sign;
 }
 
-// arm_insn_widened gives the value of an index register, widened as the instruction
-// says, and shifted.
 // arm_insn_widened gives a register's value, widened and shifted: option says from how
 // many bytes, and whether it is signed.
 static struct code_value arm_insn_widened(const struct arm_insn *insn, unsigned shift)
@@ -98,9 +104,8 @@ static struct code_value arm_insn_widened(const struct arm_insn *insn, unsigned 
     return value;
 }
 
-// arm_insn_condition evaluates a condition code. CH_ERR_UNSUPPORTED: it depends on what
-// is not known.
-// arm_insn_condition evaluates a condition code (section C1.2.4).
+// arm_insn_condition evaluates a condition code (section C1.2.4). CH_ERR_UNSUPPORTED:
+// it depends on what is not known.
 CH_CHECKED static enum ch_status arm_insn_condition(const struct arm_insn *insn,
                                                     unsigned code, bool *out)
 {
@@ -130,7 +135,7 @@ static bool top_bit(uint64_t value, size_t size)
     return value >> (8 * size - 1) & 1;
 }
 
-// add_values computes left + right + carry, and sets the flags if it is asked to. A
+// add_values computes left + right + carry, and sets the flags on request. A
 // subtraction adds the complement of what is subtracted, and 1.
 static struct code_value add_values(const struct arm_insn *insn, struct code_value left,
                                     struct code_value right, bool carry, bool flags)

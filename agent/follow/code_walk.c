@@ -1,4 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: code_walk_call makes a machine with the argument in the first register
+// and a return address that no code has, and executes instructions one by one
+// (code_step here, code_step_aarch64 for AArch64) until the pc is that return address.
+//
+// An x86-64 instruction is decoded in two steps: read_prefixes reads up to the opcode,
+// find_form finds its row in the table of forms, and the row's function reads the rest
+// (read_modrm, immediates) and executes it.
+//
+// Values are known or not (struct code_value): the registers of the caller are unknown.
+// An unknown value may be moved, stored and loaded; a jump, an address or a condition
+// that depends on one ends the walk with CH_ERR_UNSUPPORTED, as does an unknown
+// instruction and a write outside of the machine's own stack.
+//
+// Invariants: the target is only read. Each instruction is in code of the target
+// (is_code). CODE_WALK_STEPS_MAX bounds the number of instructions, also in loops and
+// in functions that are called.
 #include "agent/follow/code_walk.h"
 
 #include "agent/follow/code_machine.h"
@@ -224,11 +241,6 @@ static enum ch_status operate(struct decoding *d, unsigned operation,
     return write_operand(d, to, d->size, (struct code_value){ number, known });
 }
 
-static bool is_same_register(const struct decoding *d)
-{
-    return !d->rm.memory && d->rm.reg == d->reg;
-}
-
 // step_operation is `add`, `or`, `and`, `sub`, `xor` or `cmp` of two operands.
 static enum ch_status step_operation(struct decoding *d)
 {
@@ -241,7 +253,7 @@ static enum ch_status step_operation(struct decoding *d)
         return status;
     // This clears a register, whatever it held.
     if ((operation == OPERATION_XOR || operation == OPERATION_SUB) && d->size >= 4 &&
-        is_same_register(d))
+        !d->rm.memory && d->rm.reg == d->reg)
         d->machine->registers[d->reg] = (struct code_value){ 0, true };
     status = read_operand(d, to_register ? &d->rm : &reg, d->size, &right);
     return status == CH_OK ? operate(d, operation, to_register ? &reg : &d->rm, right)

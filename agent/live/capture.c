@@ -1,4 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works (capture_take): stop all threads, then read the rest from the stopped
+// process, in this order: thread names (ahead, on a second thread), rights, memory
+// reader, a first bulk read of what will be needed anyway, images from the map, the
+// dynamic linker's list, facts of the process and the host. Stacks are not read here:
+// the report's writer walks them while the process is still held.
+//
+// States: taken (threads are stopped) -> released (capture_release: threads run, or
+// die) -> deinitialized. Everything that reads the process needs the first.
+//
+// Only a failure to stop the process, or to allocate, ends the capture. Whatever else
+// fails is a problem of the report (capture_problem), and the part is missing.
+//
+// This file also has the reading of thread names (thread_names_*) and the bound on
+// single reads (stall_*): two timers, of which the first kills us and the second sets
+// the first back as long as signals are delivered, which a read that does not end
+// prevents.
 #include "agent/live/capture.h"
 
 #include <errno.h>
@@ -129,7 +146,7 @@ void thread_names_begin(struct thread_names *names, const struct stop *stop)
 }
 
 // find_thread_index gives the thread's index in stop, starting at the one that is
-// probably asked for; SIZE_MAX: it is not listed.
+// probably wanted; SIZE_MAX: it is not listed.
 static size_t find_thread_index(const struct thread_names *names, pid_t tid)
 {
     const struct stop *stop = names->stop;
@@ -146,7 +163,8 @@ void thread_names_get(struct thread_names *names, const struct stop *stop, pid_t
                       char out[static THREAD_NAME_SIZE])
 {
     size_t index = names->names != NULL ? find_thread_index(names, tid) : SIZE_MAX;
-    // All are asked for in order, but for the crashed thread, which comes first.
+    // The caller goes through them in order, after the crashed thread, which comes
+    // first.
     if (index != SIZE_MAX && stop->threads[index].state != STOP_FREE) {
         names->next = index + 1;
         atomic_store(&names->passed, names->next);
@@ -224,7 +242,7 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     return status;
 }
 
-// expect_stacks tells the memory reader which stacks will be walked.
+// expect_stacks announces to the memory reader which stacks will be walked.
 static void expect_stacks(struct capture *capture)
 {
     const struct stop *stop = &capture->stop;

@@ -30,8 +30,8 @@
 // Reading one takes longer than unwinding and writing its thread, and needs nothing but
 // the thread's number. So where a process has many threads, and more than one processor
 // may be used, a second thread of ours reads names from the end of the list while the
-// caller asks for them from its beginning. Names that are not known yet when they are
-// asked for are read then.
+// caller takes them from its beginning. A name that is not known yet when the caller
+// needs it is read then.
 
 // The kernel's thread names have at most 15 characters.
 enum { THREAD_NAME_SIZE = 16 };
@@ -45,7 +45,7 @@ struct thread_name {
 struct thread_names {
     const struct stop *stop;
     struct thread_name *names; // of stop's threads; NULL: nothing was read ahead
-    size_t next;               // index of the thread that is probably asked for next
+    size_t next;               // index of the thread that is probably next
     atomic_size_t passed;      // threads that the caller has passed
     pthread_t reader;
     int callers_processor; // negative: not known
@@ -61,8 +61,8 @@ void thread_names_get(struct thread_names *names, const struct stop *stop, pid_t
                       char out[static THREAD_NAME_SIZE]);
 
 // thread_names_end ends the reading, but does not wait for the second thread: it may be
-// without a processor just then, and the process is held. Names that were read can
-// still be asked for.
+// without a processor just then, and the process is held. Names that were read stay
+// available.
 void thread_names_end(struct thread_names *names);
 
 // thread_names_deinit waits for the second thread and frees what names holds.
@@ -196,7 +196,7 @@ uint64_t capture_clock_us(void);
 
 // A bound on single reads of a process's memory.
 //
-// A read of a page that somebody else supplies may never end (target_memory.h), and
+// A read of a page that another process supplies may never end (target_memory.h), and
 // only SIGKILL ends the wait. So one timer kills us after REQUEST_STALL_MS, and the
 // handler of a second, more frequent timer sets the first one back: it runs unless we
 // are in such a wait. The second signal interrupts other system calls too; musl repeats

@@ -14,8 +14,7 @@
 
 enum { KEEP_FILE_BYTES = 16 << 10, PAUSE_FIRST_MS = 8, PAUSE_MAX_MS = 1000 };
 
-// The signals by which a process is asked to end. SIGABRT is how systemd's watchdog
-// asks.
+// The signals that request a process to end. systemd's watchdog sends SIGABRT.
 static const int asking[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT };
 
 static enum liveness_service find_service(void)
@@ -96,7 +95,7 @@ static char keep_state(pid_t pid)
 }
 
 // note_state notes whether the process's first thread sleeps uninterruptibly. One that
-// no longer does may be exiting, so what was seen is kept until the next look.
+// no longer does may be exiting, so the earlier state counts until the next look.
 static void note_state(struct keep *keep, char state)
 {
     struct context_liveness *liveness = &keep->liveness;
@@ -145,7 +144,7 @@ void keep_look(struct keep *keep)
     read_processor_time(pid, &keep->liveness);
 }
 
-// name_asker looks up the name of who asked, if that is there still.
+// name_asker looks up the name of the sender, if that process still exists.
 static void name_asker(struct context_liveness *liveness)
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
@@ -176,12 +175,13 @@ bool keep_asked(struct keep *keep, int signal, const siginfo_t *info)
     return true;
 }
 
-void keep_told(struct context_liveness *liveness, const struct context_liveness *told)
+void keep_note_sender(struct context_liveness *liveness,
+                      const struct context_liveness *told)
 {
     if (told->told_signal <= 0 || told->told_signal > SIGRTMAX ||
         told->told_realtime_ns <= liveness->asked_realtime_ns)
         return;
-    // The supervisor that passes a signal on knows better who sent it.
+    // The supervisor that passes a signal on knows its sender better.
     bool passed_on = liveness->asked_signal == told->told_signal &&
                      liveness->supervisor == told->told_by;
     liveness->asked_realtime_ns = told->told_realtime_ns;

@@ -38,14 +38,15 @@ void keep_follow(struct keep *keep);
 // keep_asked notes a signal that the process is sent. False: it asks for no end.
 bool keep_asked(struct keep *keep, int signal, const siginfo_t *info);
 
-// keep_told takes over what the program's liveness record says of who asked it, if that
-// is later than what the supervisor has seen.
-void keep_told(struct context_liveness *liveness, const struct context_liveness *told);
+// keep_note_sender takes over the sender that the program's liveness record names, if
+// that is later than what the supervisor has seen.
+void keep_note_sender(struct context_liveness *liveness,
+                      const struct context_liveness *told);
 
 // keep_end notes that the process was ended by signal, or is about to. What can still
 // be read of it is read.
 void keep_end(struct keep *keep, int signal);
 
-// keep_parse_status notes what /proc/PID/status tells of a process that cannot take its
-// signals: that it is asked to end by one of them.
+// keep_parse_status reads /proc/PID/status of a process that cannot take its signals,
+// and notes whether one that requests it to end is pending.
 void keep_parse_status(const char *status, struct context_liveness *liveness);

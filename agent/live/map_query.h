@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mappings of a process, asked from the kernel one by one (PROCMAP_QUERY, since
+// The mappings of a process, queried from the kernel one by one (PROCMAP_QUERY, since
 // Linux 6.11) instead of read as lines of /proc/PID/maps.
 //
-// The kernel writes the path of a file's mapping only where it is asked for. That is
-// most of what a line costs it, and the mappings of a library have one path: with many
-// libraries the list takes half the time. The page of vsyscall is no mapping here.
+// The kernel writes the path of a file's mapping only on request. That is most of what
+// a line costs it, and the mappings of a library have one path: with many libraries the
+// list takes half the time. The page of vsyscall is no mapping here.
 #pragma once
 #include <sys/types.h>
 

@@ -24,13 +24,13 @@ bool permitted_all(void);
 // permitted returns true if a call may be made: it may still fail, but does not kill.
 bool permitted(enum permitted_call call);
 
-// Why the kernel does not let us trace a process, as a sentence for the report: another
+// Why the kernel does not let us trace a process, as a message for the report: another
 // tracer is attached, or a seccomp filter or Yama forbids it.
 
 enum { REFUSAL_MAX = 128 };
 
 // refusal_other_tracer is the other process that traces pid; 0: none, or /proc does not
-// tell.
+// say.
 pid_t refusal_other_tracer(pid_t pid);
 
 // refusal_explain writes why tracing pid failed with error, an errno; 0: it was not

@@ -46,7 +46,7 @@ enum { MESSAGE_MS = 5000 };
 static enum ch_status receive_message(int channel, struct request_message *out)
 {
     // The handler sends it while we start. Where it does not, a thread of the process
-    // may execute another program, and wait until we let go of the others.
+    // may execute another program, and wait until we release the others.
     struct pollfd handler = { .fd = channel, .events = POLLIN };
     if (poll(&handler, 1, MESSAGE_MS) == 0)
         return CH_END;
@@ -178,16 +178,12 @@ bool request_is_cut_off(int channel)
     return poll(&handler, 1, 0) == 1;
 }
 
-static void answer_request(int channel, char byte)
-{
-    // MSG_NOSIGNAL, because a SIGPIPE from a handler already gone would kill the free
-    // phase.
-    (void)!send(channel, &byte, 1, MSG_NOSIGNAL);
-}
-
 void request_written(int channel)
 {
-    answer_request(channel, REQUEST_WRITTEN);
+    const char byte = REQUEST_WRITTEN;
+    // MSG_NOSIGNAL, because a SIGPIPE, where the handler has exited, would kill the
+    // free phase.
+    (void)!send(channel, &byte, 1, MSG_NOSIGNAL);
 }
 
 void request_why(int channel, const char *why)

@@ -1,4 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works (stop_all):
+// 1. Seize every thread of the process (PTRACE_SEIZE, then PTRACE_INTERRUPT).
+//    seize_guessed tries consecutive ids, which is cheaper than listing; otherwise
+//    seize_listed.
+// 2. collect_stops waits for each thread; note_stop reads its registers.
+// 3. If missed_some finds that a thread was created meanwhile, by one that was not
+//    stopped yet, list and seize again, at most MAX_LISTINGS times.
+// 4. mark_stuck marks threads that have not stopped by the deadline; the report says
+//    so.
+//
+// States of a thread: STOP_ASKED (seized) -> STOP_STOPPED or STOP_GONE. STOP_REFUSED:
+// it cannot be traced, and stays in the list so that it is not tried again. STOP_FREE:
+// the crashing thread, which is never seized, because it enforces the deadline.
+//
+// stop_release resumes the threads; stop_await_termination reaps those that then exit.
+//
+// A thread that executes another program waits until all others are reaped, so nothing
+// here may wait for one thread without reaping the others (reap_exited, collect_after).
 #include "agent/live/stop.h"
 
 #include <dirent.h>
@@ -275,8 +294,8 @@ static unsigned long status_count(const struct text *status, const char *name)
 }
 
 // count_threads gives the kernel's count of the process's threads, which is cheaper
-// than listing them; 0: not known. The same file says who else traces the process, and
-// whose it is.
+// than listing them; 0: not known. The same file names another tracer of the process,
+// and the process's user.
 static size_t count_threads(struct stop *stop)
 {
     struct text status = { 0 };

@@ -4,7 +4,7 @@
 //
 // PTRACE_SEIZE sends no signal and PTRACE_INTERRUPT stops without one, so the program
 // cannot notice; a system call that a stop interrupts is restarted. All threads are
-// told to stop before any is waited for. A thread that does not stop in time (in
+// requested to stop before any is waited for. A thread that does not stop in time (in
 // uninterruptible sleep) is left out, and the report says so. stop*.c and trace*.c have
 // the tree's ptrace calls, but for those in handler/crash/crash_seize.c.
 #pragma once
@@ -43,8 +43,8 @@ CH_CHECKED enum ch_status stop_seized(struct stop *stop, pid_t pid, pid_t free_t
                                       unsigned budget_ms);
 
 // stop_traced is stop_threads for a process whose threads the caller already traces and
-// will go on tracing: they are told to stop, and each one's wait_status is what it was
-// about to report. stop_release and stop_await_termination are not for these.
+// will go on tracing: they are requested to stop, and each one's wait_status is what it
+// was about to report. stop_release and stop_await_termination are not for these.
 CH_CHECKED enum ch_status stop_traced(struct stop *stop, pid_t pid, pid_t free_tid,
                                       unsigned budget_ms);
 

@@ -23,12 +23,6 @@ enum {
     ERESTART_RESTARTBLOCK = 516,
 };
 
-static bool will_restart(int64_t result)
-{
-    return result == -ERESTARTSYS || result == -ERESTARTNOINTR ||
-           result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
-}
-
 // answers_eintr returns true if the call fails with EINTR after a stop without having
 // had an effect, so that repeating it gives what would have happened without us.
 static bool answers_eintr(int64_t number)
@@ -73,8 +67,9 @@ static void note_call(struct stopped_thread *thread, int64_t number, int64_t res
     thread->call = number;
     thread->call_result = (uint64_t)result;
     thread->restart = in_call && result == -EINTR && answers_eintr(number);
-    thread->run_state =
-        in_call && (will_restart(result) || thread->restart) ? 'S' : 'R';
+    bool will_restart = result == -ERESTARTSYS || result == -ERESTARTNOINTR ||
+                        result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
+    thread->run_state = in_call && (will_restart || thread->restart) ? 'S' : 'R';
 }
 
 #if defined(__x86_64__)

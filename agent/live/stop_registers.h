@@ -4,16 +4,16 @@
 // interrupted.
 //
 // All that differs between processors in the agent is here: where the kernel keeps a
-// register, and which one tells that a thread sleeps in a system call.
+// register, and which one shows that a thread sleeps in a system call.
 #pragma once
 #include "agent/live/stopped_thread.h"
 
 // stop_registers_before notes the call that the thread waits in, by its file in
-// tasks_fd, before it is asked to stop: what AArch64 needs in order to restart it.
+// tasks_fd, before it is requested to stop: what AArch64 needs in order to restart it.
 void stop_registers_before(int tasks_fd, struct stopped_thread *thread);
 
 // stop_registers_read fills in registers, flags, run_state ('R' or 'S') and restart of
-// the stopped thread. False: the thread is gone.
+// the stopped thread. False: the thread has exited.
 bool stop_registers_read(struct stopped_thread *thread);
 
 // stop_registers_vectors reads xmm0 to xmm15 of a stopped thread, 16 bytes each. False:
@@ -22,7 +22,7 @@ bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
 
 // stop_registers_last_call is the system call that the thread is in, or out of which it
 // has just come; negative: none. Before a signal ends a thread, the kernel of AArch64
-// forgets the call; the thread then stands after its instruction.
+// forgets the call; the pc is then after its instruction.
 int64_t stop_registers_last_call(const struct stopped_thread *thread);
 
 // stop_registers_is_filtered returns true if the thread, which exits as if by SIGSYS,

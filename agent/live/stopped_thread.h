@@ -19,7 +19,7 @@ enum stop_state {
     STOP_FREE,    // not ours to stop: the crashed thread
 };
 
-// A call_before is what a thread waited in before it was asked to stop.
+// A call_before is what a thread waited in before it was requested to stop.
 struct call_before {
     int64_t number;    // 0: none, or not asked for
     uint64_t argument; // the first

@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: read_stopped_target answers a read from one of two places.
+// - The window, for the stack that is being walked. fill_window moves it outward, each
+//   time by more; read_ends reads the inner ends of the next stacks with one call.
+// - The cache, for all else: blocks in sets of TARGET_CACHE_WAYS, of which the oldest
+//   is replaced. fetch_blocks reads up to TARGET_FETCH_BLOCKS of them with one call; a
+//   read that is larger than a block fetches the rest of its page first (fetch_page).
+//   Both are filled by target_memory_copy.
+//
+// target_memory_copy uses memory->way, the first of the ways that works: READV
+// (process_vm_readv), PRESENT (pages in memory alone), FILE (/proc/PID/mem), PEEK
+// (ptrace), SERVER (the crashed process's handler), NO_WAY. A way that is refused is
+// not tried again; a hole in memory is not a refusal.
+//
+// Invariants: all threads of the process are stopped as long as anything is cached. A
+// page is readable as a whole or not at all, so holes begin and end at pages.
 #include "agent/live/target_memory.h"
 
 #include <errno.h>
@@ -118,7 +134,7 @@ static bool mapping_begins(const struct target_mapping *mapping, const char *sta
 
 // way_of_absent chooses the way for a page that is not in memory. Pages of files come
 // from their file system. The kernel fills others with zeros, unless userfaultfd has
-// somebody else fill them: /proc/PID/mem then answers EIO, where process_vm_readv
+// another process fill them: /proc/PID/mem then answers EIO, where process_vm_readv
 // waits.
 static enum page_way way_of_absent(const struct target_care *care, uint64_t address)
 {
@@ -254,12 +270,6 @@ void target_memory_set_server(struct target_memory *memory, int channel)
     memory->server = channel;
 }
 
-// is_refusal returns true if a call was refused, as opposed to the memory being absent.
-static bool is_refusal(int error)
-{
-    return error == EPERM || error == EACCES || error == ENOSYS;
-}
-
 static ssize_t copy_by_readv(struct target_memory *memory, uint64_t address, void *to,
                              size_t length)
 {
@@ -363,7 +373,8 @@ size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *
         ssize_t count = ways[memory->way](memory, address, to, length);
         if (count >= 0)
             return (size_t)count;
-        if (!is_refusal(errno))
+        // Any other error: the memory is absent.
+        if (errno != EPERM && errno != EACCES && errno != ENOSYS)
             return 0;
         memory->way++;
         if (memory->way == TARGET_PRESENT && memory->care == NULL)
@@ -427,8 +438,8 @@ static bool use_end(struct target_memory *memory, uint64_t address)
     return false;
 }
 
-// fill_window makes the window begin at address. Walks go outward, so what lies before
-// is not read again; each fill is larger, for deep stacks.
+// fill_window makes the window begin at address. Walks go outward, so what is before is
+// not read again; each fill is larger, for deep stacks.
 static void fill_window(struct target_memory *memory, uint64_t address)
 {
     uint64_t below = 0; // what a stack has below its pointer is read too, later
@@ -544,7 +555,7 @@ static void fetch_blocks(struct target_memory *memory, const uint64_t *addresses
         if (read->address != (uint64_t)(uintptr_t)remote[i].iov_base)
             continue;
         read->size = TARGET_BLOCK_BYTES;
-        // A hole ends the call; what lies after it is read on its own.
+        // A hole ends the call; what is after it is read on its own.
         if (size < TARGET_BLOCK_BYTES)
             read->address = NO_BLOCK;
     }
@@ -631,7 +642,7 @@ static size_t read_block(struct target_memory *memory, uint64_t address, void *t
     return copy_from(&piece, address, to, length);
 }
 
-// fetch_page reads what lies in the page of address, from there on, into the cache.
+// fetch_page reads what is in the page of address, from there on, into the cache.
 static void fetch_page(struct target_memory *memory, uint64_t address, size_t length)
 {
     enum { PAGE_BLOCKS = TARGET_PAGE_BYTES / TARGET_BLOCK_BYTES };

@@ -4,20 +4,19 @@
 // tables, one per window of stack, never one per word.
 //
 // Stacks are read through a window that moves outward with the walk; where the caller
-// announced the next stacks, the inner ends of several are read at once. Everything
-// else goes through a set-associative cache of blocks. A block is smaller than a page,
+// announced the next stacks, the inner ends of several are read at once. All other
+// reads go through a set-associative cache of blocks. A block is smaller than a page,
 // and blocks are stored in the order in which they are read: touching a page of our own
 // for the first time takes longer than the call that reads a block.
 //
-// A read of a page that is not in memory waits for whoever supplies it: a thread that
-// we have stopped (userfaultfd), or the server of a file system. Where a read has not
-// ended, the agent that reads next asks the kernel which pages are there
-// (TARGET_PRESENT).
+// A read of a page that is not in memory waits for its supplier: a thread that we have
+// stopped (userfaultfd), or the server of a file system. Where a read has not ended,
+// the agent that reads next queries which pages are there (TARGET_PRESENT).
 //
 // All that is correct only while every thread of the process is stopped. Where
 // process_vm_readv is refused or would kill, /proc/PID/mem is used; where that is
 // refused, a stopped thread is peeked at word by word; where no thread could be
-// stopped, the crashed process's handler is asked (request_page.h).
+// stopped, the crashed process's handler reads for us (request_page.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,7 +108,7 @@ void target_memory_remember(const struct target_memory *memory);
 void target_memory_ahead(struct target_memory *memory, const uint64_t *others,
                          size_t count);
 
-// target_memory_set_thread sets a stopped thread to peek at, in case nothing else is
+// target_memory_set_thread sets a stopped thread to peek at, in case no other way is
 // allowed.
 void target_memory_set_thread(struct target_memory *memory, pid_t tid);
 

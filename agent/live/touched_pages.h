@@ -3,7 +3,7 @@
 // Which pages of a held process exist. Of a stack of 8 MB only a few pages were
 // touched; searching the rest would find zeros, and make the kernel allocate them.
 //
-// /proc/PID/pagemap tells. Where it cannot be read, every page counts as touched. Pages
+// /proc/PID/pagemap says. Where it cannot be read, every page counts as touched. Pages
 // that are swapped out count as touched too; file pages that were mapped but never read
 // do not, so this is for anonymous memory.
 #pragma once

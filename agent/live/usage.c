@@ -107,11 +107,6 @@ static const char *find_line(const char *lines, const char *word)
     return at != NULL ? at + strlen(word) : NULL;
 }
 
-static const char *find_unified(const char *lines)
-{
-    return strncmp(lines, "0::", 3) == 0 ? lines + 3 : find_line(lines, "\n0::");
-}
-
 static uint64_t read_usage_limit(const struct usage *usage, size_t size)
 {
     uint64_t limit =
@@ -144,8 +139,8 @@ static void find_limited(struct usage *usage)
     }
 }
 
-// find_pressure takes the cgroup's file, which version 2 has, also beside version 1,
-// else the machine's.
+// find_pressure takes the cgroup's file, which version 2 has, also next to version 1;
+// otherwise the machine's.
 static void find_pressure(struct usage *usage, const char *root, const char *path)
 {
     static const char *const roots[] = { UNIFIED_ROOT, UNIFIED_BESIDE_ROOT };
@@ -166,7 +161,8 @@ static void find_pressure(struct usage *usage, const char *root, const char *pat
 void usage_find(struct usage *out, const char *root, const char *lines)
 {
     const char *first = find_line(lines, ":memory:");
-    const char *second = find_unified(lines);
+    const char *second =
+        strncmp(lines, "0::", 3) == 0 ? lines + 3 : find_line(lines, "\n0::");
     out->unified = false;
     if (first == NULL || !use_folder(out, root, MEMORY_ROOT, first)) {
         out->unified = true;

@@ -23,7 +23,7 @@ struct usage {
     char folder[PATH_MAX];   // its memory cgroup; empty: none
     size_t root_size;        // of the part of folder that is the hierarchy's root
     size_t limited_size;     // of the part that is the group with the lowest limit
-    char pressure[PATH_MAX]; // the file that tells how long tasks wait for memory
+    char pressure[PATH_MAX]; // the file that says how long tasks wait for memory
     uint32_t found_in;       // checksum of /proc/PID/cgroup
 };
 
@@ -50,7 +50,7 @@ void usage_sample(const struct usage *usage, uint64_t rss_bytes,
 uint64_t usage_peak(const struct usage *usage);
 
 // usage_events reads what has happened in the cgroup since it was made; a cgroup of
-// version 1 tells neither kills of a group nor those of systemd-oomd.
+// version 1 reports neither kills of a group nor those of systemd-oomd.
 void usage_events(const struct usage *usage, struct liveness_events *out);
 
 // usage_events_since makes *now what has happened since before.

@@ -28,20 +28,20 @@ enum {
     CLASSES = 41, // up to 64 KB
     SMALL_MOST = SMALLEST << (CLASSES - 1) / 4,
     CHUNK_BYTES = 256 << 10,
-    GROWTH = 4, // the room of a large block is so many times what was asked for
+    GROWTH = 4, // the room of a large block is so many times the requested size
     KEPT = 8,   // freed large blocks
     HUGE_PAGE = 2 << 20,
     SMALL_CRASH_BYTES = 72 << 10, // what a small crash takes
 };
 
-// A heap_block is what stands before each block's bytes; next is of freed small ones.
+// A heap_block precedes each block's bytes; next is of freed small ones.
 struct heap_block {
     size_t room; // bytes after this
     uintptr_t check;
 };
 
 struct heap {
-    char *at; // of the chunk in use, and its end; what lies between was never used
+    char *at; // of the chunk in use, and its end; what is between was never used
     char *end;
     struct heap_block *freed[CLASSES];
     struct heap_block *kept[KEPT]; // NULL: no block

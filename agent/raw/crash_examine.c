@@ -124,7 +124,7 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
 }
 
 // stack_of is the extent of the stack at sp. The kernel may have merged an adjacent
-// mapping with it; that one begins after the thread's own descriptor, which lies at the
+// mapping with it; that one begins after the thread's own descriptor, which is at the
 // stack's outer end.
 static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
 {
@@ -145,7 +145,7 @@ static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
 static enum crash_access access_of(const struct target_crash *crash)
 {
 #if defined(__x86_64__)
-    // Exception 14 is the page fault; its error code tells the access (Intel SDM volume
+    // Exception 14 is the page fault; its error code gives the access (Intel SDM volume
     // 3, section 4.7).
     enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_EXECUTE = 16 };
     if (crash->fault_trap != PAGE_FAULT)
@@ -177,8 +177,8 @@ static enum crash_access infer_access(const struct crash_facts *facts)
 
 // find_refused_stack recognizes a stack on which the kernel found no room for a signal.
 // It then ends the program in the way of a general protection fault, without the
-// address of the fault; only the processor's trap number, which a core lacks, tells
-// them apart. The stack pointer has left the stack in the first case.
+// address of the fault; only the processor's trap number, which a core lacks,
+// distinguishes them. The stack pointer has left the stack in the first case.
 static void find_refused_stack(const struct capture *capture, struct crash_facts *facts)
 {
     const struct target_crash *crash = capture->crash;
@@ -222,7 +222,7 @@ static void read_assertion(const struct capture *capture, struct crash_examinati
         out->message[0] = 0;
 }
 
-// in_thread is the address of what lies at offset from the crashed thread's pointer; 0:
+// in_thread is the address of what is at offset from the crashed thread's pointer; 0:
 // not known.
 static uint64_t in_thread(const struct target_crash *crash, int64_t offset)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Examining a crash while the process is held: where the addresses in question lie,
-// what the libraries reported, who sent the signal, which limit is near. What can be
-// derived from the report alone is left to the free phase.
+// Examining a crash while the process is held: where the addresses in question are,
+// what the libraries reported, which process sent the signal, which limit is near. What
+// can be derived from the report alone is left to the free phase.
 #pragma once
 #include "agent/facts/waits.h"
 #include "agent/live/capture.h"

@@ -26,7 +26,8 @@ struct finish {
 void finish_keep(struct finish *finish, const struct text *held);
 
 // finish_keep_images keeps image files open that were deleted since they were mapped,
-// as far as the kernel gives access: their symbols would be gone with the process.
+// as far as the kernel gives access: their symbols would be lost when the process
+// exits.
 void finish_keep_images(struct finish *finish, const struct target_images *images,
                         pid_t pid);
 

@@ -33,7 +33,7 @@ static bool is_mapped(const struct seeker *s, uint64_t address)
     return images_mapping(&s->capture->images, address) != NULL;
 }
 
-// fill_of says who fills memory with the bytes of value.
+// fill_of names what fills memory with the bytes of value.
 static bool fill_of(uint64_t value, const char **out)
 {
     static const struct {
@@ -94,7 +94,7 @@ static enum text_class text_class_of(uint8_t byte)
     return byte != 0 && strchr(" _./:-=,", byte) != NULL ? TEXT_BETWEEN : TEXT_NONE;
 }
 
-// is_like_words returns true if characters stand together as they do in texts: letters
+// is_like_words returns true if characters are combined as they are in texts: letters
 // of one case, of which a word's first may be a capital, or digits. One in ten million
 // random values is like that.
 static bool is_like_words(const char *text, size_t size)
@@ -253,8 +253,8 @@ static pid_t thread_above(const struct capture *capture, uint64_t start)
 }
 
 // seek_guard recognizes the address of the fault as one in a thread's guard page, which
-// lies before its stack. The kernel joins guards with what nobody may access before
-// them, so only the page at the stack is one for certain.
+// is before its stack. The kernel joins guards with inaccessible memory before them, so
+// only the page at the stack is one for certain.
 static void seek_guard(const struct capture *capture, uint64_t address,
                        struct origins *out)
 {

@@ -25,7 +25,7 @@ struct origin {
     const char *register_name; // NULL: of the fault's address
     uint64_t value;
     const char *kind;   // as crash.provenance has it
-    const char *filler; // of a fill: who fills memory with it; NULL: unknown
+    const char *filler; // of a fill: what fills memory with it; NULL: unknown
     uint64_t address;   // freed-chunk: the piece; truncated, bit-flip: the
                         // whole pointer; 0: none
     uint64_t next;      // freed-chunk: the piece that follows; 0: none

@@ -31,7 +31,7 @@ static void open_python(struct raw_languages *languages)
     languages->any = languages->table.run_count != 0;
 }
 
-// open_java finds a virtual machine of Java, which is asked for frames one by one.
+// open_java finds a virtual machine of Java, which is queried for frames one by one.
 static void open_java(struct raw_languages *languages)
 {
     struct capture *capture = languages->capture;
@@ -138,7 +138,7 @@ static void note_python(struct raw_languages *languages,
 }
 
 // open_v8 finds V8, once a walk comes to what may be its code, because that takes
-// longer than all else. It is asked for frames one by one.
+// longer than anything else. It is queried for frames one by one.
 static void open_v8(struct raw_languages *languages)
 {
     struct capture *capture = languages->capture;

@@ -3,9 +3,9 @@
 // The frames of interpreted languages in the raw report: for each native frame of a
 // walk, the frames that an interpreter ran in it.
 //
-// They stand in the report as calls inlined at the native frame's place, so a reader
-// that knows nothing of languages shows them in their order. In addition each has
-// `language` and `source`.
+// In the report they are calls inlined at the native frame's place, so a reader that
+// knows nothing of languages shows them in their order. In addition each has `language`
+// and `source`.
 #pragma once
 #include "agent/live/capture.h"
 #include "languages/hotspot.h"
@@ -59,13 +59,13 @@ void raw_languages_end_all(struct raw_languages *languages);
 // raw_languages_begin begins the walk of a thread; its thread pointer may be 0.
 void raw_languages_begin(struct raw_languages *languages, uint64_t thread_pointer);
 
-// raw_languages_frame is told each frame of the walk.
+// raw_languages_frame is called for each frame of the walk.
 void raw_languages_frame(struct raw_languages *languages,
                          const struct unwind_frame *frame,
                          const struct unwind_state *state);
 
 // raw_languages_needs_registers returns true if the walk has to come with the registers
-// of each frame; raw_languages_frames is told many frames at once where it has not.
+// of each frame; otherwise raw_languages_frames is called for many frames at once.
 bool raw_languages_needs_registers(const struct raw_languages *languages);
 void raw_languages_frames(struct raw_languages *languages,
                           const struct unwind_frame *frames, size_t count,

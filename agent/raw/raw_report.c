@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: raw_report_write examines the crash, then streams one JSON object to
+// the descriptor, in this order: head (times, process, host, crash), threads, images,
+// memory around registers, fingerprint, flight events, problems, agent. Nothing is kept
+// as a tree, and the process is held all the while.
+//
+// The order matters:
+// - first_fault_find and trap_place_correct may change capture->crash, so they are
+//   called before crash_examine.
+// - Threads are written before images, because frames decide which images are listed
+//   and which number each gets (raw_threads_write, write_raw_images).
+// - The fingerprint needs the frames of the crashed thread, so it follows the threads.
+// - Problems come late, because every earlier part may add one.
+// - The times come last; that of reading the process is subtracted from the rest.
+//
+// Invariant: a member that cannot be read is left out, and a problem says why. The
+// report is valid JSON whatever fails; only a failed write ends it
+// (json_writer_finish).
 #include "agent/raw/raw_report.h"
 
 #include <signal.h>
@@ -260,11 +278,6 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
 
 enum { BEFORE = 32, AFTER = 96, WINDOW = BEFORE + AFTER, SHORTEST_RUN = 4 };
 
-static bool is_character(uint8_t byte)
-{
-    return byte >= ' ' && byte < 0x7f;
-}
-
 // mask_run overwrites a run of characters if sanitizing would change it.
 static void mask_run(uint8_t *run, size_t size, const char *home)
 {
@@ -283,7 +296,7 @@ static void mask_near_secrets(uint8_t *bytes, size_t size, const char *home)
 {
     for (size_t at = 0; at < size;) {
         size_t end = at;
-        while (end < size && is_character(bytes[end]))
+        while (end < size && bytes[end] >= ' ' && bytes[end] < 0x7f)
             end++;
         if (end - at >= SHORTEST_RUN)
             mask_run(bytes + at, end - at, home);
@@ -650,8 +663,8 @@ static void raw_report_note_times(struct capture *capture, uint64_t all_us,
     t->write_us = all_us > others_us ? all_us - others_us : 0;
 }
 
-// fingerprint_add_program tells one program's kills from another's, where no frame
-// does.
+// fingerprint_add_program distinguishes one program's kills from another's, where no
+// frame does.
 static void fingerprint_add_program(struct fingerprint *fingerprint,
                                     const struct capture *capture)
 {

@@ -100,7 +100,7 @@ static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame 
     return CH_OK;
 }
 
-// stacks_equal compares a kept stack with one whose elements were just appended.
+// stacks_equal compares a stored stack with one whose elements were just appended.
 static bool stacks_equal(const struct raw_stacks *t, const struct raw_stack *a,
                          const struct raw_stack *b)
 {
@@ -110,7 +110,7 @@ static bool stacks_equal(const struct raw_stacks *t, const struct raw_stack *a,
 }
 
 // add_stack gives the number of a stack whose elements were just appended; if an equal
-// stack is kept, the appended elements are dropped.
+// stack is stored, the appended elements are dropped.
 static enum ch_status add_stack(struct raw_stacks *t, const struct raw_stack *stack,
                                 size_t *out)
 {

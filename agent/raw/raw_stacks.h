@@ -73,7 +73,7 @@ struct raw_stacks {
 
 // raw_stacks_add gives the number of the stack in backtrace, which ended as end says.
 // groups has the group of each of its entries; NULL: none has one. CH_ERR_NO_MEMORY: it
-// is not kept.
+// is not stored.
 CH_CHECKED enum ch_status raw_stacks_add(struct raw_stacks *stacks,
                                          const struct backtrace_limit *backtrace,
                                          const uint32_t *groups, enum unwind_end end,

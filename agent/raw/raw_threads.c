@@ -1,4 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: raw_threads_write walks the stack of each thread and writes it at once;
+// the crashed thread is first. Then it writes goroutines, and the tables of places and
+// stacks (raw_stacks.h).
+//
+// For each thread (write_raw_thread):
+//   bound_backtrace -> write_raw_registers -> unwind_thread -> held_stack_add (copies
+//   the stack for the free phase) -> write_thread_stack (finds an equal stack, or adds
+//   one)
+//
+// keep_frame, or keep_frames, receives the frames of a walk and passes them on to the
+// readers of languages (raw_languages.h), which add calls of their own.
+//
+// A thread that runs Go may have left its goroutine's stack (find_go_switch): the walk
+// then continues in the goroutine (unwind_goroutine), and its creator is appended.
+//
+// Invariants: t->backtrace holds one thread's frames at a time. An image gets its
+// number when a frame mentions it first (image_number). The number of frames of all
+// threads together is limited; what is left out is one marker with a count.
 #include "agent/raw/raw_threads.h"
 
 #include <stddef.h>

@@ -15,10 +15,10 @@
 #include "report/json/json_writer.h"
 #include "unwind/backtrace_limit.h"
 
-// The raw report's places that lie in no image: code that the process compiled while it
+// The raw report's places that are in no image: code that the process compiled while it
 // ran. Its names are from GDB's JIT interface, its jitdump and its perf map, its unwind
-// rules from the first.
-// Nothing is read unless there is such a place. A core has the first alone.
+// rules from the first. Nothing is read unless there is such a place. A core has the
+// first alone.
 
 struct raw_jitted {
     struct capture *capture;

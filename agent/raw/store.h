@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the raw report of a held process goes: the first of the spool's places
-// (report/spool/spool.h) that takes all of it. Why earlier places did not is
-// among the report's problems. Where none does, why_not is the sentence shown to the
-// program's user instead of a report. User: main.
+// (report/spool/spool.h) that takes all of it. Why earlier places did not is among the
+// report's problems. Where none does, why_not is the message shown to the program's
+// user instead of a report. User: main.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

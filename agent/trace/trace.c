@@ -73,10 +73,10 @@ static pid_t trace_look(struct trace *trace, int *out_status)
     return 0;
 }
 
-// trace_wait_beside_root waits while the program has ended and its reports are being
+// trace_wait_around_root waits while the program has ended and its reports are being
 // finished. Until we reap it, its parent is not notified and thus waits for the
 // reports. At the deadline it is reaped regardless.
-static pid_t trace_wait_beside_root(struct trace *trace, int *out_status)
+static pid_t trace_wait_around_root(struct trace *trace, int *out_status)
 {
     const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
     uint64_t deadline = trace->root_ended_ms + trace->settings->timeout_ms;
@@ -114,7 +114,7 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
         }
     }
     if (trace->root_ended)
-        return trace_wait_beside_root(trace, out_status);
+        return trace_wait_around_root(trace, out_status);
     return waitpid(-1, out_status, __WALL | WUNTRACED);
 }
 
@@ -180,11 +180,11 @@ static bool trace_attach(pid_t pid, int channel)
     return words[1] == 0;
 }
 
-// trace_let_go_of drops everything inherited from the program's start: standard error,
-// working directory, signal dispositions.
-static void trace_let_go_of(struct trace *trace)
+// trace_drop_inherited drops everything inherited from the program's start: standard
+// error, working directory, signal dispositions.
+static void trace_drop_inherited(struct trace *trace)
 {
-    // A service manager tells all processes of a service to end; the tracer must
+    // A service manager sends SIGTERM to all processes of a service; the tracer must
     // outlive them.
     static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -213,7 +213,7 @@ void trace_serve(pid_t pid, int channel, const struct settings *settings,
     trace.root = pid;
     trace.out = out;
     trace.keeps_privileges = trace_keeps_privileges();
-    trace_let_go_of(&trace);
+    trace_drop_inherited(&trace);
     if (!trace_attach(pid, channel))
         exit(1);
     trace_note_thread(&trace, pid, true);

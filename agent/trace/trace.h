@@ -44,7 +44,7 @@ struct trace_report {
 void trace_serve(pid_t pid, int channel, const struct settings *settings,
                  struct trace_report *out);
 
-// trace_reported tells the tracer that the report is written, and returns once the
+// trace_reported notifies the tracer that the report is written, and returns once the
 // process has been released.
 void trace_reported(void);
 

@@ -89,7 +89,7 @@ static bool has_frame_in(pid_t tid, uint64_t address, size_t bytes,
 }
 
 // has_signal_frame returns true if the stack, from sp outward, has a signal frame with
-// the registers of then: where the kernel puts it on the same stack, or else near sp.
+// the registers of then: where the kernel puts it on the same stack, or near sp.
 static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
 {
     uint64_t was = then->registers.value[unwind_arch_native()->sp];

@@ -38,17 +38,12 @@ struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid)
     return NULL;
 }
 
-static bool is_late_thread(const struct stopped_thread *thread, pid_t tid)
-{
-    return thread->tid == tid && thread->state == STOP_ASKED;
-}
-
 bool trace_hold_late(struct trace *trace, pid_t tid, int status)
 {
     for (size_t i = 0; i < trace->hold_count; i++) {
         struct stop *stop = &trace->holds[i].stop;
         for (size_t t = 0; trace->holds[i].held && t < stop->count; t++) {
-            if (!is_late_thread(&stop->threads[t], tid))
+            if (stop->threads[t].tid != tid || stop->threads[t].state != STOP_ASKED)
                 continue;
             stop->threads[t].state = STOP_STOPPED;
             stop->threads[t].wait_status = status;
@@ -68,7 +63,7 @@ static uint64_t guess_held_trap(const siginfo_t *info)
 }
 
 // find_first_caught is the signal whose handler was running when the process was ended
-// by a raised signal: in the ended thread, or else in another. NULL: none was.
+// by a raised signal: in the ended thread, otherwise in another. NULL: none was.
 static const struct trace_caught *
 find_first_caught(struct trace *trace, const struct trace_crash *crash,
                   const struct stopped_thread *crashed, const struct stop *stop)
@@ -111,7 +106,7 @@ static void note_crash_end(struct target_crash *out, const struct trace_crash *c
     out->exits = crash->exits;
     out->exit_status = crash->exit_status;
     // The same fault, or SI_KERNEL in its place where the handler could not be called;
-    // or an exit by the same signal, of which nothing else is known.
+    // or an exit by the same signal, of which nothing more is known.
     bool there = crash->signal == 0 || (crash->info.si_code > 0 && first != NULL &&
                                         trace_caught_is_there(first, crashed));
     bool again = first != NULL && first->info.si_signo == crash->info.si_signo && there;
@@ -296,8 +291,8 @@ static void trace_note_seen(struct trace *trace, const struct stopped_thread *th
 }
 
 // let_thread_die delivers the signal. To the first process of a PID namespace that has
-// no effect while it is traced, and the fault would recur for ever: let go, the thread
-// executes the faulting instruction again and dies of it.
+// no effect while it is traced, and the fault would recur for ever: once detached, the
+// thread executes the faulting instruction again and dies of it.
 static void let_thread_die(const struct trace_hold *hold)
 {
     if (hold->first && hold->signal != 0)

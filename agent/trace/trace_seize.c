@@ -91,7 +91,7 @@ enum trace_seize trace_seize_look(struct keep *keep, int *out_signal)
     return found == 0 ? SEIZE_RUNS : SEIZE_FREE;
 }
 
-// list_dying is the list of threads: all but the first may be gone.
+// list_dying is the list of threads: all but the first may have exited.
 static bool list_dying(pid_t pid, struct stop *out)
 {
     *out = (struct stop){ .pid = pid, .traced = true };

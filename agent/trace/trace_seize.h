@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A process of which the waiting agent traces the first thread, until it exits
-// (CRASHHOOK_KILLS=seize): there the registers and the memory of a process that was
-// killed are still what they were, and signals tell which process asks it to end. Other
-// threads are not traced, so that they cost nothing; a debugger can no longer attach.
+// (CRASHHOOK_KILLS=seize): when it is killed, its registers and its memory are still
+// readable, and a signal that requests it to end carries its sender. Other threads are
+// not traced, so that they cost nothing; a debugger can no longer attach.
 //
-// The agent lets go of the thread before a crash is reported, because the process that
-// does that traces it itself.
+// The agent detaches from the thread before a crash is reported, because the process
+// that reports it traces the thread itself.
 #pragma once
 #include "agent/live/keep.h"
 #include "agent/trace/trace.h"
@@ -22,7 +22,7 @@ enum trace_seize {
 bool trace_seize_begin(pid_t pid);
 
 // trace_seize_look handles what the thread has stopped for since the last look, and
-// tells keep which process asks the process to end. out_signal: by which signal it was
+// notes in keep which process requests it to end. out_signal: by which signal it was
 // killed, or ended; 0: neither.
 enum trace_seize trace_seize_look(struct keep *keep, int *out_signal);
 
@@ -33,5 +33,5 @@ enum trace_seize trace_seize_look(struct keep *keep, int *out_signal);
 bool trace_seize_report(pid_t pid, const struct termination *termination,
                         struct trace_report *out, bool *out_written);
 
-// trace_seize_end lets go of a thread that runs.
+// trace_seize_end detaches from a thread that runs.
 void trace_seize_end(pid_t pid);

@@ -141,14 +141,6 @@ static void pass_refused(struct trace *trace, const struct trace_crash *crash,
     pass_signal_on(crash->tid, crash->signal, now);
 }
 
-// is_end_of_abort returns true if the thread has executed abort's last instruction,
-// which no program may.
-static bool is_end_of_abort(const struct trace *trace, const struct trace_crash *crash)
-{
-    return crash->tid == trace->refused_tid && crash->signal == SIGSEGV &&
-           crash->info.si_code == SI_KERNEL;
-}
-
 // crash_signal_stop handles thread being about to receive a crash signal.
 static enum trace_next crash_signal_stop(struct trace *trace,
                                          const struct stopped_thread *thread,
@@ -172,7 +164,10 @@ static enum trace_next crash_signal_stop(struct trace *trace,
         pass_refused(trace, crash, &now);
         return TRACE_GO_ON;
     }
-    if (now.first && is_end_of_abort(trace, crash))
+    // The last instruction of abort, which no program may execute.
+    bool is_end_of_abort = crash->tid == trace->refused_tid &&
+                           crash->signal == SIGSEGV && crash->info.si_code == SI_KERNEL;
+    if (now.first && is_end_of_abort)
         crash->info = trace->refused_abort;
     crash->process = now.process;
     crash->own_number = now.own_number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tracer's state, for trace*.c alone: which threads it traces and which processes
-// it holds. Nothing is kept for a running thread: what is needed is read when it stops,
-// so a thread costs the tracer one bit.
+// it holds. Nothing is stored for a running thread: what is needed is read when it
+// stops, so a thread costs the tracer one bit.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -54,7 +54,7 @@ struct trace_crash {
     bool dies;  // the whole process does
     bool exits; // from a handler, with exit_status
     int exit_status;
-    bool killed;     // it is none: trace_report.termination tells
+    bool killed;     // it is none: trace_report.termination says
     bool only_first; // it is a crash only if a handler is running
 };
 
@@ -173,8 +173,8 @@ void trace_termination_asked(struct trace *trace, pid_t process, int signal,
 
 // trace_termination_fill describes a process that signal has killed. False: that is not
 // to be reported. A program often kills its children on purpose, and the kernel does
-// not say who sent SIGKILL. So where CRASHHOOK_KILLS is not set, a child is reported
-// only if the kernel killed it.
+// not report the sender of SIGKILL. So where CRASHHOOK_KILLS is not set, a child is
+// reported only if the kernel killed it.
 bool trace_termination_fill(struct trace *trace, pid_t process, int signal,
                             struct trace_crash *out);
 
@@ -197,8 +197,8 @@ struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid);
 // not a thread of a held process.
 bool trace_hold_late(struct trace *trace, pid_t tid, int status);
 
-// trace_hold_release resumes the crashed thread, so that the process dies where it is
-// to. Where it does, the other threads stay stopped, else their stops are handled
+// trace_hold_release resumes the crashed thread, so that the process dies if it is to
+// die. If it does, the other threads stay stopped, otherwise their stops are handled
 // (trace_seen).
 void trace_hold_release(struct trace *trace, struct trace_hold *hold);
 

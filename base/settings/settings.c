@@ -252,20 +252,15 @@ static bool pairs_ok(const char *value)
     }
 }
 
-// urls_ok checks that one of the words is a URL. Uploaders parse them all, report those
-// that are none and use the others; code for that here would be part of every program.
-static bool urls_ok(const char *value)
-{
-    return strstr(value, "http://") != NULL || strstr(value, "https://") != NULL;
-}
-
 // setting_text_ok checks a value that is kept as it is.
 static bool setting_text_ok(enum setting_kind kind, const char *value)
 {
     if (kind == SETTING_PAIRS)
         return pairs_ok(value);
+    // One of the words must be a URL. Uploaders parse them all, report those that are
+    // none and use the others; code for that here would be part of every program.
     if (kind == SETTING_URLS)
-        return urls_ok(value);
+        return strstr(value, "http://") != NULL || strstr(value, "https://") != NULL;
     // The program's stdout is data for others, and a file of that name would be a
     // typing mistake.
     return kind != SETTING_LOG || strcmp(value, "stdout") != 0;

@@ -60,7 +60,7 @@ struct settings {
     uint64_t spool_max_reports;
     uint64_t spool_max_bytes;
     uint64_t spool_max_age_s; // of reports that were sent; 0: any
-    const char *agent;        // NULL: found beside the library
+    const char *agent;        // NULL: found next to the library
     uint64_t signals;         // bit N: signal N is a crash
     enum setting_unwind unwind;
     uint32_t limit; // frames per backtrace, SETTING_NO_LIMIT: all
@@ -94,7 +94,7 @@ struct settings {
 // A settings_get_fn looks up a variable, as getenv does; NULL: not set.
 typedef const char *settings_get_fn(void *context, const char *variable);
 
-// A settings_complain_fn is told of an invalid value.
+// A settings_complain_fn receives an invalid value.
 typedef void settings_complain_fn(void *context, const char *variable,
                                   const char *value, const char *accepted);
 

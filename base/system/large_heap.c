@@ -18,7 +18,7 @@ void large_heap_expect(size_t bytes)
         return;
     size_t size = bytes < HEAP_MOST ? bytes : HEAP_MOST;
     size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-    // malloc accepts that somebody else moves the break, and goes on from there.
+    // malloc accepts that other code moves the break, and goes on from there.
     uintptr_t now = (uintptr_t)sbrk(0);
     uintptr_t begin = (now + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
     if (sbrk((intptr_t)(begin - now)) != (void *)now)

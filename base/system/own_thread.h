@@ -15,7 +15,7 @@
 bool own_thread_start(pthread_t *out, void *(*run)(void *), void *argument);
 
 // own_thread_leave moves the calling thread off its creator's processor: some kernels
-// put a new thread behind its creator there, so that it begins milliseconds later.
+// queue a new thread after its creator there, so that it starts milliseconds later.
 // Negative: it is not known which that is.
 void own_thread_leave(int processor);
 

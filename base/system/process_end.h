@@ -11,7 +11,7 @@
 
 // process_await_end waits at most so many milliseconds until a process has ended,
 // though nobody may have waited for it yet. False: not in time, or it cannot be
-// watched, as one that is gone.
+// watched, because it has exited.
 static inline bool process_await_end(pid_t pid, int most_ms)
 {
     struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),

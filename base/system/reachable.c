@@ -33,7 +33,7 @@ static _Thread_local struct {
     size_t count;
 } reachable;
 
-// probe_mount opens path in a child. One that does not return is left behind: it may be
+// probe_mount opens path in a child. One that does not return is abandoned: it may be
 // in a wait that no signal ends.
 static bool probe_mount(const char *path)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening files that somebody else chose: images, debug files, sources that a report
-// names. Such a path may name a FIFO, a device, or a file on a file system whose server
-// is dead, where open(2) blocks without a limit (base/system/mounts.h).
+// Opening files that others chose: images, debug files, sources that a report names.
+// Such a path may name a FIFO, a device, or a file on a file system whose server is
+// dead, where open(2) blocks without a limit (base/system/mounts.h).
 //
 // A child process opens the first file of each mount that may block. If it has not
 // returned after a second, the mount's files are refused for as long as this thread

@@ -29,9 +29,9 @@
 #include "formats/interchange/source_bundle.h"
 #include "report/value/report.h"
 
-// The files that a debugger needs to show a report: each image's own if it is here in
-// the very build, else its debug file, from here or from a collector, and the sources
-// that a collector has of it.
+// The files that a debugger needs to show a report: each image itself if this machine
+// has the same build, otherwise its debug file, from here or from a collector, and its
+// sources from a collector.
 //
 // A path in a report comes from a stranger. It is opened as a regular file, compared by
 // build ID, and reaches the debugger under a name that is ours.
@@ -39,9 +39,9 @@
 struct debug_images {
     const struct session *session;
     const char *folder;    // into which links and files are put
-    const char *collector; // its address; NULL: none is asked
+    const char *collector; // its address; NULL: none is queried
     json_t *found;         // [{"number", "bias", "path"}]
-    json_t *notes;         // sentences about what is missing
+    json_t *notes;         // messages about what is missing
     struct debug_ranges ranges;
 };
 
@@ -218,7 +218,8 @@ static bool find_debug_file(const struct debug_images *images,
     return image->mentioned && fetch_file(images, "symbols", image->build_id, out);
 }
 
-// is_inner_path says whether a path from a bundle stays below the folder it is put in.
+// is_inner_path returns true if a path from a bundle stays below the folder it is put
+// in.
 static bool is_inner_path(const char *path)
 {
     return path[0] == '/' && strstr(path, "/../") == NULL && strlen(path) > 1 &&
@@ -239,8 +240,7 @@ static void write_source(const struct debug_images *images, const char *path,
         (void)!file_write_all(fd, bytes, size);
 }
 
-// fetch_sources puts the sources that the collector has of a build below
-// FOLDER/sources.
+// fetch_sources puts the collector's sources of a build below FOLDER/sources.
 static void fetch_sources(const struct debug_images *images, const char *build_id)
 {
     struct text CH_CLEANUP(text_deinit) from = { 0 };
@@ -392,7 +392,7 @@ static void debugging_deinit(struct debugging *debugging)
 static bool make_debug_folder(struct debugging *debugging)
 {
     debugging->made = temporary_folder_make("debug", debugging->folder);
-    // The name stands in commands of the debugger.
+    // The name becomes part of commands of the debugger.
     if (debugging->made && strpbrk(debugging->folder, " \t\n\"'\\:") != NULL) {
         debugging_deinit(debugging);
         debugging->made = false;

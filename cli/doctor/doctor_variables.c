@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/slips.h"
+#include "base/edit_distance.h"
 #include "base/system/log_file.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/shell_word.h"
@@ -20,7 +20,7 @@ static const char *nearest_variable(const char *name, bool *out_same)
     const char *found = NULL;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count; i++) {
-        size_t distance = slips_between(name, variables[i].name);
+        size_t distance = edit_distance(name, variables[i].name);
         if (distance < fewest) {
             fewest = distance;
             found = variables[i].name;
@@ -39,7 +39,7 @@ static void begin_note(struct doctor_finding *out)
 // its value is lost.
 static bool note_unknown(const char *variable, struct doctor_finding *out)
 {
-    char name[2 * SLIPS_NAME_BYTES];
+    char name[2 * EDIT_DISTANCE_BYTES];
     bool same;
     size_t length = strcspn(variable, "=");
     if (length >= sizeof(name))

@@ -13,5 +13,5 @@
 void pager_begin(void);
 
 // pager_descriptor is the descriptor that a stream's width and colours depend on: the
-// terminal behind a pager, or the stream's own.
+// terminal that a pager writes to, or the stream's own.
 int pager_descriptor(FILE *to);

@@ -59,9 +59,9 @@ static bool steers(uint32_t character)
     return false;
 }
 
-// is_plain_text says whether all bytes of a text are printable ASCII characters, as of
-// most names: a few instructions for each PART of it. The last part may overlap the one
-// before it.
+// is_plain_text returns true if all bytes of a text are printable ASCII characters, as
+// of most names: a few instructions for each PART of it. The last part may overlap the
+// one before it.
 static bool is_plain_text(const char *text, size_t size)
 {
     enum { PART = 16 };

@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: render_report writes the sections of a report in a fixed order:
+// summary, header (program, host, termination, tags), standard error, breadcrumbs,
+// data, attachments, the crashed thread, the stack of the exception, watches,
+// registers, flight events, waits, other threads, images, problems, timings. A section
+// without content writes nothing.
+//
+// The preset decides which sections there are: FRIENDLY has neither host nor images and
+// gives other threads one line each, FULL adds registers and timings and cuts no texts.
+//
+// Each section is a function of struct render and reads the report alone; frames,
+// threads and values are in files of their own (render_frames, render_threads,
+// render_values). Texts of the report reach the output through pen_text and pen_bytes,
+// which escape control characters (pen.h).
 #include "cli/render/render.h"
 
 #include <inttypes.h>
@@ -22,7 +36,8 @@
 #include "report/value/frame_source.h"
 #include "report/value/report.h"
 
-// Who waits for whom, in the terminal: a line for each thread that sleeps on a lock.
+// Which thread waits for which, in the terminal: a line for each thread that sleeps on
+// a lock.
 //
 // At most 32 lines are written; the rest is counted.
 
@@ -99,8 +114,8 @@ static void render_source_warning(const struct pen *pen, enum frame_source_state
 }
 
 // render_source_write writes a few lines around the line of a frame of report. The line
-// is marked if the file is the one that was built, and else there is a warning. Nothing
-// is written if the file cannot be read, is not text, or is too large.
+// is marked if the file is the one that was built; otherwise there is a warning.
+// Nothing is written if the file cannot be read, is not text, or is too large.
 static void render_source_write(const struct pen *pen, const json_t *report,
                                 const json_t *frame)
 {

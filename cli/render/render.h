@@ -7,7 +7,6 @@
 // other threads, with equal stacks folded into one. A report is text from strangers:
 // characters that could control a terminal are escaped. Users: show, export, finish,
 // attach, core.
-// attach, core.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

@@ -82,7 +82,7 @@ const json_t *render_frames_place(const json_t *report, const json_t *thread)
     return innermost;
 }
 
-// append_place appends what stands after a frame's name: where it is.
+// append_place appends where a frame is, after its name.
 static void append_place(const struct render_frames *frames, const json_t *frame,
                          struct text *out)
 {

@@ -22,7 +22,7 @@ struct render_frames {
 void render_frames_write(const struct render_frames *frames, const json_t *thread);
 
 // render_frames_place is the frame to look at first: the innermost one of the program's
-// own, else the innermost; NULL: there is none.
+// own, otherwise the innermost; NULL: there is none.
 const json_t *render_frames_place(const json_t *report, const json_t *thread);
 
 // render_frames_append_name appends the frame's function, or its address and image,

@@ -48,18 +48,13 @@ static void append_quoted_value(const char *text, struct text *out)
     text_append_string(out, "\"");
 }
 
-// is_number_text is true for a string in hex: numbers that JSON cannot hold, and
-// addresses.
-static bool is_number_text(const char *text)
-{
-    return strncmp(text, "0x", 2) == 0 &&
-           strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
-}
-
 static void append_scalar(const json_t *value, struct text *out)
 {
     const char *text = json_string_value(value);
-    if (text != NULL && is_number_text(text))
+    // Numbers that JSON cannot hold, and addresses, are strings in hex.
+    bool is_number = text != NULL && strncmp(text, "0x", 2) == 0 &&
+                     strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
+    if (is_number)
         text_append_string(out, text);
     else if (text != NULL)
         append_quoted_value(text, out);
@@ -73,7 +68,7 @@ static void append_scalar(const json_t *value, struct text *out)
         text_append_string(out, "NULL");
 }
 
-// is_small says whether a structure is shown in one line: {x = 1, y = 2}.
+// is_small returns true if a structure is shown in one line: {x = 1, y = 2}.
 static bool is_small(const json_t *value)
 {
     const char *key;

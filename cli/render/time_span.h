@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The time at which something happened, as a person remembers it: "12:31" stands for
-// that minute and the ones beside it. Users: doctor.
+// that minute and the minutes next to it. Users: doctor.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +17,5 @@ struct time_span {
 // such moment before now. false: text is none of these.
 bool time_span_read(const char *text, int64_t now, struct time_span *out);
 
-// time_span_has says whether a second is in span; NULL has all.
+// time_span_has returns true if a second is in span; NULL has all.
 bool time_span_has(const struct time_span *span, int64_t second);

@@ -24,12 +24,12 @@
 // LD_PRELOAD separates its paths by spaces and colons and has no way to quote either.
 // An installation below a path with such a character is preloaded through a symbolic
 // link, in a folder of the user's own in /tmp or /var/tmp that everybody can search and
-// nobody else can change.
+// only this user can change.
 
 // OTHERS_WRITE: whoever can change the folder, or replace it, decides what is loaded.
 enum { OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
-// preload_parent_is_safe says whether others cannot move or remove what we create in
+// preload_parent_is_safe returns true if others cannot move or remove what we create in
 // parent.
 static bool preload_parent_is_safe(const char *parent)
 {
@@ -207,25 +207,21 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
-// runs_traced returns true if another run traces this process, and so what it starts.
-static bool runs_traced(void)
-{
-    return getenv(SETTINGS_TRACED) != NULL && refusal_other_tracer(getpid()) != 0;
-}
-
 // is_run_enabled reads the settings; false: nothing is to be reported. The handler
 // reports values that cannot be parsed.
 static bool is_run_enabled(struct session *session)
 {
     const struct settings *settings = &session->settings;
     settings_read(&session->settings, session_getenv, NULL, NULL);
-    return !runs_traced() && // one tracer is enough
-           (settings->enable == SETTING_YES ||
-            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO)));
+    // Another run traces this process, and so what it starts: one tracer is enough.
+    bool runs_traced =
+        getenv(SETTINGS_TRACED) != NULL && refusal_other_tracer(getpid()) != 0;
+    return !runs_traced && (settings->enable == SETTING_YES ||
+                            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO)));
 }
 
 // append_throws_library adds the library that keeps the stacks of throws, which is
-// installed beside the other one.
+// installed next to the other one.
 static void append_throws_library(const char *path, struct text *value)
 {
     const char *name = strrchr(path, '/');
@@ -267,7 +263,7 @@ static int preload_library(const char *runtime, bool throws)
     return COMMAND_DONE;
 }
 
-// is_library says whether a word of LD_PRELOAD, length bytes long, is our handler.
+// is_library returns true if a word of LD_PRELOAD, length bytes long, is our handler.
 static bool is_library(const char *word, size_t length)
 {
     static const char name[] = "/" CRASHHOOK_SONAME;
@@ -315,8 +311,8 @@ static char **tracer_environment(void)
     return out;
 }
 
-// find_tracer writes the path of an agent that nobody else can change. False: there is
-// none, and a line says so.
+// find_tracer writes the path of an agent that other users cannot change. False: there
+// is none, and a line says so.
 static bool find_tracer(char agent[static PATH_MAX])
 {
     static const char others[] = "users other than root and this one can change";

@@ -45,7 +45,8 @@
 // What `crashhook run` says when a program into which it preloaded the handler was
 // killed by a signal that counts as a crash, and there is no report.
 
-// spool_has_report says whether the spool has a report that began at since_ms or later.
+// spool_has_report returns true if the spool has a report that began at since_ms or
+// later.
 static bool spool_has_report(const struct spool *spool, uint64_t since_ms)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
@@ -127,7 +128,7 @@ static bool unreported_tell(const struct session *session, const char *program,
 }
 
 // unreported_tell_exit says why an exit with a failure has no report, if the program
-// has a sanitizer that may have caused it and of which the handler is not told.
+// has a sanitizer that may have caused it and that does not report to the handler.
 static void unreported_tell_exit(const struct session *session, const char *program,
                                  int status, uint64_t since_ms)
 {
@@ -151,7 +152,7 @@ static void unreported_tell_exit(const struct session *session, const char *prog
 // The program gets a pipe, or, where standard error was a terminal, a terminal of its
 // own, so that isatty and colours are as before. Everything is passed on in order, by
 // one read and one write; a slow reader slows the program down as it would without. The
-// process outlives us as long as somebody else has the other end.
+// process outlives us as long as another process has the other end.
 
 struct stderr_tail {
     int program_fd; // the program's standard error; -1: there is none
@@ -261,19 +262,6 @@ CH_CHECKED static enum ch_status stderr_tail_begin(struct stderr_tail *tail)
     return pid > 0 ? CH_OK : CH_ERR_IO;
 }
 
-// stderr_tail_use makes it the standard error of the calling process.
-static void stderr_tail_use(const struct stderr_tail *tail)
-{
-    if (tail->program_fd >= 0)
-        (void)dup2(tail->program_fd, STDERR_FILENO);
-}
-
-// stderr_tail_started closes what the program has by now.
-static void stderr_tail_started(struct stderr_tail *tail)
-{
-    file_close(&tail->program_fd);
-}
-
 // is_idle returns true if the relay has nothing to pass on at this moment.
 static bool is_idle(const struct stderr_tail *tail)
 {
@@ -350,7 +338,8 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     // Our parent may have died before the call above.
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
-    stderr_tail_use(&program->tail);
+    if (program->tail.program_fd >= 0)
+        (void)dup2(program->tail.program_fd, STDERR_FILENO);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &program->mask, NULL, 8);
     (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
     int why = errno;
@@ -377,7 +366,7 @@ static enum ch_status start_program(const char **arguments, struct wrapped *prog
     if (program->pid == 0)
         exec_program(arguments, program, failure[1], parent);
     (void)close(failure[1]);
-    stderr_tail_started(&program->tail);
+    file_close(&program->tail.program_fd); // the program has it by now
     return program->pid > 0 ? CH_OK : CH_ERR_IO;
 }
 
@@ -468,7 +457,7 @@ static void await_program(struct wrapped *program)
     }
 }
 
-// has_unfinished says whether a report that was begun at since_ms or later is being
+// has_unfinished returns true if a report that was begun at since_ms or later is being
 // worked on, in the spool or where programs leave what they cannot write there.
 static bool has_unfinished(const struct session *session, uint64_t since_ms)
 {
@@ -491,7 +480,7 @@ static bool has_unfinished(const struct session *session, uint64_t since_ms)
     return false;
 }
 
-// is_hurried says whether the signal asks us to end, now that the program has.
+// is_hurried returns true if the signal requests us to end, now that the program has.
 static bool is_hurried(int number)
 {
     switch (number) {
@@ -614,7 +603,7 @@ static void report_end_aside(struct wrapped *program, struct session *session,
         end_in_spool(program, session, &said, since_ms);
         _exit(EXIT_SUCCESS);
     }
-    aside.passes_on = is_hurried; // who waits for reports is that process
+    aside.passes_on = is_hurried; // that process waits for reports
     bool done = aside_await(&aside, died ? timeout_ms : ANSWER_MS) &&
                 aside_await(&aside, timeout_ms + FINISH_MS) && aside.said_fd < 0;
     const char *name = died ? signal_name(WTERMSIG(program->status)) : NULL;

@@ -29,9 +29,9 @@ int run_failed(const char *command, int error);
 int run_preloaded(const char **arguments, struct session *session, bool kills,
                   bool keep_stderr);
 
-// run_check_spool has a process beside this one open the spool and print what is wrong
-// with it: the agent would have nobody to tell. traced: the start of a program waits
-// for that, so a spool that does not answer at once is not waited for.
+// run_check_spool has another process open the spool and print what is wrong with it:
+// the agent could report that to nobody. traced: the start of a program waits for that,
+// so a spool that does not answer at once is not waited for.
 void run_check_spool(const struct session *session, bool traced);
 
 // run_traced makes agent trace this process, which then becomes the program. It returns

@@ -3,7 +3,7 @@
 // Makes a program traced without being its parent. The tracer starts before the
 // program, as a grandchild in a session of its own, and traces this process, which then
 // becomes the program. So the program itself is the child of the process that started
-// us: nothing stands between the two for its status, its signals and the terminal.
+// us: there is nothing between the two for its status, its signals and the terminal.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -67,7 +67,8 @@ static bool receive_tracer(int channel, int *out)
     return size == (ssize_t)sizeof(*out);
 }
 
-// attach_tracer returns 0 if this process is traced, else the errno of the failure.
+// attach_tracer returns 0 if this process is traced, otherwise the errno of the
+// failure.
 static int attach_tracer(const char *agent, char **kept)
 {
     int channel[2];

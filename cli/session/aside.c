@@ -31,7 +31,7 @@ bool aside_begin(struct aside *aside, struct liveness *live)
     aside->pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
     if (aside->pid == 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        (void)signal(SIGPIPE, SIG_IGN); // nobody may be waiting any more
+        (void)signal(SIGPIPE, SIG_IGN); // nobody may be waiting by now
         (void)signal(SIGXFSZ, SIG_IGN);
         (void)dup2(null, STDIN_FILENO);
         (void)dup2(null, STDOUT_FILENO);

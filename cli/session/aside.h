@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process beside this one for what may hang, as the spool's disk may: this process
-// waits for it as long as it wants to, and what the other writes on standard error
-// until then is written by this one. The other holds no descriptor that somebody may be
-// waiting for. Users: run, doctor.
+// A second process for what may hang, as the spool's disk may: this process waits for
+// it as long as it wants to, and what the other writes on standard error until then is
+// written by this one. The other holds no descriptor that somebody may be waiting for.
+// Users: run, doctor.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -46,7 +46,7 @@ static const char *why_not_attached(void)
     return errno == EINVAL ? "it is not a plain file" : strerror(errno);
 }
 
-// put_content adds the bytes as text if they are text, else as base64.
+// put_content adds the bytes as text if they are text, otherwise as base64.
 static void put_content(json_t *attachment, const struct text *bytes,
                         const struct settings *settings)
 {
@@ -101,7 +101,7 @@ static void fill_attachment(json_t *attachment, const struct settings *settings)
     bool cut = info.st_size > limit;
     if (cut && lseek(fd, info.st_size - limit, SEEK_SET) < 0)
         return;
-    // The file may still grow: read no more than was asked for.
+    // The file may still grow: read no more than the program requested.
     enum ch_status status = text_read(&bytes, fd, (size_t)limit);
     if ((status != CH_OK && status != CH_ERR_LIMIT) || !text_ok(&bytes)) {
         (void)json_object_set_new(attachment, "problem",

@@ -1,4 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: collect_take goes through the folders that others may have written to:
+// the drop folder (as root), and the folders in /tmp of this user or, as root, of every
+// user.
+//
+// For each folder (collect_folder): find_entries lists reports and records, with a
+// limit for each owner; spool_book_open takes the lock of `collected`, so that one
+// process collects; then for each entry (collect_one):
+//   collect_open (regular file, one link, lock) -> owner_allows (limits of the hour) ->
+//   collect_file -> collect_read in a child -> collect_store into our spool ->
+//   collect_forget, which deletes the files
+//
+// Trust: the child (collect_in_child) is the only code that reads a stranger's bytes.
+// It is not root, is confined, and returns a report that it parsed and wrote anew, and
+// its state; the parent checks the sizes (take_apart). The owner is that of the file,
+// whatever the report says (note_owner).
+//
+// Invariants: a file is deleted only after its report is in our spool, or is of no use
+// to anybody. An existing report of the same id is never replaced. Files whose lock
+// another process holds are left for the next time.
 #include "cli/session/collect.h"
 
 #include <dirent.h>
@@ -275,7 +295,7 @@ static uint64_t entry_time(const struct collect_entry *entry)
 }
 
 // is_plain_file accepts a file that only its owner can have put there. It must have no
-// other name: through a link that somebody else made, its owner would count as the
+// other name: through a link that another user made, its owner would count as the
 // author.
 static bool is_plain_file(const struct collect *collect, const struct stat *file)
 {
@@ -486,14 +506,6 @@ static void find_entries(struct collect *collect, struct collect_found *found)
     (void)closedir(directory);
 }
 
-// collect_begin opens the book, whose lock makes this process the only one that
-// collects. False: it cannot be opened.
-static bool collect_begin(const struct collect *collect)
-{
-    return collect->book->content != NULL ||
-           spool_book_open(collect->into, "collected", collect->book) == CH_OK;
-}
-
 // collect_folder takes the files of one folder, which is open.
 static void collect_folder(struct collect *collect)
 {
@@ -501,7 +513,10 @@ static void collect_folder(struct collect *collect)
     if (found == NULL)
         return;
     find_entries(collect, found);
-    if (found->count != 0 && collect_begin(collect)) {
+    // The lock of the book makes this process the only one that collects.
+    if (found->count != 0 &&
+        (collect->book->content != NULL ||
+         spool_book_open(collect->into, "collected", collect->book) == CH_OK)) {
         for (size_t i = 0; i < found->count; i++)
             collect_one(collect, &found->entries[i]);
     }
@@ -530,7 +545,7 @@ static void collect_drop(struct collect *collect)
 }
 
 // collect_own takes what the user with that number left in /tmp. The folder is used
-// only if it belongs to that user and nobody else can write to it.
+// only if it belongs to that user and no other user can write to it.
 static void collect_own(struct collect *collect, uid_t user)
 {
     struct stat folder;

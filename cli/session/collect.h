@@ -10,13 +10,12 @@
 // hour are limited; and each is read by a child process that is not root, is confined,
 // and returns a report that it parsed and wrote anew. Files of a report that another
 // process works on are left for the next time. Users: list, show, upload, run.
-// show, upload, run.
 #pragma once
 #include <stdbool.h>
 
 #include "cli/session/session.h"
 
-// collect_waits says whether collect_take would find any folder to look into.
+// collect_waits returns true if collect_take would find any folder to look into.
 bool collect_waits(const struct session *session);
 
 // collect_take moves the reports if the session's spool can be opened, is ours, and is

@@ -67,7 +67,7 @@ static enum ch_status say_refused(const char *url, const struct http_reply *repl
     return CH_ERR_IO;
 }
 
-// is_configured says whether base is the collector that reports go to, or none is
+// is_configured returns true if base is the collector that reports go to, or none is
 // configured: its token is for no other.
 static bool is_configured(const struct session *session, const char *base)
 {

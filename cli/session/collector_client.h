@@ -15,11 +15,12 @@
 
 enum { COLLECTOR_ANSWER_MAX_MS = 30000 };
 
-// collector_is_url says whether an argument is an address and not a file or an id.
+// collector_is_url returns true if an argument is an address and not a file or an id.
 bool collector_is_url(const char *argument);
 
-// collector_base appends the collector's address: url, where it is not NULL, else the
-// first collector in CRASHHOOK_URL, without a path. CH_ERR_NOT_FOUND: there is none.
+// collector_base appends the collector's address: url, where it is not NULL, otherwise
+// the first collector in CRASHHOOK_URL, without a path. CH_ERR_NOT_FOUND: there is
+// none.
 CH_CHECKED enum ch_status collector_base(const struct session *session, const char *url,
                                          struct text *out);
 

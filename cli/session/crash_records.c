@@ -1,4 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: crash_records_take passes each record of the spool, locked, to
+// take_record. There are three kinds, in this order (spool_take_records):
+// - a handler's record (take_made_record): the crash without an agent;
+// - last words (take_last_words): a panic or exception that ended the program by an
+//   exit;
+// - a liveness record (take_liveness): a program that was killed with its supervisor.
+//
+// Each becomes a report by record_capture, as a raw report of the agent would, and goes
+// into the spool under an id of its own. The record is deleted when its report is
+// stored or will never be made (is_record_done).
+//
+// One crash must give one report: is_report_of_record, is_reported_end and
+// record_is_reported look for the report that an agent published before it died. A
+// liveness record is left alone while its process or its supervisor lives (lives_on,
+// has_supervisor).
+//
+// A record names files. They are read with the rights of the record's owner, or with
+// nobody's (use_rights_of_record), never with root's because root runs the command.
 #include "cli/session/crash_records.h"
 
 #include <errno.h>
@@ -307,7 +326,7 @@ static bool is_told_of_words(const struct taking *taking,
 }
 
 // store_words makes the report of last words: with the process's liveness record, if it
-// is gone too and has left one.
+// has exited, too, and has left one.
 static enum ch_status store_words(const struct taking *taking,
                                   const struct exit_words *words,
                                   struct termination *termination, uint64_t start_ticks)
@@ -343,8 +362,8 @@ static enum ch_status store_words(const struct taking *taking,
     return status;
 }
 
-// take_last_words makes the report of last words once their process, or thread, is
-// gone.
+// take_last_words makes the report of last words once their process, or thread, has
+// exited.
 static enum ch_status take_last_words(const struct taking *taking, const char *name,
                                       int fd)
 {

@@ -3,7 +3,6 @@
 // A queue as the commands use it: targets and token from the settings, a log intake's
 // headers from OpenTelemetry's variables, raw reports symbolized before they are sent,
 // messages to a say function. Users: finish, upload.
-// a say function. Users: finish, upload.
 #pragma once
 #include <stdbool.h>
 

@@ -9,8 +9,8 @@
 
 enum { WORDS_MAX = 2000 };
 
-// A runtime_words is how the last words of a runtime begin a line, with which status it
-// exits (-1: any), and whether more must stand in the same line.
+// A runtime_words describes how the last words of a runtime begin a line, with which
+// status it exits (-1: any), and whether more must be in the same line.
 static const struct runtime_words {
     const char *begin;
     const char *with;

@@ -45,7 +45,7 @@ CH_CHECKED enum ch_status options_init(struct options *options,
 // options_deinit frees what options_init allocated.
 void options_deinit(struct options *options);
 
-// options_given says whether the option with that name was given.
+// options_given returns true if the option with that name was given.
 bool options_given(const struct options *options, const char *name);
 
 // options_value is the last value given for name, or NULL.

@@ -94,7 +94,7 @@ static void segment_string(const struct elf_view *file,
     out[length] = 0;
 }
 
-// program_has_note says whether the file has a note of that name and type.
+// program_has_note returns true if the file has a note of that name and type.
 static bool program_has_note(const struct elf_view *file, const char *name,
                              uint32_t type)
 {
@@ -135,18 +135,13 @@ static bool offset_of(const struct elf_view *file, uint64_t vaddr, uint64_t *out
     return false;
 }
 
-static bool begins_with(const char *text, const char *begin)
-{
-    return strncmp(text, begin, strlen(begin)) == 0;
-}
-
 static bool is_runtime(const char *name)
 {
     static const char *const runtimes[] = { "libasan.so",  "libtsan.so",
                                             "liblsan.so",  "libhwasan.so",
                                             "libubsan.so", "libclang_rt." };
     for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
-        if (begins_with(name, runtimes[i]))
+        if (strncmp(name, runtimes[i], strlen(runtimes[i])) == 0)
             return true;
     }
     return false;
@@ -190,7 +185,7 @@ static bool find_runtime(const struct elf_view *file, char out[static NAME_MAX +
     return false;
 }
 
-// has_name says whether one of names is a complete string in a section of strings.
+// has_name returns true if one of names is a complete string in a section of strings.
 static bool has_name(const struct elf_view *file, const char *section,
                      const char *const *names)
 {
@@ -227,8 +222,8 @@ static bool exports_sanitizer(const struct elf_view *file, bool linked)
            (!linked && has_name(file, ".dynstr", others));
 }
 
-// find_hidden_runtime is a sanitizer whose runtime only the names for debuggers tell
-// of. NULL: there is none, or the program is stripped.
+// find_hidden_runtime is a sanitizer whose runtime only the names for debuggers show.
+// NULL: there is none, or the program is stripped.
 static const char *find_hidden_runtime(const struct elf_view *file, bool linked)
 {
     static const char *const runtimes[][3] = {

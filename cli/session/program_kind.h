@@ -31,15 +31,16 @@ struct program {
     char path[PATH_MAX];        // of the file that is executed; empty: not found
     char runtime[NAME_MAX + 1]; // name of a sanitizer's shared library, or empty
     // The sanitizer whose runtime is linked into the program and not exported, as gcc
-    // does with -static-libasan: the handler is not told what that finds. NULL: none.
+    // does with -static-libasan: what that finds is not reported to the handler. NULL:
+    // none.
     const char *hidden;
 };
 
 // program_look examines what `command` would execute.
 void program_look(const char *command, struct program *out);
 
-// program_has_name says whether one of names, a list that ends with NULL, is among the
-// dynamic strings of the program: the names of the functions that it imports or
+// program_has_name returns true if one of names, a list that ends with NULL, is among
+// the dynamic strings of the program: the names of the functions that it imports or
 // exports, and of its libraries.
 bool program_has_name(const struct program *program, const char *const *names);
 

@@ -21,7 +21,7 @@ enum {
 };
 
 // calls_abort returns true if the crashed thread is in abort(), or has no names that
-// tell.
+// would show it.
 static bool calls_abort(const json_t *report)
 {
     size_t i;

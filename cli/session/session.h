@@ -25,7 +25,7 @@ struct session {
     bool confined; // reports are completed in a child that is confined as a reader
 };
 
-// session_options_understood says whether the options that stand for variables have
+// session_options_understood returns true if the options that stand for variables have
 // valid values; if not, it reports that, for the command of that name.
 bool session_options_understood(const struct options *options, const char *command);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A folder for files that a command needs while it runs. Nobody else may enter it, and
-// it goes with all that is in it.
+// A folder for files that a command needs while it runs. No other user may enter it,
+// and it is removed with its content.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/slips.h"
+#include "base/edit_distance.h"
 #include "collector/database/moment.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -79,12 +79,12 @@ static bool is_plain(const char *key)
 static void fail_parameter(struct http_request *request, const char *key)
 {
     const char *nearest = search_nearest_key(key);
-    size_t fewest = nearest != NULL ? slips_between(key, nearest) : SLIPS_MAX + 1;
+    size_t fewest = nearest != NULL ? edit_distance(key, nearest) : SLIPS_MAX + 1;
     for (size_t i = 0; i < PLAIN_COUNT; i++) {
-        if (slips_between(key, plain[i]) >= fewest)
+        if (edit_distance(key, plain[i]) >= fewest)
             continue;
         nearest = plain[i];
-        fewest = slips_between(key, nearest);
+        fewest = edit_distance(key, nearest);
     }
     if (nearest != NULL)
         http_fail(request, 400, "there is no parameter `%.40s`, did you mean `%s`?",
@@ -185,7 +185,7 @@ bool filter_knows(struct http_request *request, const char *taken)
         const char *key = request->parameters[i].key;
         if (taken != NULL && strcmp(key, taken) == 0)
             continue;
-        if (taken != NULL && slips_between(key, taken) <= SLIPS_MAX)
+        if (taken != NULL && edit_distance(key, taken) <= SLIPS_MAX)
             http_fail(request, 400, "there is no parameter `%.40s`, did you mean `%s`?",
                       key, taken);
         else

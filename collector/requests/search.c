@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/slips.h"
+#include "base/edit_distance.h"
 #include "collector/database/moment.h"
 
 enum { KEY_SIZE = 32, SLIPS_MAX = 2, SIGNAL_DIGITS = 5 };
@@ -95,7 +95,7 @@ const char *search_nearest_key(const char *key)
     const char *found = NULL;
     size_t fewest = SLIPS_MAX + 1;
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        size_t slips = slips_between(key, keys[i].name);
+        size_t slips = edit_distance(key, keys[i].name);
         if (slips < fewest) {
             fewest = slips;
             found = keys[i].name;

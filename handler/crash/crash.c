@@ -93,7 +93,7 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         told = tell_first(&first, -1, info, true);
     } else {
         crash_record(signal, info, context, verdict == CRASH_DIES);
-        told = crash_fault_is_told(signal, context) || tell_crash(info, context);
+        told = crash_fault_is_reported(signal, context) || tell_crash(info, context);
     }
     // Also where the program's handler, which is called now, will end it.
     if (told)
@@ -171,7 +171,7 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
     if (crash_relay_call(signal, info, context))
         return;
     machine_allow_misaligned();
-    // A handler that is being asked and calls us has given up.
+    // A handler that is being called and calls us has given up.
     bool given_up =
         crash_find_caller(signal, (uintptr_t)__builtin_frame_address(0), &called);
     if (handle_reentry(signal, called.info, called.context))

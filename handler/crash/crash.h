@@ -4,7 +4,7 @@
 // the three steps of the path (ask the previous handler, start the agent, die).
 //
 // The plan is read-only once installed; the request page and the state are the only
-// memory that a crash writes. All lie between guard pages.
+// memory that a crash writes. All are between guard pages.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -49,7 +49,7 @@ struct crash_helper {
     int32_t program_ppid; // the program's parent
     char thread_name[16];
     uint32_t wrote;  // the record is in the spool
-    uint32_t beside; // it is kept to the crashed thread's processor
+    uint32_t pinned; // it runs on the crashed thread's processor alone
 };
 
 enum crash_helper_state { CRASH_HELPER_GONE, CRASH_HELPER_STARTS, CRASH_HELPER_WAITS };
@@ -109,7 +109,7 @@ struct crash_plan {
     size_t mapping_bytes;
     uint64_t signals; // bit N: signal N is a crash
     uint64_t timeout_ns;
-    bool reports_first; // before a handler of the program is asked
+    bool reports_first; // before a handler of the program is called
     dev_t error_device; // of standard error at install
     ino_t error_inode;
 };
@@ -169,8 +169,8 @@ bool crash_agent_started(void);
 // crash_ask_daemon has the agent started at install take this crash. False: none is.
 bool crash_ask_daemon(struct crash_agent *out);
 
-// crash_helper_end tells the helper that nothing is left to do, and waits for its end
-// if the program continues.
+// crash_helper_end signals to the helper that nothing is left to do, and waits for its
+// end if the program continues.
 void crash_helper_end(void);
 
 // crash_helper_clone starts the helper and returns its pid, or an error.
@@ -211,8 +211,8 @@ enum crash_live { CRASH_LIVE_DONE, CRASH_LIVE_BUSY, CRASH_LIVE_FAILED };
 // crash_report_live makes a report of the running process.
 enum crash_live crash_report_live(void);
 
-// crash_send_descriptor sends a byte, and with it a descriptor, over a socket that has
-// room for them. Negative: it cannot.
+// crash_send_descriptor sends a byte, and with it a descriptor, over a socket whose
+// queue has room for them. Negative: it cannot.
 long crash_send_descriptor(int socket, int fd);
 
 // crash_may_start is false where starting a process might end this one.

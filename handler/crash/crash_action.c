@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The actions that the program has set for our signals, kept where a crash can read
-// them at any moment: the kernel has only our action.
+// The actions that the program has set for our signals, stored where a crash can read
+// them at any time: the kernel has only our action.
 //
 // A thread that sets an action may be interrupted by a signal whose handler sets
 // another, or by a crash that reads it. So no lock is taken and no thread waits: an
@@ -110,9 +110,9 @@ bool crash_action_calls(const struct crash_action *action)
            action->handler != (uintptr_t)SIG_IGN;
 }
 
-// code_is_mapped returns true if the function's code is mapped, asked by a call that
+// code_is_mapped returns true if the function's code is mapped. It uses a call that
 // filters allow: rt_sigprocmask reads the set before it rejects an unknown `how`. Code
-// that cannot be read may still be mapped, which madvise tells.
+// that cannot be read may still be mapped, which madvise shows.
 static bool code_is_mapped(uint64_t function)
 {
     enum { UNKNOWN_HOW = -1 };
@@ -145,11 +145,11 @@ void crash_action_look_again(void)
 }
 
 // crash_action_for_kernel makes the action that the kernel gets. A program's handler is
-// to run with the mask that it asked for without a call of ours, so the kernel is told
-// to do for us what it would have done for that handler. Our own code always runs on
-// the alternate stack: an overflow of the thread's stack leaves no room on that. It
-// returns through libc's code, which a program that dispatches its own system calls
-// expects. Without such a handler we block everything but other crashes.
+// to run with the mask that it requested, without a call of ours, so the kernel does
+// for us what it would have done for that handler. Our own code always runs on the
+// alternate stack: an overflow of the thread's stack leaves no room on that. It returns
+// through libc's code, which a program that dispatches its own system calls expects.
+// Without such a handler we block everything but other crashes.
 void crash_action_for_kernel(int signal, const struct crash_action *theirs,
                              struct sys_action *out)
 {

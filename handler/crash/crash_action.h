@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program's handlers for our signals: what it asked for, how a handler is asked
-// first when such a signal comes, and which fault it is handling should it end the
+// The program's handlers for our signals: what it requested, how a handler is called
+// first when such a signal arrives, and which fault it is handling should it end the
 // process.
 //
 // Part of the crash path (see crash.h, which includes it).
@@ -39,13 +39,13 @@ struct fault_note {
     uint64_t stack;
     uint64_t held;    // crash_mask.c
     uint64_t witness; // what the kernel has blocked for the handler
-    uint64_t added;   // of that what the handler has not asked for
+    uint64_t added;   // the part of it that the handler has not requested
     int32_t signal;
     bool is_fault; // a handler may end the process because of it
     bool told;     // it has been reported
 };
 
-// A crash_asked is a handler of the program that is being asked, and what about.
+// A crash_asked is a handler of the program that is being called, and the signal.
 struct crash_asked {
     int signal;
     siginfo_t *info;
@@ -72,7 +72,7 @@ struct crash_fault {
 // A crash_verdict is what a signal is, once the program's own action is known.
 enum crash_verdict {
     CRASH_NONE,        // not a crash: the program continues
-    CRASH_COMES_AGAIN, // not yet: another handler is asked when the fault recurs
+    CRASH_COMES_AGAIN, // not yet: another handler is called when the fault recurs
     CRASH_DIES,        // report, then the default action
     CRASH_GOES_ON,     // report, then whatever the actions in force do
     CRASH_ASKS,        // its handler is to be called first
@@ -174,9 +174,9 @@ void crash_fault_tell(struct fault_note *note, bool last);
 // crash_fault_expect records that a reported fault comes again at context.
 void crash_fault_expect(const void *context);
 
-// crash_fault_is_told returns true if the signal at context is of a crash that has been
-// reported before its handler was asked.
-bool crash_fault_is_told(int signal, const void *context);
+// crash_fault_is_reported returns true if the signal at context is of a crash that has
+// been reported before its handler was called.
+bool crash_fault_is_reported(int signal, const void *context);
 
 // A crash_called is the arguments of our handler when it is called as a function.
 struct crash_called {
@@ -187,7 +187,8 @@ struct crash_called {
 };
 
 // crash_find_caller fills in what the caller did not pass; the search starts at depth,
-// on the callers' stack. True: the program's handler is already being asked about this.
+// on the callers' stack. True: the program's handler is already being called about
+// this.
 bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called);
 
 // crash_report_exit reports the fault in whose handler the program exits, if there is
@@ -212,7 +213,7 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
                              struct crash_asked *asked);
 
 // crash_ask_there also moves the signal's frame to the stack of the handler, where the
-// kernel has called us; without room there, the verdict is that the process dies.
+// kernel has called us; if it does not fit there, the verdict is that the process dies.
 enum crash_verdict crash_ask_there(int signal, siginfo_t *info, void *context,
                                    struct crash_asked *asked);
 

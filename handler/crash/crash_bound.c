@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time limit of a crash, kept by the kernel, in crash context (see crash.c). A
+// The time limit of a crash, enforced by the kernel, in crash context (see crash.c). A
 // seccomp filter can end the crashed thread at any of our system calls, and a program
 // of several threads would stay. Setting the timer is therefore the first call of a
 // crash. Timers end with the process, and neither fork nor exec inherits them.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The channel to the agent, made in crash context (see crash.c), even in a full
-// descriptor table: under a higher limit, else in place of the last descriptors, in a
-// table of this thread's own if others share it.
+// descriptor table: under a higher limit, otherwise in place of the last descriptors,
+// in a table of this thread's own if others share it.
 #include "handler/crash/crash.h"
 
 #include <sched.h>

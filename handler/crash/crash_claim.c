@@ -50,7 +50,7 @@ void crash_claim_give_back(void)
     sys_futex_wake_all(claim_word());
 }
 
-// park_thread waits for the claim to be given back. False: that took longer than the
+// park_thread waits for the claim to be released. False: that took longer than the
 // limit for its owner.
 static bool park_thread(void)
 {

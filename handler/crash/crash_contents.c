@@ -43,8 +43,7 @@ static size_t put_record_bytes(struct writer *w, uint64_t address, size_t length
     return (size_t)count;
 }
 
-// begin_contents leaves room for a chunk's header; end fills it in, or drops an empty
-// chunk.
+// begin_contents reserves a chunk's header; end fills it in, or drops an empty chunk.
 static uint64_t begin_contents(struct writer *w)
 {
     uint64_t start = w->at;
@@ -91,7 +90,7 @@ static void put_executable(struct writer *w)
         put_chunk(w, RECORD_EXECUTABLE, (uintptr_t)crash_plan->scratch, (size_t)length);
 }
 
-// page_left is how much of the page at address may be kept: the argument and
+// page_left is how much of the page at address may be stored: the argument and
 // environment strings, with secrets among them, follow the first thread's stack.
 static size_t page_left(uint64_t address)
 {

@@ -56,8 +56,8 @@ static struct fault_note *fault_note_find(uint64_t thread, bool take)
     return NULL;
 }
 
-// fault_stack_is_there returns true if the note's stack is still mapped: it may be gone
-// with its thread, and another thread may have the same thread word.
+// fault_stack_is_there returns true if the note's stack is still mapped: it may have
+// been unmapped with its thread, and another thread may have the same thread word.
 static bool fault_stack_is_there(uintptr_t frame)
 {
     uintptr_t page = frame & ~(uintptr_t)(crash_plan->page_size - 1);
@@ -85,15 +85,6 @@ static uint64_t this_thread(void)
     return machine_thread_word(crash_state.reads_thread_word);
 }
 
-// is_a_fault returns true if a handler may end the process because of this signal
-// itself, as opposed to a signal that another process sent.
-static bool is_a_fault(const siginfo_t *info)
-{
-    return info->si_code > 0 ||
-           (info->si_signo == SIGABRT && info->si_code == SI_TKILL &&
-            info->si_pid == sys_getpid());
-}
-
 struct fault_note *crash_fault_note(void)
 {
     // Without rdfsbase the thread's word costs a system call.
@@ -114,7 +105,12 @@ struct fault_note *crash_fault_open(struct crash_asked *asked)
 {
     ucontext_t *context = asked->context;
     uint64_t thread = this_thread();
-    bool is_fault = is_a_fault(asked->info);
+    const siginfo_t *info = asked->info;
+    // A handler may end the process because of this signal itself. Others are from
+    // another process.
+    bool is_fault =
+        info->si_code > 0 || (info->si_signo == SIGABRT && info->si_code == SI_TKILL &&
+                              info->si_pid == sys_getpid());
     asked->held = 0;
     struct fault_note *note = thread != 0 ? fault_note_find(thread, false) : NULL;
     // A fault within the handler of another is not the first.
@@ -191,7 +187,7 @@ void crash_fault_expect(const void *context)
     again_stack = machine_context_stack(context);
 }
 
-bool crash_fault_is_told(int signal, const void *context)
+bool crash_fault_is_reported(int signal, const void *context)
 {
     bool again = again_counter == machine_program_counter(context) &&
                  again_stack == machine_context_stack(context);

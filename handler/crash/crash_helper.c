@@ -130,7 +130,7 @@ bool crash_leave_record(enum record_reason reason)
     uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_RECORD_NS;
 
     crash_state.record_due = 0;
-    if (crash_state.filtered) { // else it was done before
+    if (crash_state.filtered) { // otherwise it was done before
         helper->program_ppid = sys_getppid();
         sys_prctl(PR_GET_NAME, (unsigned long)helper->thread_name);
     }
@@ -145,7 +145,7 @@ bool crash_leave_record(enum record_reason reason)
     return helper_await_end(end) && helper->wrote;
 }
 
-// helper_dismiss tells the helper to end, unless it has something to write.
+// helper_dismiss signals the helper to end, unless it has something to write.
 static void helper_dismiss(void)
 {
     uint32_t *order = &crash_state.helper.order;
@@ -153,7 +153,7 @@ static void helper_dismiss(void)
         helper_tell(order, CRASH_HELPER_END);
 }
 
-// helper_reap waits until the helper is gone from the process table, which is soon: all
+// helper_reap waits until the helper has left the process table, which is soon: all
 // that it had is closed.
 static void helper_reap(int32_t pid)
 {
@@ -176,10 +176,10 @@ void crash_helper_end(void)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
     if (page->dies) {
         helper_dismiss();
-        // The last to let go of the memory frees it, and that must not be after our
-        // parent is told of our end. On a processor of its own the helper is quick
-        // enough.
-        if (crash_state.helper.beside &&
+        // The last process that releases the memory frees it, and that must not be
+        // after our parent is notified of our exit. On a processor of its own the
+        // helper is quick enough.
+        if (crash_state.helper.pinned &&
             helper_await_end(sys_clock_ns(CLOCK_MONOTONIC) + LOOK_EVERY_NS))
             sys_wait(pid, 0);
         return;

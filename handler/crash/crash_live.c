@@ -26,7 +26,7 @@ static void fill_page(void)
 enum crash_live crash_report_live(void)
 {
     uint64_t self = crash_claim_of_caller();
-    // No handler may run before the claim is given back: it might crash. A thread's own
+    // No handler may run before the claim is released: it might crash. A thread's own
     // faults cannot be deferred.
     uint64_t mask = sys_sigmask(~(SIGNALS_FAULT >> 1));
     enum crash_live result = CRASH_LIVE_BUSY;

@@ -3,7 +3,7 @@
 // The signals that a handler of the program has blocked, in crash context (see
 // crash.c). If a thread faults while the fault's signal is blocked, the kernel ends the
 // process at once: no handler runs, and the fault that the program's own handler was
-// called for is lost. So the kernel is told not to block the faults, SIGABRT included
+// called for is lost. So the kernel is set not to block the faults, SIGABRT included
 // where abort leaves it blocked, while a handler of the program runs; they are held
 // instead. A held signal that the kernel raises ends the process as it would have, once
 // the first fault is reported. One that was sent is blocked then, and sent again: it

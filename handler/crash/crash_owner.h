@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The owner of a crash, and what keeps the process to that crash: from the fault on,
-// nothing else is to end it. Part of crash.h.
+// The owner of a crash, and what binds the process to that crash: from the fault on,
+// nothing other than that crash is to end it. Part of crash.h.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ enum crash_claim { CRASH_CLAIM_WON, CRASH_CLAIM_RE_ENTERED, CRASH_CLAIM_TAKEN };
 uint64_t crash_claim_of_caller(void);
 
 // crash_claim_take makes the crash self's, waiting while another thread has it.
-// CRASH_CLAIM_TAKEN: it was not given back in time.
+// CRASH_CLAIM_TAKEN: it was not released in time.
 enum crash_claim crash_claim_take(uint64_t self);
 void crash_claim_give_back(void);
 
@@ -30,7 +30,8 @@ bool crash_claim_is_near(void);
 // crash_note_liveness writes how the program is about to end into its liveness record,
 // if it has one. The first act of a crash is crash_note_crash, which makes no system
 // call: whatever ends the process from then on, its supervisor knows of the crash.
-// crash_continue_liveness takes back what was noted, in a program that continues.
+// crash_continue_liveness undoes that where the handler recovered and the program
+// continues.
 void crash_note_liveness(uint32_t ended);
 void crash_note_crash(int signal);
 void crash_continue_liveness(uint32_t noted);

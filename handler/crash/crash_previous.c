@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program's handler for one of our signals, asked in crash context (see crash.c)
+// The program's handler for one of our signals, called in crash context (see crash.c)
 // before anything else is done: a runtime such as a JVM or .NET turns its own faults
 // into null checks, and those are not crashes. It is called with the siginfo and
 // context that the kernel gave, and with the mask and on the stack that the kernel set
 // for it. Until this is known to be a crash, only indispensable system calls are made.
 //
-// What the handler did tells what the signal was. If it left by longjmp, we never hear
+// What the handler did shows what the signal was. If it left by longjmp, we never hear
 // of it. If it changed a register, or the memory is accessible now, the program
 // continues. If it removed itself, it has given up: this is a crash, and the action
 // that it put in place decides how the process ends. If it changed nothing, the same

@@ -3,8 +3,8 @@
 // A signal that arrives while the thread is already in the handler, in crash context
 // (see crash.c): a filter's answer to a call of ours, the end of a callback, a signal
 // that was sent, or the handler's own crash. The last ends the program. Each time that
-// fails, less is attempted, down to an instruction that must fault: at the latest, the
-// kernel finds no room for another frame on this stack and ends the process.
+// fails, less is attempted, down to an instruction that must fault: at the latest,
+// another frame does not fit on this stack and the kernel ends the process.
 #include "handler/crash/crash.h"
 
 #include <linux/errno.h>

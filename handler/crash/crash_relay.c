@@ -15,8 +15,8 @@
 
 _Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
-// note_end notes in the program's liveness record who sent SIGTERM and when. A child
-// has the handler of its parent, but no liveness record.
+// note_end notes in the program's liveness record which process sent SIGTERM, and when.
+// A child has the handler of its parent, but no liveness record.
 static void note_end(const siginfo_t *info)
 {
     struct context_liveness *liveness =
@@ -95,7 +95,7 @@ bool crash_relay(int signal, siginfo_t *info, void *context, struct crash_asked 
     if (signal == SIGTERM && !strict)
         note_end(info);
     if (!crash_stack_leave(asked))
-        machine_fault(SIGSEGV); // as the kernel does where it finds no room
+        machine_fault(SIGSEGV); // as the kernel does where the frame does not fit
     return true;
 }
 

@@ -2,8 +2,8 @@
 //
 // One line for a crash without a report, in crash context (see crash.c): on standard
 // error and in the system's log, with the program, the signal, the reason and what can
-// be done. The reason is the agent's where it ran, else one of these. A crash whose
-// record somebody will find needs no line.
+// be done. The reason is the agent's where it ran, otherwise one of these. A crash
+// whose record will be found needs no line.
 #include "handler/crash/crash.h"
 
 #include <fcntl.h>

@@ -93,8 +93,8 @@ static int run_helper(void *argument)
     dump_nothing();
     if (crash_state.helper.argv != NULL) {
         // Signals for the program's group, which terminals and shells send, are not for
-        // the agent. A session of its own has to wait until the program is gone: with
-        // one the kernel makes a scheduling group, which takes it 30 microseconds.
+        // the agent. A session of its own has to wait until the program has exited:
+        // with one the kernel makes a scheduling group, which takes it 30 microseconds.
         sys_own_group();
         keep_channel(crash_state.helper.channel);
         machine_clone(CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID,
@@ -108,11 +108,10 @@ static int run_helper(void *argument)
     return 0;
 }
 
-// stay_on_processor keeps this thread, and with it the agent, to the processor that it
-// runs on, if nothing of the program runs any more. The kernel would put each new
-// process on one that sleeps, and so the thread that is woken at the end. To wake one
-// takes a while, in a virtual machine whose host is busy milliseconds, and this one has
-// nothing else to do.
+// stay_on_processor keeps this thread, and with it the agent, on its current processor,
+// if nothing of the program runs any more. The kernel would put each new process on an
+// idle processor, and so the thread that is woken at the end. Waking one takes a while,
+// milliseconds in a virtual machine whose host is busy, and the current one is free.
 static void stay_on_processor(void)
 {
     static uint64_t one[REQUEST_PROCESSORS / 64];
@@ -127,7 +126,7 @@ static void stay_on_processor(void)
     sys_processor(&here);
     one[here / 64] = UINT64_C(1) << here % 64;
     sys_stay_on(one, sizeof(one));
-    crash_state.helper.beside = 1;
+    crash_state.helper.pinned = 1;
 }
 
 // may_clone makes a clone call whose flags the kernel rejects, while SIGSYS is not

@@ -39,8 +39,8 @@ static void restore_default(int signal)
 
 // block_all blocks every signal between the return and the fault: one sent meanwhile
 // would end the program instead, or run a handler first. The fault's own signal is
-// blocked too: the kernel then forces the default action, even where a filter has kept
-// us from setting it.
+// blocked too: the kernel then forces the default action, even where a filter has
+// prevented us from setting it.
 static void block_all(ucontext_t *context)
 {
     *(uint64_t *)&context->uc_sigmask = ~UINT64_C(0);

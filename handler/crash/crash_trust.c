@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a file may be executed as the agent, in crash context (see crash.c). A
-// variable may name it that somebody else has set, since variables survive setuid
+// variable that another user has set may name it, since variables survive setuid
 // programs; and a folder that others can write may have got another file since the
 // start. So the file and every folder that leads to it must belong to root or to our
-// user, and nobody else may be able to write them.
+// user, and no other user may be able to write them.
 //
 // Two allowances: in a sticky folder, such as /tmp, others cannot replace what is not
 // theirs. A group whose number is that of the owner is the owner's private group, which

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// crash_is_in_valgrind returns true if Valgrind stands in for the processor.
+// crash_is_in_valgrind returns true if Valgrind emulates the processor.
 bool crash_is_in_valgrind(void);
 
 // crash_run_natively calls function, which returns 0 or 1, and returns that. Under

@@ -1,4 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: the kernel has our action for each signal that we handle; the program's
+// action is in a table that a crash can read (crash_action.c). actions_exchange, which
+// sigaction and its relatives call, reads and writes that table, and sets our action
+// again with the mask and the flags that the kernel must apply for the program's
+// handler (tell_kernel).
+//
+// Three kinds of signals:
+// - ours (is_ours): as above;
+// - relayed (is_relayed): no crash, but the program's handler has to be called by ours,
+//   because it runs on the alternate stack or its sender is noted;
+// - all others: passed to the kernel unchanged.
+//
+// An ignored signal stays ignored in the kernel (is_left_ignored), because programs
+// that are executed inherit that. Code that sets an action by a direct system call is
+// noticed by actions_take_back, which takes the signal again and keeps that action as
+// the program's.
+//
+// A child of vfork shares our memory, so its actions go to the kernel alone
+// (is_shared).
 #include "handler/interpose/actions.h"
 
 #include <elf.h>
@@ -23,8 +43,8 @@
 
 // The bounds of a Go runtime's code. Go turns a fault in its own code into a panic that
 // the program may recover from. For any other fault it prints a dump and ends the
-// process by a system call that we do not see, so such a fault is reported before Go is
-// asked.
+// process by a system call that we do not see, so such a fault is reported before Go's
+// handler is called.
 
 // The function table that each Go binary has, as of Go 1.18 (runtime/symtab.go,
 // pcHeader).
@@ -171,13 +191,6 @@ static bool is_left_ignored(int signal, const struct crash_action *action)
 {
     bool stays = !signal_in(SIGNALS_FAULT, signal) && signal != SIGABRT;
     return stays && action->handler == (uintptr_t)SIG_IGN;
-}
-
-static void action_from_kernel(struct crash_action *out, const struct sys_action *from)
-{
-    *out = (struct crash_action){ .handler = from->handler,
-                                  .flags = from->flags,
-                                  .mask = from->mask };
 }
 
 static void action_from_libc(struct crash_action *out, const struct sigaction *from)
@@ -414,8 +427,9 @@ void actions_take(int signal)
     if (before.handler == (uintptr_t)crash_handle) {
         crash_action_read(signal, &theirs); // we have relayed it
     } else {
-        action_from_kernel(&theirs, &before);
-        theirs.flags |= CRASH_ACTION_UNSEEN;
+        theirs = (struct crash_action){ .handler = before.handler,
+                                        .flags = before.flags | CRASH_ACTION_UNSEEN,
+                                        .mask = before.mask };
     }
     if (crash_action_calls(&theirs))
         prepare_for(signal, &theirs);

@@ -38,7 +38,7 @@ void sanitizer_start(void)
 // before_end reports the fault that the runtime handles or, if it has found a mistake
 // itself, the call by which it ends the program; an abort that follows is no other
 // crash. ThreadSanitizer ends the program as it exits, far from the races that it
-// found, unless it is told to halt on an error.
+// found, unless it is set to halt on an error.
 static void before_end(void)
 {
     static siginfo_t info;
@@ -60,7 +60,7 @@ static void before_end(void)
         first = (struct crash_fault){ SIGABRT, &info, &context, &told };
         actions_give_back(SIGABRT);
     }
-    crash_tell_end(&first, -1, NULL); // unless it is told
+    crash_tell_end(&first, -1, NULL); // unless it is set to
 }
 
 void sanitizer_end_note(void)

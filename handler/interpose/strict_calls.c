@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // prctl, interposed before libc's by the shared library: a thread that enters strict
-// seccomp mode cannot be asked later whether it is in that mode, because the kernel
-// ends it for the call. Every other call is passed on by a jump.
+// seccomp mode cannot be queried later for whether it is in that mode, because the
+// kernel ends it for the call. Every other call is passed on by a jump.
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -16,7 +16,7 @@ typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned 
 
 // enter_strict_mode records the calling thread while it makes the call, and after it if
 // the call succeeds. Several threads may do so at once; where a second one fails, all
-// count as strict from then on, because the others cannot be told apart.
+// count as strict from then on, because the others cannot be distinguished.
 static int enter_strict_mode(prctl_fn *next)
 {
     const uint64_t mine = machine_thread_pointer();

@@ -5,7 +5,7 @@
 //
 // Used by syscalls.h and the crash path alone. System calls return the kernel's result:
 // a negative errno value on failure; errno itself is never touched. Each is made at one
-// place, in machine.S, so that a signal handler can tell our calls from the program's.
+// place, in machine.S, so a signal handler can distinguish them from the program's.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -132,7 +132,7 @@ static inline uint64_t machine_frame_pointer(const uint64_t *registers)
 }
 
 // machine_thread_pointer is the address of the thread's own storage. The kernel is
-// asked, because a thread created without such storage has no memory to read it from.
+// queried, because a thread created without such storage has no memory to read it from.
 static inline uint64_t machine_thread_pointer(void)
 {
     uint64_t pointer = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The signal frame that the kernel puts on the stack, as far as it differs between
-// processors: where its parts are, and how they are told from other bytes.
+// processors: where its parts are, and how they are distinguished from other bytes.
 //
 // Used by the crash path alone.
 #pragma once
@@ -178,7 +178,7 @@ static inline uint64_t *machine_extra(const ucontext_t *context)
     return NULL;
 }
 
-// machine_frame_end is behind a frame record of the interrupted code.
+// machine_frame_end is the end of a frame record of the interrupted code.
 static inline uintptr_t machine_frame_end(const ucontext_t *context)
 {
     const uint64_t *extra = machine_extra(context);

@@ -2,9 +2,9 @@
 //
 // The liveness record: memory that holds the program's context page and what a report
 // of a killed program needs (record_file.h). It is a memfd that the program's
-// supervisor has open: `crashhook run`, which makes it, or else the agent that the
-// handler starts (install.c). When the program is gone, the supervisor makes a report
-// of it, unless it says that the program ended as it wanted to.
+// supervisor has open: `crashhook run`, which makes it, otherwise the agent that the
+// handler starts (install.c). When the program has exited, the supervisor makes a
+// report of it, unless it says that the program ended as it wanted to.
 //
 // The program maps no file of any file system, waits for no disk, and keeps no
 // descriptor of the record. The memory is allocated before it is mapped, and nobody can

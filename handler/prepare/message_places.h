@@ -15,8 +15,8 @@
 // message_places_find fills out with this process's addresses.
 void message_places_find(struct runtime_places *out);
 
-// sanitizer_report_place has AddressSanitizer's report kept from now on, and gives the
-// address of the copy; 0: the program is built without it.
+// sanitizer_report_place has AddressSanitizer's report copied from now on, and gives
+// the address of the copy; 0: the program is built without it.
 uint64_t sanitizer_report_place(void);
 
 // ch_abort_message_place is the address of glibc's __abort_msg, or NULL. The shared and

@@ -24,7 +24,7 @@ struct layout {
     size_t scratch;
     size_t plan;
     size_t plan_bytes;
-    size_t rooms;
+    size_t regions;
     size_t total;
 };
 
@@ -55,8 +55,8 @@ static struct layout plan_layout_of(const struct plan_wishes *wishes)
     at.request = round_up(2 * CRASH_CHILD_STACK, at.page);
     at.scratch = at.request + round_up(sizeof(struct request_page), at.page);
     at.plan = at.scratch + round_up(CRASH_SCRATCH, at.page);
-    at.rooms = at.plan + at.plan_bytes;
-    at.total = at.rooms + wishes->rooms;
+    at.regions = at.plan + at.plan_bytes;
+    at.total = at.regions + wishes->regions;
     return at;
 }
 
@@ -91,7 +91,7 @@ bool plan_variable_is(const struct plan_variable *variable, const char *name)
 }
 
 // keep_variables notes which variables a record repeats, because its reader needs them;
-// HOME is masked in paths. Tokens are not kept.
+// HOME is masked in paths. Tokens are not noted.
 static void keep_variables(struct crash_plan *plan, const struct plan_wishes *wishes)
 {
     static const uint8_t positions[] = { SETTING_AT_release, SETTING_AT_environment,
@@ -154,8 +154,8 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     plan->words_at = getauxval(AT_RANDOM);
     plan->bytes = at->plan_bytes;
     plan->mapping = base - at->page;
-    // The plan's last page stays before the rooms, as their guard.
-    plan->mapping_bytes = wishes->rooms != 0 ? at->rooms : at->total + 2 * at->page;
+    // The plan's last page stays before the regions, as their guard.
+    plan->mapping_bytes = wishes->regions != 0 ? at->regions : at->total + 2 * at->page;
     struct stat error;
     if (sys_status(STDERR_FILENO, &error) == 0) {
         plan->error_device = error.st_dev;
@@ -192,7 +192,7 @@ struct crash_plan *plan_create(const struct plan_wishes *wishes)
     return base != NULL ? fill_mapping(base, &at, wishes) : NULL;
 }
 
-void *plan_rooms(struct crash_plan *plan)
+void *plan_regions(struct crash_plan *plan)
 {
     return (char *)plan + plan->bytes;
 }

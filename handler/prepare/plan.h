@@ -33,9 +33,9 @@ struct plan_wishes {
     uint64_t signals;
     uint64_t timeout_ns;
     bool keep_stderr;
-    bool reports_first; // before a handler of the program is asked
+    bool reports_first; // before a handler of the program is called
     struct runtime_places places;
-    size_t rooms; // bytes after the plan that stay when it is destroyed
+    size_t regions; // bytes after the plan that stay when it is destroyed
 };
 
 // plan_map maps bytes, which are whole pages, between guard pages. NULL: out of memory.
@@ -44,8 +44,8 @@ void *plan_map(size_t bytes);
 // plan_create maps and fills a plan. NULL: out of memory.
 struct crash_plan *plan_create(const struct plan_wishes *wishes);
 
-// plan_rooms is where the wished bytes after the plan begin.
-void *plan_rooms(struct crash_plan *plan);
+// plan_regions is where the wished bytes after the plan begin.
+void *plan_regions(struct crash_plan *plan);
 
 // plan_is_in_force returns true if the handler is in place.
 bool plan_is_in_force(void);

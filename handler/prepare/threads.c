@@ -18,7 +18,8 @@
 
 enum {
     STACK_BYTES = 64 * 1024,
-    // What our handler, and an earlier one that it calls, need beside the registers.
+    // What our handler, and an earlier one that it calls, need in addition to the
+    // registers.
     LEAST_ROOM = 16 * 1024,
     // AT_MINSIGSTKSZ, for headers older than the kernel.
     AUX_SIGNAL_FRAME = 51,
@@ -195,13 +196,6 @@ static bool has_thread_key(void)
     return __atomic_load_n(&stack_key_state, __ATOMIC_ACQUIRE) == KEY_MADE;
 }
 
-// keep_thread_stack has the stack freed at the thread's end. False: that cannot be
-// arranged.
-static bool keep_thread_stack(void *stack)
-{
-    return has_thread_key() && pthread_setspecific(stack_key, stack) == 0;
-}
-
 bool threads_use(void *stack)
 {
     const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
@@ -220,7 +214,8 @@ bool threads_use(void *stack)
 
 void threads_adopt(void *stack)
 {
-    if (keep_thread_stack(stack)) {
+    // The key has the stack freed at the thread's end.
+    if (has_thread_key() && pthread_setspecific(stack_key, stack) == 0) {
         if (threads_use(stack))
             return;
         (void)pthread_setspecific(stack_key, NULL);
@@ -244,8 +239,8 @@ int crashhook_thread_init(void)
     return has_large_enough() ? 0 : ENOMEM;
 }
 
-// A new_stack is what the program wants as its alternate stack, as the kernel would
-// tell it.
+// A new_stack is what the program sets as its alternate stack, as the kernel would
+// report it.
 static stack_t new_stack(const stack_t *wanted)
 {
     const stack_t none = { .ss_flags = SS_DISABLE };
@@ -255,7 +250,7 @@ static stack_t new_stack(const stack_t *wanted)
     return disables ? none : stack;
 }
 
-// sigaltstack sets and tells the program's stack. The kernel has ours all the same:
+// sigaltstack sets and returns the program's stack. The kernel has ours all the same:
 // the crash path moves handlers to theirs (crash_stack.c).
 INTERPOSED int sigaltstack(const stack_t *restrict wanted, stack_t *restrict old)
 {

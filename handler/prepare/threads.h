@@ -19,7 +19,7 @@ void *threads_stack_create(void);
 // threads_stack_end is where it ends.
 void *threads_stack_end(void *stack);
 
-// threads_stack_destroy takes back a stack from threads_stack_create; NULL is allowed.
+// threads_stack_destroy releases a stack from threads_stack_create; NULL is allowed.
 void threads_stack_destroy(void *stack);
 
 // threads_adopt makes a created stack the calling thread's for its lifetime, or

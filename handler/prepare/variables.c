@@ -6,9 +6,9 @@
 #include "base/settings/settings.h"
 #include "shared/settings_table.h"
 
-// What the agent is given beside CRASHHOOK_*: where its files are, how it prints, and
-// how it reaches a server. LD_PRELOAD is never passed on: what the program was forced
-// to load is not for the agent.
+// What the agent is given in addition to CRASHHOOK_*: where its files are, how it
+// prints, and how it reaches a server. LD_PRELOAD is never passed on: what the program
+// was forced to load is not for the agent.
 // clang-format off
 #define PASSED_ON(ROW) \
     ROW(HOME) \

@@ -20,8 +20,8 @@ struct variables {
     uint32_t initials; // a bit for each letter that follows CRASHHOOK_ in a name
 };
 
-// variables_options_ok says whether options have a size that a header of this version
-// or an earlier one gave them.
+// variables_options_ok returns true if options have a size that a header of this
+// version or an earlier one gave them.
 bool variables_options_ok(const struct crashhook_options *options);
 
 // variables_collect fills out from environment and options; options may be NULL. Of

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What was copied of a process while it was held, from which the free phase makes
-// values: pieces of its memory, its threads' registers, and which objects it asked to
-// have shown.
+// values: pieces of its memory, its threads' registers, and which objects it registered
+// to be shown.
 //
 // The agent writes it into a memfd, never to disk, and passes it on through exec;
 // `attach` and `core` keep it in memory. Pieces may overlap: all were copied at the
@@ -32,13 +32,13 @@ enum held_cut {
     HELD_CUT,
 };
 
-// held_watch is an object that the program asked to have shown.
+// held_watch is an object that the program registered to be shown.
 struct held_watch {
     const char *name;
     const char *type; // in words, as the program gave it
     uint64_t address;
     uint64_t size;
-    uint64_t caller; // an address in the code that asked for it
+    uint64_t caller; // an address in the code that registered it
     uint64_t cut;    // enum held_cut
 };
 

@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works (report_open):
+// 1. open_places prepares each place: frames of inlined calls get the members of their
+//    place, and the variables of a place are looked at once (prepare_variables).
+// 2. open_stacks turns the numbers in each stack into frames; equal places share one
+//    JSON value. `elements` keeps the numbers until step 3.
+// 3. open_report_threads gives each thread, then each goroutine, its backtrace, and
+//    puts the thread's values into copies of the frames that they belong to
+//    (open_values). Frames without values stay shared.
+//
+// Limits: count_opened_frames counts each frame once per occurrence, count_members the
+// members of copies; both bound what a small file can become. With `brief`, values are
+// checked, but only those of the crashed thread are put into frames.
+//
+// A check that fails writes the reason into report_error. The report is then half
+// changed, and the caller drops it.
 #include "report/file/report_open.h"
 
 #include <stdarg.h>
@@ -45,7 +61,7 @@ struct opening {
     struct open_report_place *places;
     size_t place_count;
     json_t *stacks; // each of them turned into a backtrace
-    bool brief;     // values are checked, those of the crashed thread alone are kept
+    bool brief;     // values are checked, those of the crashed thread alone are stored
     bool keeping;   // the values of the thread that is opened
     size_t frames;  // in all threads, so far
     size_t members; // of objects that were copied, so far

@@ -46,8 +46,8 @@ enum { REPORT_MEMBERS_MAX = 1 << 22 };
 CH_CHECKED enum ch_status report_open(json_t *report, bool brief,
                                       struct report_error *error);
 
-// report_own_frame returns frame number index of thread after making it a value that
-// nothing else in the report shares. NULL: there is none, or memory is short. What the
+// report_own_frame returns frame number index of thread after making it a value that no
+// other part of the report shares. NULL: there is none, or memory is short. What the
 // frame holds, such as its variables, may be shared with other frames.
 json_t *report_own_frame(json_t *thread, size_t index);
 

@@ -1,4 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: pack_members copies the members of the report; pack_threads replaces
+// the backtrace of each thread by the number of a stack, and its values by a list.
+//
+//   pack_backtrace -> make_stack -> pack_frames: splits the frames into runs (one place
+//   in the code: the calls inlined there and the function) -> pack_run -> pack_place
+//   and pack_run_values
+//
+// Four tables find what was packed before (struct pack): places, stacks, backtraces and
+// runs. The last two are keyed by the address of the JSON value, because threads of an
+// open report share equal backtraces and frames: most threads need no comparison of
+// frames.
+//
+// Invariants: the report is not changed, and packed shares its values. A search
+// compares at most PACK_CANDIDATES rows, so a row may be written twice but the time is
+// bounded. Memory shortage is reported by PACK_NONE or -1, and report_pack then returns
+// NULL.
 #include "report/file/report_pack.h"
 
 #include <jansson.h>
@@ -429,8 +446,8 @@ static json_int_t pack_new_run(struct pack *pack, const struct pack_run *run,
     return PACK_NONE;
 }
 
-// has_frames says whether the frames of a run are those of an entry, and not only equal
-// to them.
+// has_frames returns true if the frames of a run are those of an entry, and not only
+// equal to them.
 static bool has_frames(const struct pack_run *run, const struct pack_entry *entry)
 {
     size_t count = run->end - run->begin;

@@ -53,7 +53,7 @@ bool report_frame_is_code(const json_t *frame);
 bool report_same_place(const json_t *frame, const json_t *other);
 
 // report_frame_file is the source file of a frame's code, or NULL. Code without a line
-// stands between calls that were inlined, and the file is that of one of these.
+// is between calls that were inlined, and the file is that of one of these.
 const char *report_frame_file(const json_t *frame);
 
 // report_frame_is_interpreted is true for a frame that an interpreter ran in the native

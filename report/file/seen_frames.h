@@ -4,7 +4,7 @@
 // frames, so a pass meets most of them a thousand times.
 //
 // The set is of a fixed size and forgets when it is full; a pass then handles a frame
-// once more. A frame may stand in several slots: with one alone, two frames of every
+// once more. A frame may be in several slots: with one alone, two frames of every
 // thread's stack that fall on it would displace each other at each thread.
 #pragma once
 #include <jansson.h>
@@ -18,7 +18,7 @@ struct seen_frames {
     const json_t *slots[SEEN_FRAMES_MAX];
 };
 
-// seen_frames_slot is where frame stands, or else where it is to be put.
+// seen_frames_slot is where frame is, or where it is to be put.
 static inline const json_t **seen_frames_slot(struct seen_frames *seen,
                                               const json_t *frame)
 {

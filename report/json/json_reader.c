@@ -34,20 +34,15 @@ struct reading {
     struct json_level levels[JSON_READER_DEPTH]; // around at
 };
 
-static void skip_white_space(struct reading *reading)
-{
-    while (reading->at < reading->end && (*reading->at == ' ' || *reading->at == '\n' ||
-                                          *reading->at == '\r' || *reading->at == '\t'))
-        reading->at++;
-}
-
 // peek_token is the first byte that is no white space, or 0 at the end. Reports have
 // next to none.
 static inline char peek_token(struct reading *reading)
 {
     if (reading->at < reading->end && (unsigned char)*reading->at > ' ')
         return *reading->at;
-    skip_white_space(reading);
+    while (reading->at < reading->end && (*reading->at == ' ' || *reading->at == '\n' ||
+                                          *reading->at == '\r' || *reading->at == '\t'))
+        reading->at++;
     return reading->at < reading->end ? *reading->at : 0;
 }
 

@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: the writer goes through the tree with a stack of levels (tree_level). A
+// scalar is written when it is met; an array or object after all it holds, with their
+// number. Strings and shared containers that were written before become numbers
+// (find_string_slot, find_shared_slot).
+//
+// The reader has a stack of values. A scalar is pushed; an array or object takes the
+// last N values off the stack and is pushed in their place (finish_tree_level). At the
+// end one value is left.
+//
+// Invariants: no function recurs, so depth costs memory only, and it is limited. The
+// reader counts how many values a walk through each value would visit (tree_value),
+// shared ones once per use, and refuses a tree that exceeds the limit: a few bytes
+// could otherwise stand for a tree that no walk ends. Every number from the bytes is
+// checked against what was read.
 #include "report/json/tree_bytes.h"
 
 #include <stdlib.h>
@@ -295,7 +310,7 @@ enum ch_status tree_bytes_write(const json_t *value, struct text *out)
 }
 
 // tree_value is a value that no array or object holds yet, how deep it is, and how many
-// values somebody meets who walks through it.
+// values a walk through it visits.
 struct tree_value {
     json_t *value;
     uint32_t depth;
@@ -412,8 +427,8 @@ static enum ch_status keep_tree_value(struct tree_reader *r)
     return CH_OK;
 }
 
-// read_tree_same pushes an array or object again. It counts with all that it holds, as
-// who walks through the tree meets that again.
+// read_tree_same pushes an array or object again. It counts with all that it holds,
+// because a walk through the tree visits that again.
 static enum ch_status read_tree_same(struct tree_reader *r)
 {
     uint64_t number = cursor_uleb128(&r->input);

@@ -89,8 +89,8 @@ static struct secret_span secret_span_word(const char *at, bool spelt)
     return span;
 }
 
-// words_said are what a sentence about a secret goes on with, where another text has
-// the secret.
+// words_said are words that a sentence about a secret continues with, where another
+// text has the secret.
 static const char *const words_said[] = {
     "also",
     "and",
@@ -306,7 +306,7 @@ static size_t home_length(const char *home)
 }
 
 // match_home is the length of home if text begins with it as a whole path component,
-// else 0.
+// otherwise 0.
 static size_t match_home(const char *text, const char *home)
 {
     size_t length = home_length(home);

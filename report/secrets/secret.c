@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works, in the order of this file:
+// - Characters: secret_mark_at reads one mark in any of its spellings (`"`, `\"`,
+//   `%22`, `&quot;`, \u0022). Everything else is a letter, a digit or another byte.
+// - Names: secret_name_of splits a name into words (word_ends), looks each up in one
+//   table, and combines them: the most certain word counts, words about secrets cancel
+//   it.
+// - Values: secret_value_counts returns whether a value is a secret under a name that
+//   is so certain. secret_value_key recognizes keys by a service's prefix,
+//   secret_value_chance words that look random by how often they change between cases
+//   and digits.
+//
+// Everything is a pure function of bytes, only looks ahead, and examines no byte more
+// than a few times. No function allocates or depends on the locale: the static agent
+// uses it.
 #include "report/secrets/secret.h"
 
 #include <stdbool.h>
@@ -232,7 +247,7 @@ struct words {
     size_t length;
 };
 
-// word_ends says whether a word ends before at: before an upper-case letter
+// word_ends returns true if a word ends before at: before an upper-case letter
 // (accessToken), and before the last of several capitals (APIKey).
 static bool word_ends(const char *at, const char *end)
 {
@@ -413,7 +428,7 @@ static bool value_is(const char *value, size_t length, const char *const *list)
     return false;
 }
 
-// value_is_none is true for a word that stands in the place of a secret and is none.
+// value_is_none is true for a word that is in the place of a secret and is none.
 static bool value_is_none(const char *value, size_t length)
 {
     static const char *const none[] = {

@@ -53,7 +53,7 @@ struct secret_mark {
 // secret_mark_at reads the mark that text begins with.
 struct secret_mark secret_mark_at(const char *text);
 
-// secret_mark_closes says whether mark ends what quote opened.
+// secret_mark_closes returns true if mark ends what quote opened.
 bool secret_mark_closes(const struct secret_mark *mark,
                         const struct secret_mark *quote);
 
@@ -77,7 +77,7 @@ static inline bool secret_text_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-// secret_text_is_name says whether c can be part of a name, or of a word in general.
+// secret_text_is_name returns true if c can be part of a name, or of a word in general.
 static inline bool secret_text_is_name(char c)
 {
     return secret_text_is_letter(c) || secret_text_is_digit(c) || c == '_' ||
@@ -96,8 +96,8 @@ enum secret_form {
     SECRET_FORM_PAIR,  // assigned: `token=x`, `--token x`
 };
 
-// secret_value_counts says whether the length bytes at value are a secret, under a name
-// that is as certain as sure. `null`, `true`, `***` never are.
+// secret_value_counts returns true if the length bytes at value are a secret, under a
+// name that is as certain as sure. `null`, `true`, `***` never are.
 bool secret_value_counts(enum secret_name sure, enum secret_form form,
                          const char *value, size_t length);
 

@@ -1,4 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: a report has up to three names in the folder.
+//   .ID.tmp  being written; its writer holds flock on it (spool_create)
+//   ID.json  visible: renamed or linked when it is complete (spool_publish)
+//   ID.state which targets have it (spool_state.h)
+// spool_prepare creates a file without a name where the file system can (O_TMPFILE),
+// and spool_publish_prepared links it.
+//
+// Locks belong to the inode. spool_replace writes a new file, locks it, syncs it,
+// renames it over the old one, and only then releases the old lock. So spool_lock,
+// after it has the lock, compares the inode with what ID.json names now, and starts
+// again if they differ.
+//
+// Trust: a folder is used only if it is ours alone, or a drop folder (is_drop_folder);
+// files are opened without following links and without blocking, and only regular ones
+// count. In a drop folder nothing is listed, pruned or swept.
+//
+// spool_sweep deletes .tmp files whose lock can be taken and that are older than an
+// hour.
 #include "report/spool/spool.h"
 
 #include <dirent.h>
@@ -87,11 +106,6 @@ static enum ch_status make_spool_folders(const char *path)
     return made ? CH_OK : CH_ERR_IO;
 }
 
-static bool owned_by_us_alone(const struct stat *folder)
-{
-    return folder->st_uid == own_user() && (folder->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 // is_drop_folder is true if everybody may create files in the folder, and only root can
 // list them or remove those of others.
 static bool is_drop_folder(const struct stat *folder)
@@ -130,7 +144,9 @@ enum ch_status spool_open(const char *path, enum spool_access access, struct spo
     struct stat folder;
     bool known = fstat(fd, &folder) == 0;
     bool drop = known && is_drop_folder(&folder);
-    if (access != SPOOL_READ && !drop && !(known && owned_by_us_alone(&folder))) {
+    bool is_ours_alone = known && folder.st_uid == own_user() &&
+                         (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (access != SPOOL_READ && !drop && !is_ours_alone) {
         file_close(&fd);
         return CH_ERR_UNSUPPORTED;
     }
@@ -164,7 +180,8 @@ const char *spool_why(enum ch_status status)
     }
 }
 
-// create_locked creates a new file and locks it. O_EXCL: nobody else can have it open.
+// create_locked creates a new file and locks it. O_EXCL: no other process can have it
+// open.
 static enum ch_status create_locked(const struct spool *spool, const char *name,
                                     int *out_fd)
 {

@@ -2,7 +2,7 @@
 //
 // The spool is a folder where every report is written first: `ID.json` is a report,
 // `ID.state` (spool_state.h) says which targets have it, `.ID.tmp` is a report that a
-// process is still writing and nobody else reads.
+// process is still writing and no other process reads.
 //
 // A report becomes visible by one rename or link, so any visible report is complete. A
 // process that works on a report holds flock on the inode that ID.json names: the agent
@@ -110,7 +110,7 @@ CH_CHECKED enum ch_status spool_replace_sent(const struct spool *spool, const ch
                                              int *lock_fd);
 
 // spool_write_file replaces the file name in the folder by size bytes, through a
-// temporary name: for the small files beside reports. It is not synced: were the
+// temporary name: for the small files next to reports. It is not synced: were the
 // machine to lose one, a report would be sent again, under the id that it had.
 CH_CHECKED enum ch_status spool_write_file(const struct spool *spool, const char *name,
                                            const void *bytes, size_t size);

@@ -22,7 +22,7 @@ enum { SPOOL_LIVENESS_NAME_SIZE = 48 };
 // and the record is deleted.
 typedef bool spool_record_fn(void *context, const char *name, int fd);
 
-// spool_is_record says whether name is that of a record.
+// spool_is_record returns true if name is that of a record.
 bool spool_is_record(const char *name);
 
 // spool_liveness_name writes the name of a liveness record: that of a process, by its
@@ -30,8 +30,8 @@ bool spool_is_record(const char *name);
 void spool_liveness_name(uint64_t start_ticks, int32_t pid,
                          char out[static SPOOL_LIVENESS_NAME_SIZE]);
 
-// spool_is_words says whether name is that of last words, and spool_words_process gives
-// the process, or thread, that it names. spool_words_name writes the name.
+// spool_is_words returns true if name is that of last words, and spool_words_process
+// gives the process, or thread, that it names. spool_words_name writes the name.
 bool spool_is_words(const char *name);
 bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *out_pid);
 void spool_words_name(uint64_t start_ticks, int32_t pid,

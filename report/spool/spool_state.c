@@ -381,13 +381,6 @@ struct spool_waits spool_waits_read(const struct spool *spool, const char *url)
     return waits;
 }
 
-static bool waits_are_over(const struct spool_waits *waits, int64_t now)
-{
-    return spool_wait_over(&waits->reports, now) &&
-           spool_wait_over(&waits->attachments, now) &&
-           spool_wait_over(&waits->tables, now);
-}
-
 static void forget_what_is_over(json_t *targets, int64_t now)
 {
     const char *url;
@@ -396,7 +389,9 @@ static void forget_what_is_over(json_t *targets, int64_t now)
     json_object_foreach_safe(targets, next, url, target)
     {
         const struct spool_waits waits = read_target_wait(target);
-        if (waits_are_over(&waits, now))
+        if (spool_wait_over(&waits.reports, now) &&
+            spool_wait_over(&waits.attachments, now) &&
+            spool_wait_over(&waits.tables, now))
             (void)json_object_del(targets, url);
     }
 }
@@ -447,7 +442,8 @@ static json_t *object_member(json_t *object, const char *key)
 }
 
 // forget_programs limits how many programs are counted; afterwards a few more crashes
-// count as within the rate. Their counts of crashes held back are kept for no program.
+// count as within the rate. Their counts of crashes held back then belong to no
+// program.
 static enum ch_status forget_programs(json_t *counts, json_t *programs)
 {
     const char *executable;
@@ -584,10 +580,10 @@ static bool counter_is_there(const struct spool *spool, const char *id)
     return true;
 }
 
-// let_go_of_counts returns the program's last report and subtracts it from the crashes
+// release_counts returns the program's last report and subtracts it from the crashes
 // held back.
-static enum ch_status let_go_of_counts(const struct spool *spool, json_t *program,
-                                       struct spool_release *out)
+static enum ch_status release_counts(const struct spool *spool, json_t *program,
+                                     struct spool_release *out)
 {
     json_t *last = json_incref(json_object_get(program, "last"));
     const char *id = report_string(last, "id");
@@ -622,7 +618,7 @@ enum ch_status spool_counts_release(const struct spool *spool, uint64_t now_ms,
         int64_t due = due_ms(program, (int64_t)now_ms, rate);
         bool now = due != 0 && due <= (int64_t)now_ms && release.id[0] == 0;
         if (now && status == CH_OK)
-            status = let_go_of_counts(spool, program, &release);
+            status = release_counts(spool, program, &release);
         else if (due != 0 && (release.next_ms == 0 || due < release.next_ms))
             release.next_ms = due;
         changed |= now;

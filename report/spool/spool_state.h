@@ -75,7 +75,7 @@ void spool_target_fail(struct spool_target *target, enum spool_target_state stat
 // it.
 bool spool_state_settled(const struct spool_state *state);
 
-// A book is a small JSON object beside the reports, `NAME.json`, that all processes
+// A book is a small JSON object next to the reports, `NAME.json`, that all processes
 // sharing the spool update: an open book holds its lock (flock on `NAME.lock`), so what
 // was read is still current when it is written. A damaged book counts as empty.
 

@@ -101,8 +101,8 @@ static bool is_newer(const struct timespec *one, const struct timespec *other)
                                         : one->tv_nsec > other->tv_nsec;
 }
 
-// has_build_id says whether the ELF file at fd has that build ID, in hexadecimal. It is
-// in a note near the file's beginning.
+// has_build_id returns true if the ELF file at fd has that build ID, in hexadecimal. It
+// is in a note near the file's beginning.
 static bool has_build_id(int fd, const char *wanted)
 {
     static uint8_t head[64 << 10];

@@ -47,8 +47,8 @@ CH_CHECKED enum ch_status report_parse(const char *bytes, size_t size, json_t **
                                        struct report_error *error);
 
 // report_parse_brief does the same, but of the values of a report of version 2 only
-// those of the crashed thread are kept, as is enough for who lists and groups reports;
-// the others are checked.
+// those of the crashed thread are kept, which is enough for callers that list and group
+// reports; the others are checked.
 CH_CHECKED enum ch_status report_parse_brief(const char *bytes, size_t size,
                                              json_t **out, struct report_error *error);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What targets that expect exceptions are told that a crash was: the type that was
-// thrown, or what kind of crash it was. A signal's name says neither. Users: the
-// records of OTLP and Sentry's events.
+// What a crash is called in targets that expect exceptions: the type that was thrown,
+// or what kind of crash it was. A signal's name says neither. Users: the records of
+// OTLP and Sentry's events.
 #pragma once
 #include <jansson.h>
 
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
-// crash_type is the exception's type, else the kind, else the signal's name; NULL: the
-// report has none of them.
+// crash_type is the exception's type, otherwise the kind, otherwise the signal's name;
+// NULL: the report has none of them.
 static inline const char *crash_type(const json_t *crash)
 {
     const char *type = report_string(json_object_get(crash, "exception"), "type");

@@ -41,8 +41,8 @@ static bool is_header_name(struct span name)
     return name.length != 0;
 }
 
-// header_is_ours is true for a header that must match the request, so that nobody else
-// may set it.
+// header_is_ours is true for a header that must match the request, so that users may
+// not set it.
 static bool header_is_ours(struct span name)
 {
     static const char *const ours[] = { "content-length",

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: request_json makes the request, one resource with one scope with one
+// log record, as a tree; otlp_logs_write writes it, and if it exceeds BODY_MAX_BYTES
+// makes it again without the other threads.
+//
+// The resource has what is true of the program (service, process, host), the record
+// what is true of the crash. Attributes that the program's environment gives
+// (OTEL_RESOURCE_ ATTRIBUTES) are added only where resource_json does not know better
+// (is_known_better).
+//
+// NULL is the value of what the report lacks: otlp_value_add then adds nothing, so
+// callers need no checks. Functions that take a value take ownership of it.
 #include "upload/bodies/otlp_logs.h"
 
 #include <inttypes.h>
@@ -177,7 +189,7 @@ enum {
     NANOSECONDS_SIZE = 32,
 };
 
-// report_time_ms is the time of the crash: as the report says, else from its id.
+// report_time_ms is the time of the crash: as the report says, otherwise from its id.
 static int64_t report_time_ms(const json_t *report)
 {
     struct tm parts = { 0 };
@@ -250,8 +262,8 @@ static void add_named(json_t *to, const json_t *report, const char *key,
         otlp_value_add(to, key, otlp_value_string(value));
 }
 
-// is_known_better says whether an attribute is one that resource_json knows better than
-// the environment, which several processes share.
+// is_known_better returns true if an attribute is one that resource_json knows better
+// than the environment, which several processes share.
 static bool is_known_better(const char *key)
 {
     return strncmp(key, "process.", 8) == 0 || strncmp(key, "telemetry.", 10) == 0 ||
@@ -443,7 +455,7 @@ static json_t *variables_value(const json_t *thread)
 }
 
 // thrown_value is the C++ exception that led to the crash, with the stack that it was
-// thrown with; NULL: no such stack was kept.
+// thrown with; NULL: no such stack was recorded.
 static json_t *thrown_value(const json_t *report)
 {
     const json_t *thrown =

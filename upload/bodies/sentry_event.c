@@ -1,4 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: event_json makes the event as a tree. sentry_event_write writes it, and
+// if it exceeds EVENT_MAX_BYTES makes it again with the next smaller extent: fewer
+// frames, then fewer threads, then without watches and breadcrumbs. The report is
+// attached to the event as a whole, so nothing is lost.
+//
+// Sentry's conventions that differ from ours:
+// - Frames are outermost first. Sentry takes the addresses of callers for return
+//   addresses; where that is wrong (returns_alone), addresses are inside of the call
+//   (add_addresses).
+// - The crash is the last of the exceptions; the C++ exception that led to it is before
+//   it, as its cause (thrown_json, mechanism_json).
+// - A goroutine is one more thread. Each frame may have a platform of its own.
+// - Images have debug ids, made from the build ID (sentry_event_debug_id).
+//
+// NULL from a function that makes a part: the report has none, and the member is left
+// out.
 #include "upload/bodies/sentry_event.h"
 
 #include <inttypes.h>
@@ -415,8 +432,8 @@ static const json_t *find_crashed(const json_t *report)
 }
 
 // thrown_json is the C++ exception that led to the crash, with the stack that it was
-// thrown with; NULL: no such stack was kept. Sentry shows it as the crash's cause,
-// which stands before the crash and refers to it by its number.
+// thrown with; NULL: no such stack was recorded. Sentry shows it as the crash's cause,
+// which precedes the crash and refers to it by its number.
 static json_t *thrown_json(const json_t *report, const struct extent *extent)
 {
     const json_t *crash = json_object_get(report, "crash");
@@ -447,7 +464,7 @@ static json_t *exception_json(const json_t *report, const struct extent *extent)
     json_t *mechanism = mechanism_json(crash);
     if (thrown != NULL)
         (void)json_object_set_new(mechanism, "exception_id", json_integer(0));
-    // An exception that stands before the crash, as its cause, has its type there.
+    // An exception that precedes the crash, as its cause, has its type there.
     const char *kind = report_string(crash, "kind");
     json_t *signal =
         json_pack("{s:s?, s:s, s:I, s:o, s:o*}", "type",
@@ -626,7 +643,8 @@ static void describe_event(json_t *event, const json_t *report,
                                   json_pack("[s, s]", "{{ default }}", fingerprint));
 }
 
-// user_json is by what Sentry counts the users of an issue: who ran the program where.
+// user_json is by what Sentry counts the users of an issue: which user ran the program,
+// and where.
 static json_t *user_json(const json_t *report)
 {
     const char *host = report_string(json_object_get(report, "host"), "hostname");

@@ -11,7 +11,7 @@ enum { PARENT_TRACE = 3, PARENT_SPAN = 36, PARENT_SIZE = 55 };
 
 static const char hex_digits[] = "0123456789abcdef";
 
-// is_hex_id says whether text begins with length digits that are not all zero.
+// is_hex_id returns true if text begins with length digits that are not all zero.
 static bool is_hex_id(const char *text, size_t length)
 {
     return strspn(text, hex_digits) >= length && strspn(text, "0") < length;

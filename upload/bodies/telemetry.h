@@ -20,8 +20,8 @@ struct telemetry_trace {
 };
 
 // telemetry_trace_of finds the trace: by the tags `trace_id` and `span_id` that a
-// program sets as it goes, else by TRACEPARENT (W3C Trace Context). false: there is
-// none.
+// program sets as it goes, otherwise by TRACEPARENT (W3C Trace Context). false: there
+// is none.
 bool telemetry_trace_of(const json_t *report, struct telemetry_trace *out);
 
 // telemetry_attributes gives the resource attributes of the environment as an object of
