@@ -30,13 +30,12 @@
 #include "agent/record_text.h"
 #include "agent/trace/trace.h"
 #include "base/clock.h"
-#include "base/system/ample_stack.h"
 #include "base/system/bounded_write.h"
 #include "base/system/log_file.h"
 #include "base/system/own_thread.h"
 #include "base/system/populate.h"
 #include "base/system/process_end.h"
-#include "base/system/standard_files.h"
+#include "base/system/program_start.h"
 #include "report/spool/spool.h"
 
 struct agent {

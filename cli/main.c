@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/system/ample_stack.h"
-#include "base/system/standard_files.h"
+#include "base/system/program_start.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/system/standard_files.h"
+#include "base/system/program_start.h"
 #include "collector/database/moment.h"
 #include "collector/database/sql.h"
 #include "collector/jobs/alerts.h"

@@ -33,7 +33,6 @@
 #include "handler/prepare/context.h"
 #include "handler/prepare/liveness_record.h"
 #include "handler/prepare/plan.h"
-#include "handler/prepare/starts.h"
 #include "handler/prepare/threads.h"
 #include "handler/prepare/variables.h"
 #include "shared/flight_register.h"

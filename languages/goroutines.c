@@ -82,7 +82,10 @@ static enum ch_status take_members(const struct dwarf_member *g,
     return CH_OK;
 }
 
-enum ch_status go_layout_read(const struct elf_view *file, struct go_layout *out)
+// go_layout_read takes it from the debug information of file. CH_ERR_NOT_FOUND: it has
+// none, or not of the runtime. CH_ERR_MALFORMED: what it says cannot be.
+CH_CHECKED static enum ch_status go_layout_read(const struct elf_view *file,
+                                                struct go_layout *out)
 {
     struct dwarf_member g[G_MEMBERS] = {
         [G_STACK] = { .name = "stack" },         [G_SCHED] = { .name = "sched" },
@@ -117,8 +120,10 @@ enum ch_status go_layout_read(const struct elf_view *file, struct go_layout *out
     return status;
 }
 
-enum ch_status go_layout_find(const struct elf_view *file, const char *version,
-                              struct go_layout *out)
+// go_layout_find finds the layout for a program of that version whose file is file.
+// CH_ERR_UNSUPPORTED: it is known from neither.
+CH_CHECKED static enum ch_status
+go_layout_find(const struct elf_view *file, const char *version, struct go_layout *out)
 {
     bool whole = false;
     bool known = go_layout_of_version(version, out, &whole);

@@ -35,16 +35,6 @@ struct go_layout {
 // known. whole: it is known what created a goroutine.
 bool go_layout_of_version(const char *version, struct go_layout *out, bool *whole);
 
-// go_layout_read takes it from the debug information of file. CH_ERR_NOT_FOUND: it has
-// none, or not of the runtime. CH_ERR_MALFORMED: what it says cannot be.
-CH_CHECKED enum ch_status go_layout_read(const struct elf_view *file,
-                                         struct go_layout *out);
-
-// go_layout_find finds the layout for a program of that version whose file is file.
-// CH_ERR_UNSUPPORTED: it is known from neither.
-CH_CHECKED enum ch_status go_layout_find(const struct elf_view *file,
-                                         const char *version, struct go_layout *out);
-
 enum { GOROUTINES_MAX = 1000, GOROUTINE_REASON_SIZE = 48 };
 
 struct goroutine {

@@ -90,7 +90,8 @@ void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *f
     rule_cache_set_sections(space->rules, find, context);
 }
 
-bool unwind_space_is_code(void *context, uint64_t address)
+// unwind_space_is_code is an unwind_code_fn over a space.
+static bool unwind_space_is_code(void *context, uint64_t address)
 {
     struct unwind_space *space = context;
     // Multiplicative hashing: the top 9 bits index UNWIND_CODE_PLACES places, and 0

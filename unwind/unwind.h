@@ -50,9 +50,6 @@ void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *f
 void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
                             void *context);
 
-// unwind_space_is_code is an unwind_code_fn over a space.
-bool unwind_space_is_code(void *context, uint64_t address);
-
 // UNWIND_MAX_FRAMES ends a walk that has no limit of its own.
 enum { UNWIND_MAX_FRAMES = 1 << 20 };
 

@@ -78,8 +78,10 @@ void retry_postpone(struct target *target, struct spool_target *waiting,
         target->rest = waiting->wait;
 }
 
-enum ch_status retry_keep(const struct spool *spool, struct target *target,
-                          const struct verdict *verdict)
+// retry_keep records what the target asked for, for this process and for later senders.
+CH_CHECKED static enum ch_status retry_keep(const struct spool *spool,
+                                            struct target *target,
+                                            const struct verdict *verdict)
 {
     if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0 && !verdict->expanded)
         return CH_OK;
@@ -97,7 +99,9 @@ enum ch_status retry_keep(const struct spool *spool, struct target *target,
     return spool_waits_write(spool, target->shown, &waits, time(NULL));
 }
 
-void retry_learn(const struct spool *spool, struct target *target, bool insist)
+// retry_learn reads what the target asked of earlier senders. insist: reports are sent
+// whatever it asked for.
+static void retry_learn(const struct spool *spool, struct target *target, bool insist)
 {
     const struct spool_waits waits = spool_waits_read(spool, target->shown);
     if (!insist && waits.reports.until > target->rest.until)
@@ -146,7 +150,8 @@ CH_CHECKED static enum ch_status queue_order_apply(const struct spool *spool,
     return CH_OK;
 }
 
-size_t workers_open(const struct workers *workers)
+// workers_open is how many may be busy.
+static size_t workers_open(const struct workers *workers)
 {
     size_t open = workers->well < WORKERS_FROM ? 1 : workers->well - WORKERS_FROM + 2;
     return open < WORKERS_MAX ? open : WORKERS_MAX;
@@ -159,7 +164,9 @@ static void *worker_run(void *context)
     return NULL;
 }
 
-void workers_begin(struct workers *workers, worker_fn *work, void *context)
+// workers_begin begins work, which must be distinct from other work under way. One
+// worker at least must be free. With one open worker it returns when the work is done.
+static void workers_begin(struct workers *workers, worker_fn *work, void *context)
 {
     struct worker *worker =
         &workers->busy[(workers->first + workers->count) % WORKERS_MAX];
@@ -171,12 +178,14 @@ void workers_begin(struct workers *workers, worker_fn *work, void *context)
         work(context);
 }
 
-bool workers_free(const struct workers *workers)
+// workers_free returns true if work can begin.
+static bool workers_free(const struct workers *workers)
 {
     return workers->count < workers_open(workers);
 }
 
-void *workers_end(struct workers *workers)
+// workers_end waits for the oldest work and gives its context. NULL: there is none.
+static void *workers_end(struct workers *workers)
 {
     if (workers->count == 0)
         return NULL;
@@ -188,7 +197,8 @@ void *workers_end(struct workers *workers)
     return worker->context;
 }
 
-void workers_judge(struct workers *workers, bool well)
+// workers_judge says how a piece of work went.
+static void workers_judge(struct workers *workers, bool well)
 {
     workers->well = well ? workers->well + 1 : 0;
 }

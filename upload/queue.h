@@ -51,22 +51,6 @@ struct workers {
     size_t well; // how many pieces in a row have gone well
 };
 
-// workers_begin begins work, which must be distinct from other work under way. One
-// worker at least must be free. With one open worker it returns when the work is done.
-void workers_begin(struct workers *workers, worker_fn *work, void *context);
-
-// workers_open is how many may be busy.
-size_t workers_open(const struct workers *workers);
-
-// workers_free returns true if work can begin.
-bool workers_free(const struct workers *workers);
-
-// workers_end waits for the oldest work and gives its context. NULL: there is none.
-void *workers_end(struct workers *workers);
-
-// workers_judge says how a piece of work went.
-void workers_judge(struct workers *workers, bool well);
-
 // queue_say_fn gets one line about something that failed or was done.
 typedef void queue_say_fn(void *context, const char *line);
 
@@ -147,11 +131,3 @@ bool retry_is_due(const struct target *target, const struct spool_target *waitin
 // target did.
 void retry_postpone(struct target *target, struct spool_target *waiting,
                     const struct verdict *verdict);
-
-// retry_keep records what the target asked for, for this process and for later senders.
-CH_CHECKED enum ch_status retry_keep(const struct spool *spool, struct target *target,
-                                     const struct verdict *verdict);
-
-// retry_learn reads what the target asked of earlier senders. insist: reports are sent
-// whatever it asked for.
-void retry_learn(const struct spool *spool, struct target *target, bool insist);

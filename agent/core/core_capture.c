@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,29 @@
 #include "images/image_frames.h"
 #include "images/image_symbol.h"
 #include "shared/signals.h"
+
+void problem_texts_say(void *texts, const char *format, ...)
+{
+    struct problem_texts *all = texts;
+    va_list arguments;
+    char *text;
+    if (all->count == CAPTURE_PROBLEMS_MAX)
+        return;
+    va_start(arguments, format);
+    int size = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return;
+    all->texts[all->count++] = text;
+    capture_problem(all->capture, all->stage, text, 0);
+}
+
+void problem_texts_deinit(struct problem_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->texts[i]);
+    texts->count = 0;
+}
 
 // FILE_LIMIT_BYTES bounds the files whose sections are read; larger ones go without.
 #define FILE_LIMIT_BYTES ((size_t)512 << 20)
@@ -66,7 +90,8 @@ void core_sections_add(struct core_images *all)
     }
 }
 
-uint64_t core_sections_symbol(struct core_images *all, const char *name)
+// core_sections_symbol is the address of the symbol name of a static program, or 0.
+static uint64_t core_sections_symbol(struct core_images *all, const char *name)
 {
     for (size_t i = 0; i < all->images->count; i++) {
         const struct target_image *image = &all->images->images[i];

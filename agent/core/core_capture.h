@@ -9,9 +9,23 @@
 #include "agent/core/core_file.h"
 #include "agent/core/core_images.h"
 #include "agent/live/capture.h"
-#include "agent/live/problem_texts.h"
 #include "base/memory_reader.h"
 #include "base/text.h"
+
+// Problems of a capture whose messages are formatted at run time and must live as long
+// as the capture.
+
+struct problem_texts {
+    struct capture *capture;
+    const char *stage; // of every problem
+    char *texts[CAPTURE_PROBLEMS_MAX];
+    size_t count;
+};
+
+// problem_texts_say adds a problem whose message is formatted as by printf. It is a
+// core_say_fn over struct problem_texts.
+void problem_texts_say(void *texts, const char *format, ...) CH_PRINTF(2, 3);
+void problem_texts_deinit(struct problem_texts *texts);
 
 struct core_capture {
     struct capture capture;
@@ -55,6 +69,3 @@ void core_arguments_read(const struct core_file *core,
 // core_sections_add completes images->unwind from the files of those images whose
 // program headers lead to no unwind table.
 void core_sections_add(struct core_images *all);
-
-// core_sections_symbol is the address of the symbol name of a static program, or 0.
-uint64_t core_sections_symbol(struct core_images *all, const char *name);

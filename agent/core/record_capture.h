@@ -7,12 +7,12 @@
 // It has only the thread that crashed, and what a record says of the process. A
 // liveness record (record_file.h) has no thread at all: termination tells how it ended.
 #pragma once
+#include "agent/core/core_capture.h"
 #include "agent/core/core_images.h"
 #include "agent/core/record_file.h"
 #include "agent/facts/context.h"
 #include "agent/facts/termination.h"
 #include "agent/live/capture.h"
-#include "agent/live/problem_texts.h"
 
 struct record_capture {
     struct capture capture;

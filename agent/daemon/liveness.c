@@ -22,7 +22,7 @@
 #include "base/system/file.h"
 #include "base/system/rights.h"
 #include "base/text.h"
-#include "report/spool/spool_records.h"
+#include "report/spool/spool.h"
 #include "shared/start_record.h"
 
 enum {

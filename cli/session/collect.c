@@ -35,7 +35,6 @@
 
 #include "base/system/file.h"
 #include "base/text.h"
-#include "cli/session/attachments.h"
 #include "cli/session/command.h"
 #include "cli/session/confine.h"
 #include "cli/session/crash_records.h"
@@ -43,7 +42,6 @@
 #include "report/file/report_id.h"
 #include "report/secrets/sanitize.h"
 #include "report/spool/spool.h"
-#include "report/spool/spool_records.h"
 #include "report/spool/spool_state.h"
 #include "report/value/report.h"
 #include "symbolizer/search/guarded_child.h"

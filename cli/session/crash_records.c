@@ -33,7 +33,7 @@
 #include "cli/session/command.h"
 #include "cli/session/exit_words.h"
 #include "cli/session/same_termination.h"
-#include "report/spool/spool_records.h"
+#include "report/spool/spool.h"
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 

@@ -77,3 +77,12 @@ void session_cache_symbols(const struct session *session, json_t *report);
 // command's.
 int session_print_raw(const struct session *session, const struct text *raw,
                       const struct text *held, bool as_json);
+
+// The files that a program asked to have attached (crashhook_attach_file): the raw
+// report names them, and the free phase adds the last part of each.
+
+// attachments_fill reads the files that the report's attachments name, each up to its
+// own limit, and adds their text, masked as the settings say, or their bytes as base64.
+// A file that cannot be read gets the reason. Links are not followed, and only regular
+// files are read.
+void attachments_fill(json_t *report, const struct settings *settings);

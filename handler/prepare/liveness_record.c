@@ -2,8 +2,10 @@
 #include "handler/prepare/liveness_record.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -13,7 +15,24 @@
 #include "handler/machine/machine.h"
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/context.h"
-#include "handler/prepare/starts.h"
+
+static int32_t counted; // the process whose start was; 0: none
+
+void starts_begin(void)
+{
+    struct context_page *context = context_current;
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (counted != 0 || context == NULL || random == NULL)
+        return;
+    counted = sys_getpid();
+    memcpy(&context->session, random, sizeof(context->session));
+}
+
+void starts_end(void)
+{
+    if (counted != 0 && counted == sys_getpid())
+        context_current->liveness.session_ended = 1;
+}
 
 static struct context_page *record_page;
 static size_t record_bytes;

@@ -38,3 +38,20 @@ bool liveness_record_hear_forks(void (*in_child)(void));
 void liveness_record_end(void);
 
 #pragma GCC visibility pop
+
+// Counting starts and clean ends (CRASHHOOK_STARTS, crashhook_session_begin). The
+// program notes both in its context page, in memory; its supervisor (liveness_record.h)
+// appends a record for each to the file of the day and the release in the spool, from
+// which `crashhook upload` takes them. A process without an end was not necessarily
+// killed: crashes are counted by their reports, which have the session.
+
+#pragma GCC visibility push(hidden)
+
+// starts_begin counts the start of this process, once; a forked child counts only after
+// it has executed a program.
+void starts_begin(void);
+
+// starts_end counts its end, once, if its start was counted.
+void starts_end(void);
+
+#pragma GCC visibility pop

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
+#include "agent/live/target_memory.h"
 #include "support/child.h"
 #include "support/test.h"
 
@@ -117,12 +119,149 @@ static void a_thread_that_is_gone_has_no_name(void **state)
     assert_string_equal(name, "");
 }
 
+// The mappings that the kernel is asked for are those of /proc/PID/maps.
+
+enum { PAGE = 4096 };
+
+static int wait_for_the_end(int ready, int go)
+{
+    char byte;
+    child_say_ready(ready);
+    return read(go, &byte, 1) == 1 ? 0 : 1;
+}
+
+// map_file maps the first pages of a new file of that name, and deletes it if asked to.
+static int map_file(const char *name, char *at, bool deleted)
+{
+    char path[] = "/tmp/crashhook-map-query.XXXXXX.with a name that is added";
+    snprintf(path, sizeof(path), "/tmp/crashhook-map-query.XXXXXX%s", name);
+    int fd = mkstemps(path, (int)strlen(name));
+    if (fd < 0 || ftruncate(fd, 2L * PAGE) != 0 ||
+        mmap(at, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+        mmap(at + PAGE, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+             PAGE) == MAP_FAILED)
+        return 1;
+    close(fd);
+    // What is not deleted stays until the group ends.
+    return deleted ? unlink(path) : 0;
+}
+
+static char *area;
+static char kept[] = "/tmp/crashhook-map-query.kept.XXXXXX";
+
+// set_up maps in every way that the list tells apart: files side by side, one of them
+// deleted, memory of no file after a file, a hole, and memory of no name.
+static int set_up(void **state)
+{
+    (void)state;
+    area = mmap(NULL, 16L * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd = mkstemp(kept);
+    if (area == MAP_FAILED || fd < 0 || ftruncate(fd, PAGE) != 0 ||
+        mmap(area + (size_t)2 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd,
+             0) == MAP_FAILED)
+        return 1;
+    close(fd);
+    return map_file("", area + (size_t)3 * PAGE, true) +
+           map_file(" two words", area + (size_t)5 * PAGE, true) +
+           munmap(area + (size_t)9 * PAGE, PAGE) +
+           mprotect(area + (size_t)7 * PAGE, PAGE, PROT_READ | PROT_WRITE);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return munmap(area, 16L * PAGE) + unlink(kept);
+}
+
+static bool same_mapping(const struct target_mapping *a, const struct target_mapping *b)
+{
+    return a->start == b->start && a->end == b->end &&
+           a->permissions == b->permissions && a->inode == b->inode &&
+           a->device == b->device && a->offset == b->offset &&
+           a->deleted == b->deleted && a->path_size == b->path_size &&
+           (a->path_size == 0 || memcmp(a->path, b->path, a->path_size) == 0);
+}
+
+static bool is_vsyscall(const struct target_mapping *mapping)
+{
+    static const char name[] = "[vsyscall]";
+    return mapping->path_size == sizeof(name) - 1 &&
+           memcmp(mapping->path, name, sizeof(name) - 1) == 0;
+}
+
+// A pair is the mappings of a child by the query and by the text.
+struct pair {
+    struct target_images query;
+    struct target_images text;
+    enum ch_status queried;
+    enum ch_status read;
+};
+
+static void pair_read(struct pair *pair)
+{
+    struct child child = child_start(wait_for_the_end);
+    struct target_memory memory;
+    *pair = (struct pair){ 0 };
+    pair->queried = map_query_read(&pair->query, child.pid);
+    pair->read = target_memory_init(&memory, child.pid);
+    struct memory_reader reader = target_memory_reader(&memory);
+    if (pair->read == CH_OK)
+        pair->read = images_read(&pair->text, child.pid, &reader);
+    target_memory_deinit(&memory);
+    child_end(&child, true);
+}
+
+static void pair_free(struct pair *pair)
+{
+    images_deinit(&pair->query);
+    images_deinit(&pair->text);
+}
+
+static void mappings_are_those_of_the_text(void **state)
+{
+    (void)state;
+    struct pair pair;
+    pair_read(&pair);
+    if (pair.queried == CH_ERR_UNSUPPORTED) {
+        pair_free(&pair);
+        test_skip("the kernel does not know the query");
+    }
+    size_t count = pair.text.mapping_count;
+    if (count != 0 && is_vsyscall(&pair.text.mappings[count - 1]))
+        count--;
+    size_t same = 0;
+    size_t deleted = 0;
+    for (size_t i = 0; i < count && i < pair.query.mapping_count; i++) {
+        same += same_mapping(&pair.query.mappings[i], &pair.text.mappings[i]);
+        deleted += pair.query.mappings[i].deleted;
+    }
+    size_t queried = pair.query.mapping_count;
+    enum ch_status read = pair.read;
+    pair_free(&pair);
+    assert_int_equal(read, CH_OK);
+    assert_int_equal(queried, count);
+    assert_int_equal(same, count);
+    assert_in_range(deleted, 4, count);
+}
+
+static void a_process_that_is_not_there_leaves_nothing(void **state)
+{
+    (void)state;
+    struct target_images images = { .mapping_count = 7 };
+    assert_int_equal(map_query_read(&images, INT32_MAX), CH_ERR_IO);
+    assert_int_equal(images.mapping_count, 0);
+    assert_null(images.mappings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_many_threads_are_the_threads_own),
         cmocka_unit_test(names_of_few_threads_are_the_threads_own),
         cmocka_unit_test(a_thread_that_is_gone_has_no_name),
+        cmocka_unit_test_setup_teardown(mappings_are_those_of_the_text, set_up,
+                                        tear_down),
+        cmocka_unit_test(a_process_that_is_not_there_leaves_nothing),
     };
     return cmocka_run_group_tests_name("agent/capture", tests, NULL, NULL);
 }

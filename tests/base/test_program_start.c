@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/system/standard_files.h"
+#include "base/system/program_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,5 +82,5 @@ int main(void)
             standard_files_that_were_closed_still_fail_and_are_not_inherited),
         cmocka_unit_test(standard_files_that_are_open_stay_as_they_are),
     };
-    return cmocka_run_group_tests_name("base/standard_files", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/program_start", tests, NULL, NULL);
 }

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/system/ample_stack.h"
+#include "base/system/program_start.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+void standard_files_hold(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        int useless = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        // open returns the lowest free number, which is this one.
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", useless | O_CLOEXEC) < 0)
+            return;
+    }
+}
 
 enum {
     NEEDED_BYTES = 1 << 20,
