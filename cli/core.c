@@ -397,14 +397,13 @@ static void mask_core_home(struct core_command *command)
 }
 
 // say_missing is a minidump_say_fn.
+static void say_missing(void *context, const char *format, ...) CH_PRINTF(2, 3);
 static void say_missing(void *context, const char *format, ...)
 {
     va_list arguments;
     (void)context;
     (void)fputs("crashhook: ", stderr);
     va_start(arguments, format);
-    // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): callers are checked by
-    // CH_PRINTF.
     (void)vfprintf(stderr, format, arguments);
     va_end(arguments);
     (void)fputc('\n', stderr);
