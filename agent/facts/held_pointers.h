@@ -5,6 +5,11 @@
 //
 // No types are known here, so every word that is an address of data counts as a
 // pointer. HELD_POINTERS_BYTES are copied at each, at most HELD_POINTERS_MAX in all.
+//
+// A container has its elements further away: a list's are at the end of one link, of
+// two, of three. So the pointers that the innermost frames have are roots, from each of
+// which HELD_ROOT_OBJECTS objects are copied, breadth first. A root is given a share of
+// its own, so that a large graph of objects leaves room for the variables after it.
 #pragma once
 #include "agent/live/capture.h"
 
@@ -14,6 +19,13 @@ enum {
     HELD_POINTERS_COUNT = HELD_POINTERS_MAX / HELD_POINTERS_BYTES,
     // How much of a stack is searched. Kept frames rarely need more.
     HELD_POINTERS_STACK = 64 << 10,
+    HELD_ROOTS = 128,
+    HELD_ROOT_OBJECTS = 48,
+    HELD_DEEP_OBJECTS = 768,   // of all roots
+    HELD_OBJECT_POINTERS = 16, // of one object that are followed
+    HELD_OBJECT_BYTES = 512,   // copied of an object at most
+    HELD_UNKNOWN_BYTES = 160,  // of one whose size the heap does not have
+    HELD_BEFORE_BYTES = 32,    // of these, before it
 };
 
 // A held_pointers is the pointers found so far.
@@ -25,7 +37,15 @@ struct held_pointers {
     size_t left;                       // bytes that may still be copied
     size_t count;
     uint64_t found[HELD_POINTERS_COUNT];
+    uint64_t roots[HELD_ROOTS];
+    size_t root_count;
+    uint64_t visited[2 * HELD_DEEP_OBJECTS]; // a hash table; 0: free
+    size_t visited_count;
 };
+
+// held_chunk_bytes is how many bytes glibc's heap has for the object at address; 0: it
+// does not look like one of its chunks.
+uint64_t held_chunk_bytes(const struct memory_reader *reader, uint64_t address);
 
 // held_pointers_init begins without any.
 void held_pointers_init(struct held_pointers *pointers, const struct capture *capture);

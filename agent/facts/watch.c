@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/facts/held_pointers.h"
 #include "base/array.h"
 #include "formats/debug/maps.h"
 #include "report/file/held_file.h"
@@ -11,7 +12,6 @@
 
 enum {
     PIECE_MAX = 4096,      // copied per pointer
-    SMALLEST_CHUNK = 32,   // of glibc's heap
     LOWEST_POINTER = 4096, // nothing is mapped below
     BUCKETS = 1024,
     TABLES_MAX = 4, // copies of the library in one process
@@ -100,23 +100,6 @@ static void copy_watched(struct copier *copier, uint64_t address, uint64_t size)
     }
 }
 
-// chunk_size is the size of glibc's heap chunk at address; PIECE_MAX if it does not
-// look like one.
-static uint64_t chunk_size(struct copier *copier, uint64_t address)
-{
-    enum { IN_USE = 1, FLAGS = 7, ALIGNMENT = 16 };
-    uint64_t head;
-    if (address % ALIGNMENT != 0 ||
-        memory_read_word(&copier->capture->reader, address - sizeof(head), &head) !=
-            CH_OK ||
-        !(head & IN_USE))
-        return PIECE_MAX;
-    uint64_t size = head & ~(uint64_t)FLAGS;
-    if (size < SMALLEST_CHUNK || size % ALIGNMENT != 0 || size > PIECE_MAX)
-        return PIECE_MAX;
-    return size - sizeof(head);
-}
-
 // follow_pointer copies what word points to, if it is a pointer to data.
 static void follow_pointer(struct copier *copier, uint64_t word)
 {
@@ -133,7 +116,9 @@ static void follow_pointer(struct copier *copier, uint64_t word)
     }
     uint64_t size = PIECE_MAX;
     if (mapping->permissions & MAPS_WRITE && mapping->inode == 0)
-        size = chunk_size(copier, word);
+        size = held_chunk_bytes(&copier->capture->reader, word);
+    if (size == 0 || size > PIECE_MAX)
+        size = PIECE_MAX;
     copy_watched(copier, word, size < mapping->end - word ? size : mapping->end - word);
 }
 

@@ -40,6 +40,7 @@
 #include "base/system/rights.h"
 #include "formats/debug/maps.h"
 #include "formats/interchange/image_map.h"
+#include "report/file/held_file.h"
 #include "report/json/json_writer.h"
 #include "report/secrets/sanitize.h"
 #include "report/summary/crash_kind.h"
@@ -675,6 +676,36 @@ static void fingerprint_add_program(struct fingerprint *fingerprint,
                                          .image = program });
 }
 
+// hold_mappings appends what was mapped to the capture's held file, joining what is
+// alike: an address elsewhere leads to nothing.
+static void hold_mappings(struct capture *capture)
+{
+    struct held_mapping joined = { 0 };
+    for (size_t i = 0; i < capture->images.mapping_count; i++) {
+        const struct target_mapping *from = &capture->images.mappings[i];
+        unsigned permissions = from->permissions;
+        const struct held_mapping mapping = {
+            .start = from->start,
+            .end = from->end,
+            .flags = (permissions & MAPS_READ ? HELD_READ : 0) |
+                     (permissions & MAPS_WRITE ? HELD_WRITE : 0) |
+                     (permissions & MAPS_EXECUTE ? HELD_EXECUTE : 0) |
+                     (from->inode != 0 ? HELD_OF_FILE : 0)
+        };
+        if (mapping.start < joined.end || mapping.end < mapping.start)
+            continue; // a core's may overlap
+        if (mapping.start == joined.end && mapping.flags == joined.flags) {
+            joined.end = mapping.end;
+            continue;
+        }
+        if (joined.end != 0)
+            held_file_add_mapping(capture->held, &joined);
+        joined = mapping;
+    }
+    if (joined.end != 0)
+        held_file_add_mapping(capture->held, &joined);
+}
+
 enum ch_status raw_report_write(struct capture *capture,
                                 const char id[static REPORT_ID_SIZE], int fd,
                                 struct text *out)
@@ -704,8 +735,10 @@ enum ch_status raw_report_write(struct capture *capture,
     json_write_object(&w);
     write_raw_head(&w, capture, &crash, &waits, id);
     raw_threads_write(&threads, &w);
-    if (capture->held != NULL)
+    if (capture->held != NULL) {
         watch_copy(capture, capture->held);
+        hold_mappings(capture);
+    }
     write_raw_images(&w, capture, &threads);
     near_memory_write(&w, capture);
     if (capture->crash != NULL)

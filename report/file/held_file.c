@@ -13,6 +13,7 @@ enum record_kind {
     RECORD_WATCH = 0x57415443,
     RECORD_THREAD = 0x54485244,
     RECORD_VECTORS = 0x56454354, // of the thread before
+    RECORD_MAPPING = 0x4d415050,
 };
 
 static void append_held_u64(struct text *out, uint64_t value)
@@ -54,6 +55,14 @@ void held_file_add_thread(struct text *out, const struct held_thread *thread)
     for (unsigned i = 0; i < count; i++)
         words[HEAD + i] = htole64(thread->registers.value[i]);
     text_append(out, words, (HEAD + count) * sizeof(words[0]));
+}
+
+void held_file_add_mapping(struct text *out, const struct held_mapping *mapping)
+{
+    const uint64_t words[] = { htole64(RECORD_MAPPING), htole64(3 * sizeof(uint64_t)),
+                               htole64(mapping->start), htole64(mapping->end),
+                               htole64(mapping->flags) };
+    text_append(out, words, sizeof(words));
 }
 
 void held_file_add_vectors(struct text *out, const uint8_t bytes[HELD_VECTORS_BYTES])
@@ -151,6 +160,20 @@ static void separate_held_parts(struct held_file *file)
     file->piece_count = kept;
 }
 
+static enum ch_status read_held_mapping(struct held_file *file, struct cursor *record)
+{
+    const struct held_mapping *before =
+        file->mapping_count != 0 ? &file->mappings[file->mapping_count - 1] : NULL;
+    struct held_mapping mapping = { .start = cursor_u64(record) };
+    mapping.end = cursor_u64(record);
+    mapping.flags = cursor_u64(record);
+    if (!cursor_ok(record) || mapping.end < mapping.start ||
+        (before != NULL && mapping.start < before->end))
+        return CH_ERR_MALFORMED;
+    file->mappings[file->mapping_count++] = mapping;
+    return CH_OK;
+}
+
 // read_records reads all records; the arrays have room for all of them.
 static enum ch_status read_records(struct held_file *file, struct cursor c)
 {
@@ -169,6 +192,8 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
             status = read_held_thread(file, &record);
         if (kind == RECORD_VECTORS)
             status = read_held_vectors(file, &record);
+        if (kind == RECORD_MAPPING)
+            status = read_held_mapping(file, &record);
         if (status != CH_OK)
             return status;
     }
@@ -194,8 +219,10 @@ enum ch_status held_file_init(struct held_file *file, const void *bytes, size_t 
     file->pieces = calloc(count + 1, sizeof(file->pieces[0]));
     file->watches = calloc(count + 1, sizeof(file->watches[0]));
     file->threads = calloc(count + 1, sizeof(file->threads[0]));
+    file->mappings = calloc(count + 1, sizeof(file->mappings[0]));
     enum ch_status status = CH_ERR_NO_MEMORY;
-    if (file->pieces != NULL && file->watches != NULL && file->threads != NULL)
+    if (file->pieces != NULL && file->watches != NULL && file->threads != NULL &&
+        file->mappings != NULL)
         status = read_records(file, c);
     if (status == CH_OK)
         qsort(file->threads, file->thread_count, sizeof(file->threads[0]), by_tid);
@@ -211,6 +238,7 @@ void held_file_deinit(struct held_file *file)
     free(file->pieces);
     free(file->watches);
     free(file->threads);
+    free(file->mappings);
     *file = (struct held_file){ 0 };
 }
 
@@ -220,6 +248,29 @@ const struct held_thread *held_file_thread(const struct held_file *file, uint64_
     return file->thread_count != 0 ? bsearch(&wanted, file->threads, file->thread_count,
                                              sizeof(wanted), by_tid)
                                    : NULL;
+}
+
+const struct held_mapping *held_file_mapping(const struct held_file *file,
+                                             uint64_t address)
+{
+    size_t first = 0;
+    size_t end = file->mapping_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        const struct held_mapping *mapping = &file->mappings[middle];
+        if (address >= mapping->start && address < mapping->end)
+            return mapping;
+        if (address < mapping->start)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return NULL;
+}
+
+bool held_file_is_mapped(const struct held_file *file, uint64_t address)
+{
+    return file->mapping_count == 0 || held_file_mapping(file, address) != NULL;
 }
 
 // read_piece is a memory_read_fn.

@@ -24,6 +24,20 @@ struct held_memory {
     size_t size;
 };
 
+// held_mapping is a range of addresses that were mapped.
+struct held_mapping {
+    uint64_t start;
+    uint64_t end;
+    uint64_t flags; // enum held_flags
+};
+
+enum held_flags {
+    HELD_READ = 1,
+    HELD_WRITE = 2,
+    HELD_EXECUTE = 4,
+    HELD_OF_FILE = 8,
+};
+
 // held_cut says what is missing of the memory reachable from an object. Memory that is
 // absent but not listed as missing could not be read.
 enum held_cut {
@@ -60,6 +74,8 @@ struct held_file {
     size_t watch_count;
     struct held_thread *threads; // by tid
     size_t thread_count;
+    struct held_mapping *mappings; // by start; those that were given
+    size_t mapping_count;
 };
 
 // held_file_add_memory appends size bytes that were at address.
@@ -75,6 +91,9 @@ void held_file_add_thread(struct text *out, const struct held_thread *thread);
 // held_file_add_vectors appends the vector registers of the thread appended before.
 void held_file_add_vectors(struct text *out, const uint8_t bytes[HELD_VECTORS_BYTES]);
 
+// held_file_add_mapping appends a mapping; they are appended by start.
+void held_file_add_mapping(struct text *out, const struct held_mapping *mapping);
+
 // held_file_init reads what was appended, which must outlive file. CH_ERR_MALFORMED,
 // CH_ERR_TRUNCATED: bytes are something else.
 CH_CHECKED enum ch_status held_file_init(struct held_file *file, const void *bytes,
@@ -83,6 +102,14 @@ void held_file_deinit(struct held_file *file);
 
 // held_file_thread is the thread with that tid, or NULL.
 const struct held_thread *held_file_thread(const struct held_file *file, uint64_t tid);
+
+// held_file_mapping is the mapping that holds address, or NULL.
+const struct held_mapping *held_file_mapping(const struct held_file *file,
+                                             uint64_t address);
+
+// held_file_is_mapped returns true if address was mapped; true if no mappings were
+// appended.
+bool held_file_is_mapped(const struct held_file *file, uint64_t address);
 
 // held_file_reader reads the memory that file has; file must outlive it.
 struct memory_reader held_file_reader(struct held_file *file);
