@@ -203,6 +203,7 @@ void argument_report_all(const json_t *report, struct held_file *held,
         // What the program cannot have changed, such as string literals, is also read
         // from the images' files.
         listing.stack->memory = &listing.space.memory;
+        listing.stack->held = held;
         listing.stack->options = options;
         listing.stack->share = &listing.share;
         list_within_budget(&listing);

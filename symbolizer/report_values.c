@@ -11,7 +11,7 @@
 #include "symbolizer/flight_arguments.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/guarded_child.h"
-#include "symbolizer/types/type_watch.h"
+#include "symbolizer/values/type_watch.h"
 
 // RESULT_MAX limits the size of a child's answer.
 #define RESULT_MAX ((size_t)64 << 20)

@@ -4,15 +4,9 @@
 #include <string.h>
 
 #include "report/value/report.h"
+#include "report/value/value_text.h"
 
-enum {
-    DEPTH_MAX = 24,
-    INDENT = 2,
-    ELEMENTS_MAX = 16,
-    SMALL_MEMBERS = 4,
-    ARGUMENTS_MAX = 16,
-    LOCALS_MAX = 24
-};
+enum { DEPTH_MAX = 24, INDENT = 2, ARGUMENTS_MAX = 16, LOCALS_MAX = 24 };
 
 // level is an object or array some of whose members have been written.
 struct level {
@@ -28,164 +22,12 @@ struct listing {
     size_t lines_left;
 };
 
-static bool is_scalar(const json_t *value)
+static void append_value(const json_t *value, struct text *out)
 {
-    return !json_is_object(value) && !json_is_array(value);
-}
-
-// pointee is what a pointer that was followed points to, or NULL; it is NULL for any
-// other value.
-static const json_t *pointee(const json_t *value)
-{
-    return report_string(value, "address") != NULL ? json_object_get(value, "value")
-                                                   : NULL;
-}
-
-static void append_quoted_value(const char *text, struct text *out)
-{
-    text_append_string(out, "\"");
-    pen_escape(text, out);
-    text_append_string(out, "\"");
-}
-
-static void append_scalar(const json_t *value, struct text *out)
-{
-    const char *text = json_string_value(value);
-    // Numbers that JSON cannot hold, and addresses, are strings in hex.
-    bool is_number = text != NULL && strncmp(text, "0x", 2) == 0 &&
-                     strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
-    if (is_number)
-        text_append_string(out, text);
-    else if (text != NULL)
-        append_quoted_value(text, out);
-    else if (json_is_integer(value))
-        text_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        text_appendf(out, "%.10g", json_real_value(value));
-    else if (json_is_boolean(value))
-        text_append_string(out, json_is_true(value) ? "true" : "false");
-    else
-        text_append_string(out, "NULL");
-}
-
-// is_small returns true if a structure is shown in one line: {x = 1, y = 2}.
-static bool is_small(const json_t *value)
-{
-    const char *key;
-    json_t *member;
-    if (!json_is_object(value) || json_object_size(value) > SMALL_MEMBERS ||
-        report_string(value, "address") != NULL)
-        return false;
-    json_object_foreach((json_t *)(uintptr_t)value, key, member)
-    {
-        if (!is_scalar(member))
-            return false;
-    }
-    return true;
-}
-
-static void append_small(const json_t *value, struct text *out)
-{
-    const char *key;
-    json_t *member;
-    const char *separator = "{";
-    json_object_foreach((json_t *)(uintptr_t)value, key, member)
-    {
-        text_append_string(out, separator);
-        pen_escape(key, out);
-        text_append_string(out, " = ");
-        append_scalar(member, out);
-        separator = ", ";
-    }
-    text_append_string(out, *separator == '{' ? "{}" : "}");
-}
-
-// append_pointer writes a pointer and, if it is small, what it points to.
-static void append_pointer(const json_t *value, struct text *out)
-{
-    const json_t *to = pointee(value);
-    const char *error = report_string(value, "error");
-    pen_escape(report_string(value, "address"), out);
-    if (to != NULL && is_scalar(to)) {
-        text_append_string(out, " ");
-        append_scalar(to, out);
-    } else if (is_small(to)) {
-        text_append_string(out, " ");
-        append_small(to, out);
-    }
-    if (error != NULL) {
-        text_append_string(out, " (");
-        pen_escape(error, out);
-        text_append_string(out, ")");
-    }
-    if (json_is_true(json_object_get(value, "seen")))
-        text_append_string(out, " (above)");
-}
-
-// append_elements writes an array whose elements are not structures.
-static void append_elements(const json_t *array, struct text *out)
-{
-    size_t count = json_array_size(array);
-    text_append_string(out, "[");
-    for (size_t i = 0; i < count; i++) {
-        const json_t *element = json_array_get(array, i);
-        const json_t *more = json_object_get(element, "more");
-        text_append_string(out, i != 0 ? ", " : "");
-        if (i == ELEMENTS_MAX || json_is_integer(more)) {
-            text_append_string(out, "...");
-            break;
-        }
-        append_scalar(element, out);
-    }
-    text_append_string(out, "]");
-}
-
-// append_begin writes the first members of a structure that does not fit on a line:
-// {id = 42, name = "alice", prices = {...}, ...}.
-static void append_begin(const json_t *value, struct text *out)
-{
-    const char *key;
-    json_t *member;
-    size_t count = 0;
-    json_object_foreach((json_t *)(uintptr_t)value, key, member)
-    {
-        if (count == SMALL_MEMBERS)
-            break;
-        text_append_string(out, count++ == 0 ? "{" : ", ");
-        pen_escape(key, out);
-        text_append_string(out, " = ");
-        if (is_scalar(member))
-            append_scalar(member, out);
-        else if (report_string(member, "address") != NULL)
-            append_pointer(member, out);
-        else
-            text_append_string(out, json_is_array(member) ? "[...]" : "{...}");
-    }
-    text_append_string(out, count < json_object_size(value) ? ", ...}" : "}");
-}
-
-// render_values_append_inline appends a value in one line: scalars as they are,
-// pointers as their address, of larger structures the first members.
-static void render_values_append_inline(const json_t *value, struct text *out)
-{
-    const char *error = report_string(value, "error");
-    if (is_scalar(value)) {
-        append_scalar(value, out);
-    } else if (report_string(value, "address") != NULL) {
-        append_pointer(value, out);
-    } else if (json_is_array(value) && is_scalar(json_array_get(value, 0))) {
-        append_elements(value, out);
-    } else if (error != NULL) {
-        text_append_string(out, "(");
-        pen_escape(error, out);
-        text_append_string(out, ")");
-    } else if (is_small(value)) {
-        append_small(value, out);
-    } else if (json_is_object(value)) {
-        append_begin(value, out);
-    } else {
-        text_append_string(out, "[...]");
-    }
+    struct text CH_CLEANUP(text_deinit) plain = { 0 };
+    value_text_append(value, &plain);
+    if (text_ok(&plain) && plain.bytes != NULL)
+        pen_escape(plain.bytes, out);
 }
 
 // append_argument writes the current value of an argument, and its value when the
@@ -203,12 +45,12 @@ static void append_argument(const json_t *argument, struct text *out)
                      json_integer_value(json_object_get(argument, "index")));
     text_append_string(out, " = ");
     if (value != NULL)
-        render_values_append_inline(value, out);
+        append_value(value, out);
     else if (entry == NULL)
         text_append_string(out, "?");
     if (entry != NULL && (value == NULL || !json_equal(value, entry))) {
         text_append_string(out, value != NULL ? " (" : "");
-        render_values_append_inline(entry, out);
+        append_value(entry, out);
         text_append_string(out, value != NULL ? " when called)" : " when called");
     }
     if (confidence != NULL && strcmp(confidence, "likely") == 0)
@@ -247,14 +89,14 @@ const json_t *render_values_next_local(const json_t *frame, size_t *at,
 // inner is what is to be listed below a value, or NULL.
 static const json_t *inner(const json_t *value)
 {
-    const json_t *to = pointee(value);
+    const json_t *to = value_text_pointee(value);
     const json_t *shown = to != NULL ? to : value;
     if (to == NULL && report_string(value, "address") != NULL)
         return NULL;
     if (json_is_array(shown))
-        return is_scalar(json_array_get(shown, 0)) ? NULL : shown;
+        return value_text_is_scalar(json_array_get(shown, 0)) ? NULL : shown;
     bool listed = json_is_object(shown) && report_string(shown, "error") == NULL;
-    return listed && !is_small(shown) ? shown : NULL;
+    return listed && !value_text_is_whole(shown) ? shown : NULL;
 }
 
 static void enter_rendered_value(struct listing *listing, const json_t *container)
@@ -293,7 +135,7 @@ static void render_value_line(struct listing *listing, const char *name,
     bool nested = inner(value) != NULL && report_string(value, "address") == NULL;
     if (!nested) {
         text_append_string(&line, " = ");
-        render_values_append_inline(value, &line);
+        append_value(value, &line);
     }
     pen_plain(listing->pen, "%*s%s%s\n", indent, "", name,
               line.bytes != NULL ? line.bytes : "");
@@ -352,9 +194,9 @@ static void render_watch(struct listing *listing, const json_t *watch)
         write_reason(listing->pen, watch);
         return;
     }
-    if (inner(value) == NULL || pointee(value) != NULL) {
+    if (inner(value) == NULL || value_text_pointee(value) != NULL) {
         text_append_string(&line, " = ");
-        render_values_append_inline(value, &line);
+        append_value(value, &line);
     }
     pen_plain(listing->pen, "%s\n", line.bytes != NULL ? line.bytes : "");
     render_members(listing, inner(value));

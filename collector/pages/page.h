@@ -14,6 +14,7 @@ enum {
     PAGE_BYTES = 4 << 20, // a page of this size lists nothing more
     PAGE_NAME = 1500,     // bytes of a function's name that are shown
     PAGE_SHORT = 200,     // bytes of text that are shown in a narrow place
+    PAGE_VALUE = 400,     // of the value of a variable
 };
 
 // page_begin writes everything up to the page's own content. title is shown in the tab;

@@ -10,6 +10,7 @@
 #include "collector/pages/page_links.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
+#include "report/value/value_text.h"
 
 enum {
     FRAMES_SHOWN = 300,
@@ -112,16 +113,16 @@ static void write_frame_place(const struct frame_list *list, const json_t *frame
     html_write(out, "</div>");
 }
 
-// write_frame_value writes any JSON value on one line.
+// write_frame_value writes any value on one line.
 static void write_frame_value(struct text *out, const json_t *value)
 {
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
     if (json_is_string(value)) {
         html_write(out, "%.*s", PAGE_SHORT, json_string_value(value));
         return;
     }
-    char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    html_write(out, "%.*s", PAGE_SHORT, dumped);
-    free(dumped);
+    value_text_append(value, &line);
+    html_write(out, "%.*s", PAGE_VALUE, line.bytes != NULL ? line.bytes : "");
 }
 
 // reason_of_no_value says why there is no value, in words where we have them.

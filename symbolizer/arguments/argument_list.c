@@ -7,7 +7,7 @@
 #include "symbolizer/arguments/argument_share.h"
 #include "symbolizer/arguments/argument_value.h"
 #include "symbolizer/types/type_name.h"
-#include "symbolizer/types/type_value.h"
+#include "symbolizer/values/type_value.h"
 
 // list_key says what a key of argument_share.h is of.
 enum list_key { LIST_WORD, LIST_VARIABLE, LIST_ARRAY, LIST_CALL };

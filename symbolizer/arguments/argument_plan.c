@@ -9,7 +9,7 @@
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/types/type_name.h"
-#include "symbolizer/types/type_value.h"
+#include "symbolizer/values/type_value.h"
 
 enum {
     BLOCKS_MAX = 64, // the greatest depth of nested blocks

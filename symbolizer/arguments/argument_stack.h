@@ -61,6 +61,7 @@ struct argument_stack {
     size_t start; // index of the first call of startup code; count: none
     const struct unwind_arch *arch;
     const struct memory_reader *memory;
+    const struct held_file *held; // where memory is from
     const struct symbolizer_options *options;
     struct argument_share *share; // of values for the report
 };

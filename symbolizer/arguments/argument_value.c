@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "symbolizer/types/type_value.h"
+#include "symbolizer/values/type_value.h"
 
 // NOWHERE is the temporary address of bytes that are not in memory. It is in the
 // kernel's half of the address space, where no program has memory.
@@ -30,12 +30,15 @@ static size_t read_loose(void *source, uint64_t address, void *to, size_t length
 
 // value_make makes the value of size bytes at an address, or of loose ones.
 static json_t *value_make(const struct argument_stack *stack,
-                          const struct type_table *table, struct loose *loose,
-                          const struct argument *argument, uint64_t address)
+                          const struct type_table *table, struct type_dwarf *dwarf,
+                          struct loose *loose, const struct argument *argument,
+                          uint64_t address)
 {
     const struct memory_reader reader = { .read = read_loose, .source = loose };
     const struct type_value how = { .table = table,
                                     .memory = &reader,
+                                    .dwarf = dwarf,
+                                    .held = stack->held,
                                     .home = stack->options->home,
                                     .sanitize = stack->options->sanitize };
     return type_value_make(&how, argument->type, address,
@@ -49,7 +52,7 @@ json_t *argument_value_of_plain(const struct argument_stack *stack,
 {
     struct loose loose = { .under = stack->memory, .size = argument->planned->plain };
     memcpy(loose.bytes, argument->plain[when], loose.size);
-    return value_make(stack, table, &loose, argument, NOWHERE);
+    return value_make(stack, table, NULL, &loose, argument, NOWHERE);
 }
 
 // value_take_plain takes the bytes of a plain value. False: they are not all there.
@@ -93,6 +96,8 @@ enum ch_status argument_value_make(const struct argument_stack *stack,
                CH_OK) {
         return CH_ERR_FAULT;
     }
-    argument->values[when] = value_make(stack, table, &loose, argument, address);
+    struct type_image *types = &call->image->types;
+    struct type_dwarf *dwarf = types->dwarf != NULL ? &types->dwarf_types : NULL;
+    argument->values[when] = value_make(stack, table, dwarf, &loose, argument, address);
     return argument->values[when] != NULL ? CH_OK : CH_ERR_NO_MEMORY;
 }

@@ -22,6 +22,7 @@ void type_dwarf_deinit(struct type_dwarf *types)
     free(types->entries);
     free(types->waiting);
     free(types->again);
+    free(types->dies);
     *types = (struct type_dwarf){ 0 };
 }
 
@@ -79,6 +80,20 @@ static enum ch_status read_more(struct type_dwarf *types, const Dwarf_Die *die,
     return push_waiting(types, die, entry);
 }
 
+// keep_die notes the entry of the type at index.
+static enum ch_status keep_die(struct type_dwarf *types, const Dwarf_Die *die,
+                               uint32_t index)
+{
+    size_t more = index + 1 - types->die_count;
+    if (!array_reserve_many(&types->dies, &types->die_capacity, types->die_count, more,
+                            sizeof(types->dies[0])))
+        return CH_ERR_NO_MEMORY;
+    memset(&types->dies[types->die_count], 0, more * sizeof(types->dies[0]));
+    types->dies[index] = *die;
+    types->die_count = index + 1;
+    return CH_OK;
+}
+
 // type_dwarf_place gives die an index in the table, if it has none, and adds it to the
 // entries to be read, if that part of it was not read.
 static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die *die,
@@ -95,6 +110,8 @@ static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die
         slot->part = part;
         if (status == CH_OK)
             status = push_waiting(types, die, slot);
+        if (status == CH_OK)
+            status = keep_die(types, die, slot->type);
         if (status != CH_OK)
             return status;
         slot->die = die->addr;
@@ -249,6 +266,94 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
     }
 }
 
+// add_template_argument adds an argument of a template, or those of a pack. Of a type
+// that is an argument, the name is read.
+static enum ch_status add_template_argument(struct type_dwarf *types, Dwarf_Die *die)
+{
+    struct type_part part = { .name = type_dwarf_name_of(die) };
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value;
+    switch (dwarf_tag(die)) {
+    case DW_TAG_template_value_parameter:
+        if (dwarf_attr(die, DW_AT_const_value, &attribute) != NULL &&
+            dwarf_formsdata(&attribute, &value) == 0)
+            part.value = value;
+        return type_table_add_part(types->table, &part);
+    case DW_TAG_template_type_parameter: {
+        enum ch_status status = place_type_of(types, die, TYPE_DWARF_NAME, &part.type);
+        return status == CH_OK ? type_table_add_part(types->table, &part) : status;
+    }
+    default:
+        return CH_OK;
+    }
+}
+
+// add_template_arguments adds the arguments of a template after its members.
+static enum ch_status add_template_arguments(struct type_dwarf *types, Dwarf_Die *die,
+                                             struct type *type)
+{
+    Dwarf_Die child;
+    Dwarf_Die packed;
+    enum ch_status status = CH_OK;
+    uint32_t first = types->table->part_count;
+    for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
+         more = dwarf_siblingof(&child, &child)) {
+        bool pack = dwarf_tag(&child) == DW_TAG_GNU_template_parameter_pack;
+        if (!pack)
+            status = add_template_argument(types, &child);
+        for (int left = pack ? dwarf_child(&child, &packed) : 1;
+             left == 0 && status == CH_OK; left = dwarf_siblingof(&packed, &packed))
+            status = add_template_argument(types, &packed);
+    }
+    type->argument_count = types->table->part_count - first;
+    return status;
+}
+
+// add_variant adds the member that a variant has.
+static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
+                                  enum type_dwarf_part how)
+{
+    Dwarf_Die child;
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value = 0;
+    bool chosen = dwarf_attr(variant, DW_AT_discr_value, &attribute) != NULL &&
+                  dwarf_formsdata(&attribute, &value) == 0;
+    int more = dwarf_child(variant, &child);
+    while (more == 0 && dwarf_tag(&child) != DW_TAG_member)
+        more = dwarf_siblingof(&child, &child);
+    if (more != 0)
+        return CH_OK;
+    enum ch_status status = type_dwarf_add_member(types, &child, how);
+    if (status == CH_OK) {
+        struct type_part *part = &types->table->parts[types->table->part_count - 1];
+        part->value = value;
+        part->otherwise = !chosen;
+    }
+    return status;
+}
+
+// add_variants adds the number that selects a variant, of the unknown type if there is
+// one variant, and the variants.
+static enum ch_status add_variants(struct type_dwarf *types, Dwarf_Die *die,
+                                   struct type *type, enum type_dwarf_part how)
+{
+    const struct type_part none = { .name = "" };
+    Dwarf_Attribute attribute;
+    Dwarf_Die child;
+    enum ch_status status = type_table_add_part(types->table, &none);
+    if (status == CH_OK && dwarf_attr(die, DW_AT_discr, &attribute) != NULL &&
+        dwarf_formref_die(&attribute, &child) != NULL) {
+        types->table->part_count--;
+        status = type_dwarf_add_member(types, &child, how);
+    }
+    for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
+         more = dwarf_siblingof(&child, &child))
+        if (dwarf_tag(&child) == DW_TAG_variant)
+            status = add_variant(types, &child, how);
+    type->variants = true;
+    return status;
+}
+
 static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
                                    struct type *type, enum type_dwarf_part how)
 {
@@ -256,11 +361,15 @@ static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
     enum ch_status status = CH_OK;
     type->first_part = types->table->part_count;
     int more = dwarf_child(die, &child);
-    while (more == 0 && status == CH_OK) {
-        status = add_child(types, type, &child, how);
+    while (more == 0 && status == CH_OK && !type->variants) {
+        status = dwarf_tag(&child) == DW_TAG_variant_part
+                     ? add_variants(types, &child, type, how)
+                     : add_child(types, type, &child, how);
         more = dwarf_siblingof(&child, &child);
     }
     type->part_count = types->table->part_count - type->first_part;
+    if (status == CH_OK && strchr(type->name, '<') != NULL)
+        status = add_template_arguments(types, die, type);
     return status;
 }
 
@@ -461,6 +570,18 @@ enum ch_status type_dwarf_add_type_of(struct type_dwarf *types, Dwarf_Die *die,
     uint32_t first = types->table->count;
     enum ch_status status = place_type_of(types, die, part, out_index);
     return status == CH_OK ? read_waiting(types, first) : status;
+}
+
+void type_dwarf_complete(struct type_dwarf *types, uint32_t index)
+{
+    uint32_t first = types->table->count;
+    uint32_t same;
+    if (index >= types->die_count || types->dies[index].addr == NULL)
+        return;
+    // Out of memory, the type stays as it is.
+    const Dwarf_Die die = types->dies[index];
+    if (type_dwarf_place(types, &die, TYPE_DWARF_VALUE, &same) == CH_OK)
+        (void)!read_waiting(types, first);
 }
 
 // type_dwarf_add_symbol adds the function or variable that die is.

@@ -45,6 +45,9 @@ struct type_dwarf {
     size_t again_count;
     size_t again_capacity;
     uint32_t void_type; // TYPE_UNKNOWN_INDEX: not created yet
+    Dwarf_Die *dies;    // by type: the entry that it was read from
+    size_t die_count;
+    size_t die_capacity;
 };
 
 // type_dwarf_init prepares types to fill table from dwarf; both must outlive it.
@@ -59,6 +62,10 @@ CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,
                                                  Dwarf_Die *die,
                                                  enum type_dwarf_part part,
                                                  uint32_t *out_index);
+
+// type_dwarf_complete reads what a value of a type in the table shows, if only its name
+// was read so far. Types may move in the table.
+void type_dwarf_complete(struct type_dwarf *types, uint32_t index);
 
 // type_dwarf_add_unit adds the types, functions and variables of one unit; if name is
 // not NULL, only those of that name, which has no keyword such as `struct`.

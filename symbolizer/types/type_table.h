@@ -61,20 +61,25 @@ struct type {
     uint32_t count;      // of an array: elements
     uint32_t first_part; // index of its members, enumerators or arguments
     uint32_t part_count;
-    uint8_t encoding;    // enum type_encoding, of integers and floats
-    uint8_t offset_bits; // of a slice: within its integer
-    uint16_t bits;       // of a slice
-    bool variadic;       // of a function
-    bool flat;           // of an array: of all elements of arrays of arrays
-    uint8_t reference;   // of a pointer: 1 for `&`, 2 for `&&`, 0 for `*`
+    uint32_t argument_count; // template arguments: the parts after its part_count
+    uint8_t encoding;        // enum type_encoding, of integers and floats
+    uint8_t offset_bits;     // of a slice: within its integer
+    uint16_t bits;           // of a slice
+    bool variadic;           // of a function
+    bool flat;               // of an array: of all elements of arrays of arrays
+    uint8_t reference;       // of a pointer: 1 for `&`, 2 for `&&`, 0 for `*`
+    bool variants; // of a structure: its first part is a number that selects one
+                   // of the others (an enum of Rust)
 };
 
-// A type_part is a member, an enumerator or an argument.
+// A type_part is a member, an enumerator, an argument, or a template argument, which
+// has a type alone, or a value too.
 struct type_part {
     const char *name; // "" for none
     uint32_t type;
     uint64_t offset_bits; // of a member
-    int64_t value;        // of an enumerator
+    int64_t value;        // of an enumerator, a variant, a template argument
+    bool otherwise;       // of a variant: it is selected if no other is
 };
 
 // A type_symbol is a function or a variable and its type.

@@ -32,7 +32,7 @@ ROOMS = {
               {"trace"}, {"daemon"}, {"."}],
     "handler": [{"machine"}, {"crash"}, {"prepare"}, {"interpose"}, {"."}],
     "symbolizer": [{"search"}, {"cache"}, {"files"}, {"names"}, {"code", "types"},
-                   {"diagnosis", "arguments"}, {"fault"}, {"."}],
+                   {"values"}, {"diagnosis", "arguments"}, {"fault"}, {"."}],
     "upload": [{"bodies"}, {"."}],
     "cli": [{"render"}, {"session"}, {"debug", "run", "ci"}, {"doctor"}, {"."}],
     "collector": [{"database"}, {"objects"}, {"entry"}, {"store"}, {"query"}, {"server"},

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/types/type_watch.h"
+#include "symbolizer/values/type_watch.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "symbolizer/types/type_image.h"
 #include "symbolizer/types/type_name.h"
-#include "symbolizer/types/type_value.h"
+#include "symbolizer/values/type_value.h"
 
 // watching is the state of all lookups. The last image stays open, as most watches are
 // of the same one.
 struct watching {
     const struct symbolizer_options *options;
     const struct report_images *images;
+    const struct held_file *held;
     struct memory_reader memory;
     uint32_t opened; // an index of images, or REPORT_NO_IMAGE
     struct type_image image;
@@ -88,16 +89,19 @@ static void watch_add_value(struct watching *w, const struct held_watch *watch,
                                       candidates_of(&w->image.table, &search));
         return;
     }
-    const struct type_value how = { .table = &w->image.table,
-                                    .memory = &w->memory,
-                                    .home = w->options->home,
-                                    .sanitize = w->options->sanitize,
-                                    .pointers = TYPE_VALUE_POINTERS,
-                                    .cut = watch->cut != HELD_WHOLE,
-                                    .known_from = watch->address,
-                                    .known_to = watch->cut == HELD_CUT_BEYOND
-                                                    ? watch->address + watch->size
-                                                    : watch->address };
+    const struct type_value how = {
+        .table = &w->image.table,
+        .memory = &w->memory,
+        .dwarf = w->image.dwarf != NULL ? &w->image.dwarf_types : NULL,
+        .held = w->held,
+        .home = w->options->home,
+        .sanitize = w->options->sanitize,
+        .pointers = TYPE_VALUE_POINTERS,
+        .cut = watch->cut != HELD_WHOLE,
+        .known_from = watch->address,
+        .known_to = watch->cut == HELD_CUT_BEYOND ? watch->address + watch->size
+                                                  : watch->address
+    };
     bool dwarf = w->image.source == TYPE_FROM_DWARF;
     (void)json_object_set_new(out, "source", json_string(dwarf ? "dwarf" : "ctf"));
     (void)json_object_set_new(out, "type",
@@ -133,6 +137,7 @@ json_t *type_watch_all(struct held_file *held, const struct report_images *image
 {
     struct watching w = { .options = options,
                           .images = images,
+                          .held = held,
                           .memory = held_file_reader(held),
                           .opened = REPORT_NO_IMAGE };
     json_t *all = json_array();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/types/type_text.h"
+#include "symbolizer/values/layout.h"
 
+#include "support/layout_builder.h"
 #include "support/test.h"
 #include "support/type_builder.h"
-#include "symbolizer/types/type_value.h"
+#include "symbolizer/values/type_value.h"
 
-#define BASE 0x1000u
+#define BASE UINT64_C(0x1000)
 
 // target is memory from BASE on.
 struct target {
@@ -83,7 +84,7 @@ static void a_string_object_is_its_text(void **state)
                  strcmp(json_string_value(value), "longer than fifteen.") == 0;
     bool masked =
         json_is_string(secret) && strcmp(json_string_value(secret), "***") == 0;
-    bool is = type_text_is(&table, type);
+    bool is = layout_is_text(&table, type);
     json_decref(value);
     json_decref(secret);
     type_table_deinit(&table);
@@ -120,7 +121,7 @@ static void a_class_that_only_has_the_members_is_none(void **state)
     (void)state;
     struct type_table table;
     uint32_t type = begin_string(&table, "basic_string_of_mine<char>");
-    bool is = type_text_is(&table, type);
+    bool is = layout_is_text(&table, type);
     type_table_deinit(&table);
     assert_false(is);
 }
@@ -148,6 +149,105 @@ static void a_string_is_read_as_far_as_its_memory_is_there(void **state)
     assert_int_equal(failures, 0);
 }
 
+// hostile is memory of words that lead to each other, or nowhere, from a seed.
+static void fill_hostile(struct target *target, uint32_t seed)
+{
+    static const uint64_t odd[] = { 0, 1, 2, UINT64_MAX, 0x4141414141414141 };
+    for (size_t at = 0; at + 8 <= sizeof(target->bytes); at += 8) {
+        seed = seed * 1664525 + 1013904223;
+        uint32_t draw = seed >> 8;
+        put(target, at,
+            draw % 3 == 0
+                ? odd[draw / 3 % 5]
+                : BASE + 8 * (uint64_t)(draw / 3 % (sizeof(target->bytes) / 8)));
+    }
+    target->size = sizeof(target->bytes);
+}
+
+static void every_layout_is_found_by_its_members(void **state)
+{
+    (void)state;
+    static struct layout_builder builder;
+    layout_builder_add_all(&builder);
+    size_t found = 0;
+    for (size_t i = 0; i < builder.count; i++) {
+        struct layout_object object = { .table = &builder.table,
+                                        .type = builder.types[i] };
+        found +=
+            layout_find(&object) &&
+            strcmp(object.row->name, builder.table.types[builder.types[i]].name) == 0;
+    }
+    type_table_deinit(&builder.table);
+    assert_true(builder.count > 100);
+    assert_int_equal(found, builder.count);
+}
+
+static void every_layout_ends_whatever_the_memory_holds(void **state)
+{
+    (void)state;
+    enum { SEEDS = 300 };
+    static struct layout_builder builder;
+    builder.count = 0;
+    layout_builder_add_all(&builder);
+    struct target target;
+    size_t damaged = 0;
+    for (uint32_t seed = 0; seed < SEEDS; seed++)
+        for (size_t i = 0; i < builder.count; i++) {
+            fill_hostile(&target, seed);
+            target.size = seed % 4 == 0 ? seed % sizeof(target.bytes) : target.size;
+            json_t *value = shown(&builder.table, builder.types[i], &target, "it");
+            damaged += json_object_get(value, "damaged") != NULL;
+            assert_non_null(value);
+            json_decref(value);
+        }
+    type_table_deinit(&builder.table);
+    assert_true(damaged > SEEDS);
+}
+
+// A vector of integers as libstdc++ has it: three pointers.
+static json_t *vector_of(struct layout_builder *builder, uint64_t begin, uint64_t end,
+                         uint64_t limit)
+{
+    static const struct layout_row row = { "vector<",
+                                           "vector",
+                                           layout_read_range,
+                                           { "_M_impl._M_start", "_M_impl._M_finish",
+                                             "_M_impl._M_end_of_storage" } };
+    struct target target = { .size = sizeof(target.bytes) };
+    builder->count = 0;
+    layout_builder_add(builder, &row);
+    put(&target, 0, begin);
+    put(&target, 8, end);
+    put(&target, 16, limit);
+    json_t *value = shown(&builder->table, builder->types[0], &target, "it");
+    type_table_deinit(&builder->table);
+    return value;
+}
+
+static void a_vector_that_ends_before_it_begins_is_damaged(void **state)
+{
+    (void)state;
+    static struct layout_builder builder;
+    static const uint64_t ends[][3] = {
+        { BASE + 32, BASE + 24, BASE + 64 }, // before its begin
+        { BASE + 32, BASE + 33, BASE + 64 }, // within an element
+        { BASE + 32, BASE + 104, BASE + 64 } // after its room
+    };
+    size_t damaged = 0;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        json_t *value = vector_of(&builder, ends[i][0], ends[i][1], ends[i][2]);
+        damaged += json_is_string(json_object_get(value, "damaged")) &&
+                   json_object_get(value, "size") == NULL;
+        json_decref(value);
+    }
+    json_t *whole = vector_of(&builder, BASE + 32, BASE + 32 + 72, BASE + 32 + 72);
+    bool one = json_integer_value(json_object_get(whole, "size")) == 1 &&
+               json_array_size(json_object_get(whole, "items")) == 1;
+    json_decref(whole);
+    assert_int_equal(damaged, 3);
+    assert_true(one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +255,9 @@ int main(void)
         cmocka_unit_test(an_object_that_was_not_made_yet_is_shown_by_its_members),
         cmocka_unit_test(a_class_that_only_has_the_members_is_none),
         cmocka_unit_test(a_string_is_read_as_far_as_its_memory_is_there),
+        cmocka_unit_test(every_layout_is_found_by_its_members),
+        cmocka_unit_test(every_layout_ends_whatever_the_memory_holds),
+        cmocka_unit_test(a_vector_that_ends_before_it_begins_is_damaged),
     };
-    return cmocka_run_group_tests_name("symbolizer/type_text", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("symbolizer/layout", tests, NULL, NULL);
 }

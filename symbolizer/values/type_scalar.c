@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/types/type_scalar.h"
+#include "symbolizer/values/type_scalar.h"
 
 #include <inttypes.h>
 #include <math.h>

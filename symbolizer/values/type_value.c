@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/types/type_value.h"
+#include "symbolizer/values/type_value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,12 +9,14 @@
 #include "report/secrets/sanitize.h"
 #include "report/secrets/secret.h"
 #include "symbolizer/types/type_members.h"
-#include "symbolizer/types/type_scalar.h"
-#include "symbolizer/types/type_text.h"
+#include "symbolizer/values/layout.h"
+#include "symbolizer/values/type_scalar.h"
 
 enum {
     ITEMS_MAX = 4 * TYPE_VALUE_COUNT_MAX,
     SEEN_SLOTS = 2 * TYPE_VALUE_COUNT_MAX, // a power of two, never more than half full
+    CONTAINERS_MAX = 4,                    // in each other, whose contents are shown
+    INSIDE_MAX = 16, // objects that are shown as the object in them
 };
 
 // item is a value that is still to be made, and where it belongs.
@@ -27,6 +29,7 @@ struct item {
     bool open;         // ... except for the members of a structure, such as `session`
     uint8_t pointers;  // followed to get here
     uint8_t dimension; // of an array: the number of dimensions already indexed
+    uint8_t depth;     // containers that it is in
 };
 
 struct making {
@@ -290,34 +293,214 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
     }
 }
 
-// text_value makes a string of an object that holds text. NULL: that cannot be read.
-static json_t *text_value(const struct making *m, const struct item *item,
-                          uint32_t index)
+static void value_complete(const struct type_value *how, uint32_t type)
 {
-    char bytes[TYPE_VALUE_STRING + 1] = "";
-    struct type_text text;
-    if (!type_text_find(m->how->table, index, m->how->memory, item->place.address,
-                        &text))
-        return NULL;
+    if (how->dwarf != NULL)
+        type_dwarf_complete(how->dwarf, type_strip(how->table, type));
+}
+
+static struct layout_object layout_object_of(const struct type_value *how,
+                                             const struct type_place *place)
+{
+    return (struct layout_object){ .table = how->table,
+                                   .dwarf = how->dwarf,
+                                   .memory = how->memory,
+                                   .held = how->held,
+                                   .type = type_strip(how->table, place->type),
+                                   .address = place->address };
+}
+
+// read_characters reads the text of a view into bytes, as UTF-8, and gives how many of
+// its characters there are.
+static uint64_t read_characters(const struct making *m, const struct layout_view *view,
+                                struct text *out)
+{
+    uint64_t at = 0;
+    while (at < view->size && out->size < TYPE_VALUE_STRING) {
+        uint32_t unit = 0;
+        if (memory_read(m->how->memory, view->address + at * view->width, &unit,
+                        view->width) != CH_OK)
+            break;
+        at++;
+        if (view->width == 1)
+            text_append(out, &unit, 1);
+        else if (unit < 0x80)
+            text_appendf(out, "%c", (int)unit);
+        else if (unit < 0x800)
+            text_appendf(out, "%c%c", (int)(0xc0 | unit >> 6),
+                         (int)(0x80 | (unit & 63)));
+        else if (unit < 0x10000 && (unit < 0xd800 || unit > 0xdfff))
+            text_appendf(out, "%c%c%c", (int)(0xe0 | unit >> 12),
+                         (int)(0x80 | (unit >> 6 & 63)), (int)(0x80 | (unit & 63)));
+        else
+            text_append_string(out, "?");
+    }
+    return at;
+}
+
+// text_value makes a string of the text that a view leads to.
+static json_t *text_value(const struct making *m, const struct item *item,
+                          const struct layout_view *view)
+{
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     if (item->secret)
         return masked_value();
-    size_t length =
-        text.size < TYPE_VALUE_STRING ? (size_t)text.size : TYPE_VALUE_STRING;
-    size_t known = 0;
-    while (known < length &&
-           memory_read(m->how->memory, text.address + known, bytes + known, 1) == CH_OK)
-        known++;
-    return string_value(m, bytes, known < text.size);
+    uint64_t known = read_characters(m, view, &bytes);
+    text_append(&bytes, "", 1);
+    return string_value(m, text_ok(&bytes) ? bytes.bytes : "", known < view->size);
+}
+
+// value_is_there returns true if the first byte of what is at place was copied.
+static bool value_is_there(const struct making *m, const struct type_place *place)
+{
+    uint8_t first;
+    return memory_read(m->how->memory, place->address, &first, sizeof(first)) == CH_OK;
+}
+
+// push_pair adds a pair of a map. A key that is text may say that the value is secret.
+static void push_pair(struct making *m, const struct item *item,
+                      const struct layout_item *from, json_t *entries)
+{
+    json_t *entry = json_array();
+    struct item next = *item;
+    struct layout_view view;
+    struct text CH_CLEANUP(text_deinit) key = { 0 };
+    next.container = entry;
+    next.key = NULL;
+    next.depth++;
+    next.place = from->key;
+    if (entry == NULL)
+        return;
+    (void)json_array_append_new(entries, entry);
+    (void)json_array_append(m->kept, entry);
+    value_complete(m->how, from->key.type);
+    struct layout_object object = layout_object_of(m->how, &from->key);
+    value_push(m, &next);
+    if (layout_find(&object) && layout_row_is_text(object.row) &&
+        layout_read(&object, &view)) {
+        (void)read_characters(m, &view, &key);
+        text_append(&key, "", 1);
+        if (text_ok(&key) && !item->secret)
+            value_note_name(m->how, key.bytes, &next);
+    }
+    next.place = from->value;
+    value_push(m, &next);
+}
+
+// push_items adds the items of a view, as far as they were copied.
+static void push_items(struct making *m, const struct item *item,
+                       const struct layout_view *view, json_t *object)
+{
+    bool pairs = view->form == LAYOUT_PAIRS;
+    json_t *items = json_array();
+    if (items == NULL ||
+        json_object_set_new(object, pairs ? "entries" : "items", items) != 0)
+        return;
+    (void)json_array_append(m->kept, items);
+    size_t i = 0;
+    for (; i < view->item_count && value_is_there(m, &view->items[i].value); i++) {
+        struct item next = *item;
+        next.container = items;
+        next.key = NULL;
+        next.place = view->items[i].value;
+        next.depth++;
+        if (pairs)
+            push_pair(m, item, &view->items[i], items);
+        else
+            value_push(m, &next);
+    }
+    if (i < view->item_count || (view->missing && i < LAYOUT_ITEMS))
+        (void)json_object_set_new(object, "error", json_string("not-copied"));
+}
+
+// value_push_held adds the one object that a view leads to.
+static void value_push_held(struct making *m, const struct item *item,
+                            const struct layout_view *view, json_t *object)
+{
+    struct item next = *item;
+    next.container = object;
+    next.key = "value";
+    next.place = view->items[0].value;
+    next.depth++;
+    if (view->form == LAYOUT_POINTER &&
+        value_note_seen(m, view->address, next.place.type))
+        (void)json_object_set_new(object, "seen", json_true());
+    else if (value_is_there(m, &next.place))
+        value_push(m, &next);
+    else
+        (void)json_object_set_new(
+            object, "error",
+            json_string(m->how->held != NULL &&
+                                !held_file_is_mapped(m->how->held, next.place.address)
+                            ? "unreadable"
+                            : "not-copied"));
+}
+
+static void describe_view(const struct layout_view *view, json_t *object)
+{
+    bool counted = view->form == LAYOUT_SEQUENCE || view->form == LAYOUT_PAIRS ||
+                   view->form == LAYOUT_WORDS || view->form == LAYOUT_TEXT;
+    if (view->choice != NULL)
+        (void)json_object_set_new(object, "choice", json_string(view->choice));
+    if (view->index >= 0)
+        (void)json_object_set_new(object, "index", json_integer(view->index));
+    if (counted && !view->no_size)
+        (void)json_object_set_new(object, view->at_least ? "size_at_least" : "size",
+                                  json_integer((json_int_t)view->size));
+    if (view->form == LAYOUT_POINTER)
+        (void)json_object_set_new(object, "address", address_value(view->address));
+    if (view->owners >= 0)
+        (void)json_object_set_new(object, "owners", json_integer(view->owners));
+    if (view->damage != NULL)
+        (void)json_object_set_new(object, "damaged", json_string(view->damage));
+}
+
+// view_value makes the value of an object that holds what view says.
+static json_t *view_value(struct making *m, const struct item *item,
+                          const struct layout_view *view)
+{
+    bool sequence = view->form == LAYOUT_SEQUENCE || view->form == LAYOUT_PAIRS;
+    if (view->form == LAYOUT_TEXT && !view->missing)
+        return text_value(m, item, view);
+    if (view->form == LAYOUT_WORDS && view->damage == NULL && !view->missing)
+        return item->secret ? masked_value() : json_string(view->word);
+    if (view->form == LAYOUT_POINTER && view->address == 0)
+        return json_null();
+    json_t *object = json_pack("{s:s}", "container", view->kind);
+    if (object == NULL)
+        return NULL;
+    describe_view(view, object);
+    if (item->depth >= CONTAINERS_MAX)
+        return object;
+    if (sequence)
+        push_items(m, item, view, object);
+    else if (view->item_count != 0)
+        value_push_held(m, item, view, object);
+    else if (view->missing)
+        (void)json_object_set_new(object, "error", json_string("not-copied"));
+    return object;
+}
+
+// value_look_inside finds what a structure holds, or what the object in it does, which
+// item becomes. False: it is shown by its members.
+static bool value_look_inside(const struct making *m, struct item *item,
+                              struct layout_view *out)
+{
+    for (int i = 0; i < INSIDE_MAX; i++) {
+        value_complete(m->how, item->place.type);
+        struct layout_object object = layout_object_of(m->how, &item->place);
+        if (!layout_find(&object) || !layout_read(&object, out))
+            return false;
+        if (out->form != LAYOUT_INSIDE)
+            return true;
+        item->place = out->items[0].value;
+    }
+    return false;
 }
 
 static json_t *structure_value(struct making *m, const struct item *item)
 {
-    uint32_t index = type_strip(m->how->table, item->place.type);
-    json_t *text =
-        type_text_is(m->how->table, index) ? text_value(m, item, index) : NULL;
-    json_t *object = text != NULL ? text : json_object();
-    if (text != NULL)
-        return text;
+    json_t *object = json_object();
     if (object != NULL)
         push_members(m, item, object);
     return object;
@@ -382,29 +565,37 @@ static json_t *array_value(struct making *m, const struct item *item)
 }
 
 // value_make_value makes the value of item, and adds its parts to the queue.
-static json_t *value_make_value(struct making *m, const struct item *item)
+static json_t *value_make_value(struct making *m, const struct item *from)
 {
-    uint32_t index = type_strip(m->how->table, item->place.type);
-    json_t *value;
-    if (item->ready != NULL)
-        return item->ready;
-    enum type_kind kind = m->how->table->types[index].kind;
-    if (kind != TYPE_POINTER && is_hidden(m, item, index))
+    const struct type_table *table = m->how->table;
+    struct item item = *from;
+    struct layout_view view;
+    if (item.ready != NULL)
+        return item.ready;
+    enum type_kind kind = table->types[type_strip(table, item.place.type)].kind;
+    bool viewed = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
+                  value_look_inside(m, &item, &view);
+    uint32_t index = type_strip(table, item.place.type);
+    kind = table->types[index].kind;
+    if (kind != TYPE_POINTER && is_hidden(m, &item, index))
         return masked_value();
+    if (viewed)
+        return view_value(m, &item, &view);
     switch (kind) {
     case TYPE_STRUCT:
     case TYPE_UNION:
-        return structure_value(m, item);
+        return structure_value(m, &item);
     case TYPE_ARRAY:
-        return array_value(m, item);
+        return array_value(m, &item);
     case TYPE_POINTER:
-        return pointer_value(m, item);
+        return pointer_value(m, &item);
     case TYPE_INTEGER:
     case TYPE_FLOAT:
     case TYPE_ENUM:
-    case TYPE_SLICE:
-        value = type_scalar_value(m->how->table, m->how->memory, &item->place);
+    case TYPE_SLICE: {
+        json_t *value = type_scalar_value(table, m->how->memory, &item.place);
         return value != NULL ? value : error_object(m);
+    }
     default:
         return json_null();
     }
@@ -430,7 +621,9 @@ static json_t *value_make_all(struct making *m, const struct item *root)
     for (; m->first < m->count; m->first++) {
         const struct item item = m->items[m->first]; // making it may move the others
         json_t *value;
-        bool limited = item.ready == NULL && m->made++ >= TYPE_VALUE_COUNT_MAX;
+        size_t most =
+            m->how->pointers != 0 ? TYPE_VALUE_COUNT_MAX : TYPE_VALUE_COUNT_BRIEF;
+        bool limited = item.ready == NULL && m->made++ >= most;
         value =
             limited ? json_pack("{s:s}", "error", "limit") : value_make_value(m, &item);
         attach_value(m, &item, value);
@@ -446,7 +639,7 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type)
         index = complete_type(table, table->types[index].target);
     if (table->types[index].kind == TYPE_ARRAY)
         return find_dimensions(table, index, &d) && is_char(table, d.element);
-    return type_text_is(table, index);
+    return layout_is_text(table, index);
 }
 
 // value_plain_size does what type_value_bytes_size does, but for arrays.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A value of a report in one line, for people: `{id = 42, name = "alice"}`,
+// `[1, 2, 3, ...] of 10`, `{"one": 1, "two": 2}`, `0x55cc117fd10 (2 owners) {...}`.
+#pragma once
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/text.h"
+
+// value_text_append appends a value: scalars as they are, of larger structures the
+// first members, of containers what they hold. Control characters are not escaped.
+void value_text_append(const json_t *value, struct text *out);
+
+// value_text_is_scalar returns true if a value is neither an object nor an array.
+bool value_text_is_scalar(const json_t *value);
+
+// value_text_pointee is what a pointer that was followed points to, or NULL; it is NULL
+// for any other value.
+const json_t *value_text_pointee(const json_t *value);
+
+// value_text_is_whole returns true if a line shows all that there is of a value.
+bool value_text_is_whole(const json_t *value);

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The types of libstdc++, as of gcc 5 to 15, with both of its strings and its debug
+// mode, whose containers have the plain ones as bases.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbolizer/values/layout.h"
+
+enum {
+    TREE_HEAD = 32, // color, parent, left, right of a node
+    TREE_PARENT = 8,
+    TREE_LEFT = 16,
+    TREE_RIGHT = 24,
+    TREE_DEPTH = 96, // no balanced tree is as deep
+    LINK = 8,
+    LIST_HEAD = 16, // next, previous
+    DEQUE_BYTES = 512,
+};
+
+// The string of old objects is a pointer to its text; size, capacity and the number of
+// owners are before that. Where these were not copied, the text is one of C.
+void layout_read_shared_string(struct layout_object *object, struct layout_view *out)
+{
+    enum { SIZE = 24, CAPACITY = 16, SHOWN = 256 };
+    uint64_t size;
+    uint64_t capacity;
+    char byte;
+    out->form = LAYOUT_TEXT;
+    out->width = 1;
+    if (!layout_field(object, 0, &out->address, out) ||
+        memory_read(object->memory, out->address, &byte, 1) != CH_OK) {
+        out->kind = NULL;
+        return;
+    }
+    if (!layout_word(object, out->address - SIZE, &size, out) ||
+        !layout_word(object, out->address - CAPACITY, &capacity, out)) {
+        while (out->size < SHOWN &&
+               memory_read(object->memory, out->address + out->size, &byte, 1) ==
+                   CH_OK &&
+               byte != 0)
+            out->size++;
+        return;
+    }
+    out->size = size;
+    if (size > capacity || capacity >= UINT64_C(1) << 40)
+        out->kind = NULL;
+}
+
+static void read_bit_vector(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t first;
+    uint64_t last;
+    uint64_t bits;
+    uint64_t before;
+    if (!layout_field(object, 0, &first, out) || !layout_field(object, 1, &last, out) ||
+        !layout_field(object, 2, &bits, out) || !layout_field(object, 3, &before, out))
+        return;
+    out->form = LAYOUT_WORDS;
+    if (last < first || bits >= 64 || before >= 64 || (last - first) >> 36 != 0)
+        layout_damage(out, "its end is before its begin");
+    else
+        layout_bits(object, out, first, before, (last - first) * 8 + bits - before);
+}
+
+static void read_list(struct layout_object *object, struct layout_view *out)
+{
+    uint32_t type = layout_argument(object, object->type, 0);
+    uint64_t head = object->address + object->members[0].offset;
+    uint64_t at = head;
+    uint64_t next;
+    uint64_t back;
+    uint64_t count = 0;
+    bool sized = layout_field(object, 1, &out->size, out);
+    while (layout_word(object, at, &next, out) && next != head) {
+        if (!layout_word(object, next + LINK, &back, out))
+            break;
+        if (back != at)
+            layout_damage(out, "a link does not lead back");
+        if (back != at || count++ == LAYOUT_WALK)
+            break;
+        at = next;
+        if (!layout_add(out, type, at + layout_after(object, LIST_HEAD, type)) && sized)
+            return;
+    }
+    if (sized && out->size > count && !out->missing)
+        layout_damage(out, "it has fewer elements than its size");
+    out->at_least = !sized && (out->missing || count > LAYOUT_WALK);
+    if (!sized)
+        out->size = count;
+}
+
+static void read_forward_list(struct layout_object *object, struct layout_view *out)
+{
+    uint32_t type = layout_argument(object, object->type, 0);
+    uint64_t after = layout_after(object, LINK, type);
+    uint64_t at;
+    uint64_t slow;
+    if (!layout_field(object, 0, &at, out))
+        return;
+    slow = at;
+    // One that follows at half the speed meets the other in a loop.
+    for (out->size = 0; at != 0 && out->size < LAYOUT_WALK; out->size++) {
+        (void)layout_add(out, type, at + after);
+        if (!layout_word(object, at, &at, out))
+            break;
+        if (out->size % 2 == 1 && !layout_word(object, slow, &slow, out))
+            break;
+        if (at != 0 && at == slow) {
+            layout_damage(out, "its links lead in a circle");
+            break;
+        }
+    }
+    out->at_least = at != 0;
+}
+
+static void read_deque(struct layout_object *object, struct layout_view *out)
+{
+    uint32_t type = layout_argument(object, object->type, 0);
+    uint64_t each = layout_size(object, type);
+    struct {
+        uint64_t cur, first, last, node;
+    } ends[2];
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t at = object->address + object->members[i].offset;
+        if (!layout_word(object, at, &ends[i].cur, out) ||
+            !layout_word(object, at + 8, &ends[i].first, out) ||
+            !layout_word(object, at + 16, &ends[i].last, out) ||
+            !layout_word(object, at + 24, &ends[i].node, out))
+            return;
+    }
+    if (each == 0)
+        return;
+    uint64_t block = each < DEQUE_BYTES ? DEQUE_BYTES / each : 1;
+    uint64_t blocks = (ends[1].node - ends[0].node) / LINK;
+    uint64_t in_first = (ends[0].last - ends[0].cur) / each;
+    uint64_t in_last = (ends[1].cur - ends[1].first) / each;
+    out->no_size = true;
+    if (ends[1].node < ends[0].node || blocks >> 36 != 0 || in_first > block ||
+        in_last > block || ends[0].last - ends[0].first != block * each) {
+        layout_damage(out, "its ends contradict each other");
+        return;
+    }
+    out->no_size = false;
+    out->size = blocks == 0 ? (ends[1].cur - ends[0].cur) / each
+                            : (blocks - 1) * block + in_first + in_last;
+    uint64_t at = ends[0].cur;
+    uint64_t left = blocks == 0 ? out->size : in_first;
+    for (uint64_t i = 0; i < out->size; i++, left--, at += each) {
+        if (left == 0) {
+            ends[0].node += LINK;
+            left = block;
+            if (!layout_word(object, ends[0].node, &at, out))
+                return;
+        }
+        if (!layout_add(out, type, at))
+            return;
+    }
+}
+
+// A tree is one whose nodes are walked in order.
+struct tree {
+    struct layout_object *object;
+    struct layout_view *out;
+    uint64_t header;
+    uint64_t left; // nodes that may still be looked at
+};
+
+// tree_link reads a link of a node, and checks that the node there leads back. False:
+// there is none, or it cannot be followed.
+static bool tree_link(struct tree *tree, uint64_t node, uint64_t offset, uint64_t *to)
+{
+    uint64_t back;
+    if (tree->out->damage != NULL || tree->left-- == 0 ||
+        !layout_word(tree->object, node + offset, to, tree->out) || *to == 0 ||
+        !layout_word(tree->object, *to + TREE_PARENT, &back, tree->out))
+        return false;
+    if (back != node)
+        layout_damage(tree->out, "a link does not lead back");
+    return back == node;
+}
+
+// tree_next gives the node after a node, or the header. False: a link cannot be
+// followed.
+static bool tree_next(struct tree *tree, uint64_t *node)
+{
+    uint64_t at = *node;
+    uint64_t to;
+    struct layout_view *out = tree->out;
+    if (tree_link(tree, at, TREE_RIGHT, &to)) {
+        for (at = to; tree_link(tree, at, TREE_LEFT, &to); at = to)
+            continue;
+        *node = at;
+        return out->damage == NULL;
+    }
+    for (int i = 0; i < TREE_DEPTH && out->damage == NULL; i++) {
+        uint64_t parent;
+        uint64_t right;
+        if (!layout_word(tree->object, at + TREE_PARENT, &parent, out))
+            return false;
+        if (parent == tree->header) {
+            *node = parent;
+            return true;
+        }
+        if (!layout_word(tree->object, parent + TREE_RIGHT, &right, out))
+            return false;
+        if (right != at) {
+            *node = parent;
+            return true;
+        }
+        at = parent;
+    }
+    layout_damage(out, "its tree is too deep");
+    return false;
+}
+
+static void read_tree(struct layout_object *object, struct layout_view *out)
+{
+    uint32_t type = layout_argument(object, object->members[1].type, 1);
+    struct tree tree = { .object = object,
+                         .out = out,
+                         .header = object->address + object->members[0].offset,
+                         .left = TREE_DEPTH * (LAYOUT_ITEMS + 2) };
+    uint64_t node;
+    uint64_t color;
+    if (!layout_field(object, 2, &out->size, out) || out->size == 0)
+        return;
+    if (!tree_link(&tree, tree.header, TREE_PARENT, &node)) {
+        layout_damage(out, out->missing ? NULL : "its root does not lead back");
+        return;
+    }
+    for (uint64_t to; tree_link(&tree, node, TREE_LEFT, &to); node = to)
+        continue;
+    if (out->missing && out->item_count == 0)
+        return; // the first is not known
+    for (uint64_t i = 0; out->damage == NULL && i < out->size && i < LAYOUT_ITEMS;
+         i++) {
+        if (node == tree.header) {
+            layout_damage(out, "it has fewer elements than its size");
+            return;
+        }
+        if (!layout_number(object, node, 4, &color, out))
+            return;
+        if (color > 1) {
+            layout_damage(out, "a node has no color");
+            return;
+        }
+        (void)layout_add_pair(object, out, type,
+                              node + layout_after(object, TREE_HEAD, type));
+        if (i + 1 < out->size && !tree_next(&tree, &node))
+            return;
+    }
+}
+
+static void read_hash(struct layout_object *object, struct layout_view *out)
+{
+    uint32_t type = layout_argument(object, object->members[3].type, 1);
+    uint64_t after = layout_after(object, LINK, type);
+    uint64_t node;
+    uint64_t buckets;
+    if (!layout_field(object, 0, &node, out) ||
+        !layout_field(object, 1, &out->size, out) ||
+        !layout_field(object, 2, &buckets, out))
+        return;
+    if (buckets == 0 || buckets >> 40 != 0 || out->size >> 40 != 0) {
+        layout_damage(out, "its size is impossible");
+        return;
+    }
+    uint64_t count = 0;
+    for (; node != 0 && count < out->size && count < LAYOUT_ITEMS; count++) {
+        uint64_t next;
+        if (!layout_word(object, node, &next, out))
+            return;
+        if (next == node) {
+            layout_damage(out, "its links lead in a circle");
+            return;
+        }
+        (void)layout_add_pair(object, out, type, node + after);
+        node = next;
+    }
+    if (node == 0 && count < out->size)
+        layout_damage(out, "it has fewer elements than its size");
+    if (node != 0 && count == out->size)
+        layout_damage(out, "it has more elements than its size");
+}
+
+static void read_optional(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t engaged;
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 1, &engaged, out))
+        return;
+    if (engaged > 1)
+        layout_damage(out, "it neither holds a value nor none");
+    if (engaged == 1)
+        (void)layout_add(out, object->members[0].type,
+                         object->address + object->members[0].offset);
+}
+
+static void read_variant(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t index;
+    uint64_t size = layout_size(object, object->members[0].type);
+    const struct type *type = &object->table->types[object->type];
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 0, &index, out))
+        return;
+    if (index == (size < LINK ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX))
+        return; // an exception left it without a value
+    if (index >= type->argument_count) {
+        layout_damage(out, "its index is that of none");
+        return;
+    }
+    out->index = (int64_t)index;
+    (void)layout_add(out, layout_argument(object, object->type, (uint32_t)index),
+                     object->address + object->members[1].offset);
+}
+
+// A unique_ptr has a tuple of its pointer and what deletes it.
+static void read_unique(struct layout_object *object, struct layout_view *out)
+{
+    struct layout_view tuple = { .kind = "tuple" };
+    struct layout_object inner = *object;
+    inner.type = type_strip(object->table, object->members[0].type);
+    inner.address += object->members[0].offset;
+    layout_read_tuple(&inner, &tuple);
+    out->form = LAYOUT_POINTER;
+    if (tuple.item_count == 0 ||
+        layout_target(object, tuple.items[0].value.type) == TYPE_UNKNOWN_INDEX ||
+        !layout_word(object, tuple.items[0].value.address, &out->address, out)) {
+        out->kind = NULL;
+        return;
+    }
+    uint32_t type = layout_target(object, tuple.items[0].value.type);
+    if (out->address != 0 && layout_size(object, type) != 0)
+        (void)layout_add(out, type, out->address);
+}
+
+static void read_shared(struct layout_object *object, struct layout_view *out)
+{
+    enum { OWNERS = 8 };
+    uint64_t block;
+    uint64_t owners;
+    layout_read_pointer(object, out);
+    if (out->kind == NULL || !layout_field(object, 1, &block, out) || block == 0 ||
+        !layout_number(object, block + OWNERS, 4, &owners, out))
+        return;
+    out->owners = (int64_t)owners;
+    if (owners == 0 && strcmp(object->row->kind, "weak_ptr") == 0)
+        out->item_count = 0; // it has expired
+    else if (owners == 0 || owners > INT32_MAX)
+        layout_damage(out, "nobody owns it");
+}
+
+// read_node_iterator reads an iterator that points to a node, at which the element is.
+static void read_node_iterator(struct layout_object *object, struct layout_view *out,
+                               uint64_t head)
+{
+    uint32_t type = layout_argument(object, object->type, 0);
+    out->form = LAYOUT_POINTER;
+    if (!layout_field(object, 0, &out->address, out))
+        out->kind = NULL;
+    else if (out->address != 0)
+        (void)layout_add(out, type, out->address + layout_after(object, head, type));
+}
+
+static void read_tree_iterator(struct layout_object *object, struct layout_view *out)
+{
+    read_node_iterator(object, out, TREE_HEAD);
+}
+
+static void read_list_iterator(struct layout_object *object, struct layout_view *out)
+{
+    read_node_iterator(object, out, LIST_HEAD);
+}
+
+static void read_chain_iterator(struct layout_object *object, struct layout_view *out)
+{
+    read_node_iterator(object, out, LINK);
+}
+
+static void read_mutex(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t lock;
+    uint64_t owner;
+    out->form = LAYOUT_WORDS;
+    if (!layout_field(object, 0, &lock, out) || !layout_field(object, 1, &owner, out))
+        return;
+    if (lock == 0)
+        (void)snprintf(out->word, sizeof(out->word), "unlocked");
+    else
+        (void)snprintf(out->word, sizeof(out->word), "locked by thread %" PRIu64,
+                       owner);
+}
+
+static void read_thread(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t id;
+    out->form = LAYOUT_WORDS;
+    if (layout_field(object, 0, &id, out))
+        (void)snprintf(out->word, sizeof(out->word), id == 0 ? "none" : "0x%" PRIx64,
+                       id);
+}
+
+// A span of a fixed size has it as an argument.
+static void read_span(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t begin;
+    uint64_t size = (uint64_t)layout_argument_value(object, object->type, 1);
+    if (!layout_field(object, 0, &begin, out) ||
+        (object->members[1].type != TYPE_UNKNOWN_INDEX &&
+         layout_size(object, object->members[1].type) == LINK &&
+         !layout_field(object, 1, &size, out)))
+        return;
+    layout_elements(object, out, layout_target(object, object->members[0].type), begin,
+                    size);
+}
+
+const struct layout_row layout_cxx[] = {
+    { "basic_string<",
+      "string",
+      layout_read_text,
+      { "_M_dataplus._M_p", "_M_string_length" } },
+    { "basic_string<char,",
+      "string",
+      layout_read_shared_string,
+      { "_M_dataplus._M_p" } },
+    { "basic_string_view<", "string_view", layout_read_text, { "_M_str", "_M_len" } },
+    { "vector<bool,",
+      "vector",
+      read_bit_vector,
+      { "_M_impl._M_start._M_p", "_M_impl._M_finish._M_p",
+        "_M_impl._M_finish._M_offset", "_M_impl._M_start._M_offset" } },
+    { "vector<",
+      "vector",
+      layout_read_range,
+      { "_M_impl._M_start", "_M_impl._M_finish", "_M_impl._M_end_of_storage" } },
+    { "array<", "array", layout_read_inside, { "_M_elems" } },
+    { "span<", "span", read_span, { "_M_ptr", "?_M_extent._M_extent_value" } },
+    { "initializer_list<",
+      "initializer_list",
+      layout_read_counted,
+      { "_M_array", "_M_len" } },
+    { "valarray<", "valarray", layout_read_counted, { "_M_data", "_M_size" } },
+    { "tuple<", "tuple", layout_read_tuple, { "_M_head_impl" } },
+    { "list<", "list", read_list, { "_M_impl._M_node", "?_M_impl._M_node._M_size" } },
+    { "forward_list<",
+      "forward_list",
+      read_forward_list,
+      { "_M_impl._M_head._M_next" } },
+    { "deque<", "deque", read_deque, { "_M_impl._M_start", "_M_impl._M_finish" } },
+#define TREE                                                                           \
+    {                                                                                  \
+        "_M_t._M_impl._M_header", "_M_t", "_M_t._M_impl._M_node_count"                 \
+    }
+    { "map<", "map", read_tree, TREE },
+    { "multimap<", "multimap", read_tree, TREE },
+    { "set<", "set", read_tree, TREE },
+    { "multiset<", "multiset", read_tree, TREE },
+#define HASH                                                                           \
+    {                                                                                  \
+        "_M_h._M_before_begin._M_nxt", "_M_h._M_element_count",                        \
+            "_M_h._M_bucket_count", "_M_h"                                             \
+    }
+    { "unordered_map<", "unordered_map", read_hash, HASH },
+    { "unordered_multimap<", "unordered_multimap", read_hash, HASH },
+    { "unordered_set<", "unordered_set", read_hash, HASH },
+    { "unordered_multiset<", "unordered_multiset", read_hash, HASH },
+    { "queue<", "queue", layout_read_inside, { "c" } },
+    { "stack<", "stack", layout_read_inside, { "c" } },
+    { "priority_queue<", "priority_queue", layout_read_inside, { "c" } },
+    { "optional<",
+      "optional",
+      read_optional,
+      { "_M_payload._M_payload._M_value", "_M_payload._M_engaged" } },
+    { "variant<", "variant", read_variant, { "_M_index", "_M_u" } },
+    { "unique_ptr<", "unique_ptr", read_unique, { "_M_t._M_t" } },
+    { "shared_ptr<", "shared_ptr", read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
+    { "weak_ptr<", "weak_ptr", read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
+    { "reference_wrapper<", "reference_wrapper", layout_read_pointer, { "_M_data" } },
+    { "__normal_iterator<", "iterator", layout_read_pointer, { "_M_current" } },
+    { "_Deque_iterator<", "iterator", layout_read_pointer, { "_M_cur" } },
+    { "_Rb_tree_iterator<", "iterator", read_tree_iterator, { "_M_node" } },
+    { "_Rb_tree_const_iterator<", "iterator", read_tree_iterator, { "_M_node" } },
+    { "_List_iterator<", "iterator", read_list_iterator, { "_M_node" } },
+    { "_List_const_iterator<", "iterator", read_list_iterator, { "_M_node" } },
+    { "_Fwd_list_iterator<", "iterator", read_chain_iterator, { "_M_node" } },
+    { "_Node_iterator<", "iterator", read_chain_iterator, { "_M_cur" } },
+    { "_Node_const_iterator<", "iterator", read_chain_iterator, { "_M_cur" } },
+    { "duration<", "duration", layout_read_duration, { "__r" } },
+    { "time_point<", "time_point", layout_read_inside, { "__d" } },
+    { "path", "path", layout_read_inside, { "_M_pathname", "_M_cmpts" } },
+    { "bitset<", "bitset", layout_read_bit_set, { "_M_w" } },
+    { "atomic<", "atomic", layout_read_inside, { "_M_i" } },
+    { "atomic<", "atomic", layout_read_inside, { "_M_b._M_p" } },
+    { "atomic<", "atomic", layout_read_inside, { "_M_base._M_i" } },
+    { "__atomic_base<", "atomic", layout_read_inside, { "_M_i" } },
+    { "complex<", "complex", layout_read_inside, { "_M_value" } },
+    { "exception_ptr",
+      "exception_ptr",
+      layout_read_pointer,
+      { "_M_exception_object" } },
+#define MUTEX                                                                          \
+    {                                                                                  \
+        "_M_mutex.__data.__lock", "_M_mutex.__data.__owner"                            \
+    }
+    { "mutex", "mutex", read_mutex, MUTEX },
+    { "recursive_mutex", "mutex", read_mutex, MUTEX },
+    { "timed_mutex", "mutex", read_mutex, MUTEX },
+    { "recursive_timed_mutex", "mutex", read_mutex, MUTEX },
+    { "thread", "thread", read_thread, { "_M_id._M_thread" } },
+    { 0 },
+};

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What containers hold, in reports of programs that print it themselves before they
+# crash; and the same programs with containers whose memory was overwritten.
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import Scene
+
+CASES = os.path.join(harness.SOURCE, "tests", "cases", "types")
+RUNS = 12 if harness.FULL else 3
+DAMAGED = 200 if harness.FULL else 8
+FEWEST_VALUES = RUNS * 38
+SECONDS = 10  # a damaged container must not take a report longer
+
+
+def compile_case(scene, source, *flags, compiler=("g++", "-std=c++17")):
+    path = os.path.join(scene.folder, source.split(".")[0])
+    subprocess.run([*compiler, "-w", "-g", *flags, os.path.join(CASES, source), "-o", path],
+                   check=True)
+    return path
+
+
+def plain(value):
+    """A value without what the program does not print."""
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()
+                if key not in ("container", "address")}
+    return value
+
+
+def is_known(value):
+    """Whether all of a value was copied while the process was held."""
+    if isinstance(value, list):
+        return all(is_known(each) for each in value)
+    if isinstance(value, dict):
+        return "error" not in value and all(is_known(each) for each in value.values())
+    return not (isinstance(value, str) and value.endswith("..."))
+
+
+def is_same(shown, printed):
+    """Whether a value is what the program printed. The size of a list that has none is
+    known as far as its links were copied."""
+    if isinstance(shown, dict) and "size_at_least" in shown:
+        shown = dict(shown)
+        known = shown.pop("size_at_least")
+        if known <= printed["size"]:
+            shown["size"] = printed["size"]
+    return plain(shown) == printed
+
+
+def crash(scene, command):
+    """What the program printed of its variables, those of the report, and the report."""
+    ended = scene.run(command, CRASHHOOK_SANITIZE="no")
+    report, = scene.reports()
+    for path in scene.report_paths():
+        os.unlink(path)
+    printed = dict(line.split("\t", 1) for line in ended.stdout.splitlines() if "\t" in line)
+    frames = harness.frames_of(harness.crashed_thread(report))
+    frame, = [f for f in frames if f.get("function", "").startswith("fill")]
+    shown = {}
+    for local in frame["locals"]:
+        shown.setdefault(local["name"], local.get("value"))
+    return printed, shown, report
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "addresses are those of x86-64")
+class Values(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = Scene()
+        cls.built.__enter__()
+        cls.addClassCleanup(cls.built.__exit__, None, None, None)
+        cls.path = compile_case(cls.built, "containers.cc")
+
+    def check(self, scene, path, seeds):
+        compared = missing = 0
+        wrong = []
+        for seed in seeds:
+            printed, shown, _ = crash(scene, [path, str(seed)])
+            for name, text in printed.items():
+                compared += 1
+                if not is_known(shown.get(name)):
+                    missing += 1
+                elif not is_same(shown.get(name), json.loads(text)):
+                    wrong.append((seed, name, shown.get(name), text))
+        names = [name for _, name, _, _ in wrong]
+        self.assertEqual(wrong[:2], [], f"of {compared} differ {names}")
+        self.assertLess(missing, compared // 10 + 1, "values were not copied")
+        return compared
+
+    def test_containers_of_libstdcxx_hold_what_the_program_says(self):
+        print(f"seed {harness.SEED}, {RUNS} runs")
+        with Scene() as scene:
+            compared = self.check(scene, self.path, range(harness.SEED, harness.SEED + RUNS))
+            print(f"{compared} values")
+            self.assertGreaterEqual(compared, FEWEST_VALUES)
+
+    def test_containers_of_other_builds_hold_what_the_program_says(self):
+        builds = [["-O2"], ["-D_GLIBCXX_DEBUG"],
+                  ["-D_GLIBCXX_USE_CXX11_ABI=0", "-std=c++14"], ["-gdwarf-4"]]
+        for flags in builds if harness.FULL else builds[2:3]:
+            with self.subTest(flags=flags), Scene() as scene:
+                path = compile_case(scene, "containers.cc", *flags)
+                if "-O2" in flags:
+                    crash(scene, [path, "7"])  # what is left of the variables
+                else:
+                    self.check(scene, path, [harness.SEED])
+
+    # CRASHHOOK_LIBCXX names a folder with a libc++ that is not installed: Debian's
+    # packages of it replace those of the unwinder that crashhook is built with.
+    @unittest.skipUnless(shutil.which("clang++"), "no clang++")
+    def test_containers_of_libcxx_hold_what_the_program_says(self):
+        folder = os.environ.get("CRASHHOOK_LIBCXX")
+        found = [f"-isystem{folder}/include/c++/v1", f"-L{folder}/lib"] if folder else []
+        with Scene() as scene:
+            try:
+                path = compile_case(scene, "containers.cc", "-stdlib=libc++",
+                                    "-fstandalone-debug", *found,
+                                    compiler=("clang++", "-std=c++17"))
+            except subprocess.CalledProcessError:
+                self.skipTest("no libc++")
+            self.check(scene, path, range(harness.SEED, harness.SEED + RUNS))
+
+    def test_damaged_containers_end_the_walk_and_nothing_else(self):
+        told = 0
+        with Scene() as scene:
+            for seed in range(harness.SEED, harness.SEED + DAMAGED):
+                begin = time.monotonic()
+                _, shown, report = crash(scene, [self.path, str(seed), "40"])
+                self.assertLess(time.monotonic() - begin, SECONDS)
+                self.assertGreater(len(shown), 38)
+                self.assertEqual([p for p in report["problems"]
+                                  if p["stage"] == "values"], [])
+                told += "\"damaged\":" in json.dumps(shown)
+        self.assertGreaterEqual(told, DAMAGED * 3 // 4)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

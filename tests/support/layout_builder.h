@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types that have what the rows of the layout tables need: for each row a structure
+// with the members that its paths name. Every member is a pointer to a structure that
+// has each member that readers look for where a pointer leads.
+#pragma once
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/values/layout.h"
+
+enum {
+    BUILDER_NODES = 64,
+    BUILDER_NAME = 32,
+    BUILDER_ROWS = 256,
+    BUILDER_ARGUMENT = 9
+};
+
+// A builder_node is a member, or the object itself.
+struct builder_node {
+    char name[BUILDER_NAME];
+    int parent; // -1: it is the object
+    uint32_t type;
+    uint64_t size;
+};
+
+// A layout_builder is the types of the rows; zeroed before layout_builder_add.
+struct layout_builder {
+    struct type_table table;
+    uint32_t types[BUILDER_ROWS];
+    size_t count;
+    uint32_t number;
+    uint32_t pointer;
+    uint32_t pair;
+    char names[BUILDER_ROWS][BUILDER_NODES][BUILDER_NAME];
+};
+
+// builder_check ends a program that has no memory: fuzz targets are no cmocka tests.
+static inline void builder_check(bool right)
+{
+    if (!right)
+        abort();
+}
+
+static inline uint32_t builder_add(struct type_table *table, const struct type *type)
+{
+    uint32_t index = 0;
+    builder_check(type_table_add(table, type, &index) == CH_OK);
+    return index;
+}
+
+static inline void builder_add_part(struct type_table *table, const char *name,
+                                    uint32_t type, uint64_t offset)
+{
+    const struct type_part part = { .name = name,
+                                    .type = type,
+                                    .offset_bits = offset * 8 };
+    builder_check(type_table_add_part(table, &part) == CH_OK);
+}
+
+static inline void builder_arguments(struct layout_builder *builder, struct type *type)
+{
+    const struct type_part parts[] = {
+        { .name = "", .type = builder->number, .value = BUILDER_ARGUMENT },
+        { .name = "", .type = builder->pair, .value = BUILDER_ARGUMENT },
+    };
+    for (size_t i = 0; i < 2; i++)
+        builder_check(type_table_add_part(&builder->table, &parts[i]) == CH_OK);
+    type->argument_count = 2;
+}
+
+static inline void builder_begin(struct layout_builder *builder)
+{
+    static const char *const names[] = { "size",   "offset", "keys",  "vals", "len",
+                                         "parent", "strong", "value", "data" };
+    struct type_table *table = &builder->table;
+    builder_check(type_table_init(table) == CH_OK);
+    builder->number = builder_add(table, &(struct type){ .kind = TYPE_INTEGER,
+                                                         .name = "int",
+                                                         .size = 4,
+                                                         .encoding = TYPE_SIGNED });
+    struct type pair = { .kind = TYPE_STRUCT,
+                         .name = "pair<int, int>",
+                         .size = 8,
+                         .first_part = table->part_count,
+                         .part_count = 2 };
+    builder_add_part(table, "first", builder->number, 0);
+    builder_add_part(table, "second", builder->number, 4);
+    builder->pair = builder_add(table, &pair);
+    struct type element = { .kind = TYPE_STRUCT,
+                            .name = "element",
+                            .size = 8 * sizeof(names) / sizeof(names[0]),
+                            .first_part = table->part_count,
+                            .part_count = sizeof(names) / sizeof(names[0]) };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        builder_add_part(table, names[i], builder->number, 8 * i);
+    builder->pointer =
+        builder_add(table, &(struct type){ .kind = TYPE_POINTER,
+                                           .name = "",
+                                           .size = 8,
+                                           .target = builder_add(table, &element) });
+}
+
+// builder_child gives the node of a member, which is added where there is none.
+static inline int builder_child(struct builder_node *nodes, int *count, int parent,
+                                const char *name, size_t length)
+{
+    for (int i = 1; i < *count; i++)
+        if (nodes[i].parent == parent && strncmp(nodes[i].name, name, length) == 0 &&
+            nodes[i].name[length] == 0)
+            return i;
+    builder_check(*count < BUILDER_NODES);
+    nodes[*count] = (struct builder_node){ .parent = parent };
+    snprintf(nodes[*count].name, BUILDER_NAME, "%.*s", (int)length, name);
+    return (*count)++;
+}
+
+// layout_builder_add adds the type of a row.
+static inline void layout_builder_add(struct layout_builder *builder,
+                                      const struct layout_row *row)
+{
+    struct builder_node nodes[BUILDER_NODES] = { { .parent = -1 } };
+    int count = 1;
+    if (builder->count == 0)
+        builder_begin(builder);
+    builder_check(builder->count < BUILDER_ROWS);
+    for (size_t i = 0; i < LAYOUT_MEMBERS && row->paths[i] != NULL; i++) {
+        int at = 0;
+        for (const char *path = row->paths[i] + (row->paths[i][0] == '?');
+             *path != 0;) {
+            size_t length = strcspn(path, ".");
+            at = builder_child(nodes, &count, at, path, length);
+            path += length + (path[length] == '.');
+        }
+    }
+    for (int i = count - 1; i >= 0; i--) { // members come after what they are in
+        struct type type = { .kind = TYPE_STRUCT,
+                             .name = i == 0 ? row->name : "inner<",
+                             .first_part = builder->table.part_count };
+        char(*names)[BUILDER_NAME] = builder->names[builder->count];
+        for (int k = i + 1; k < count; k++) {
+            if (nodes[k].parent != i)
+                continue;
+            memcpy(names[k], nodes[k].name, BUILDER_NAME);
+            builder_add_part(&builder->table, names[k], nodes[k].type, type.size);
+            type.size += nodes[k].size;
+            type.part_count++;
+        }
+        nodes[i].type = builder->pointer;
+        nodes[i].size = 8;
+        if (type.part_count == 0)
+            continue;
+        builder_arguments(builder, &type);
+        nodes[i].type = builder_add(&builder->table, &type);
+        nodes[i].size = type.size;
+    }
+    builder->types[builder->count++] = nodes[0].type;
+}
+
+// layout_builder_add_all adds the types of all rows.
+static inline void layout_builder_add_all(struct layout_builder *builder)
+{
+    const struct layout_row *const tables[] = { layout_cxx, layout_libcxx, layout_rust,
+                                                layout_other };
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        for (const struct layout_row *row = tables[i]; row->name != NULL; row++)
+            layout_builder_add(builder, row);
+}
