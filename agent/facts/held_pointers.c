@@ -20,6 +20,7 @@ void held_pointers_init(struct held_pointers *pointers, const struct capture *ca
     pointers->left = HELD_POINTERS_MAX;
     pointers->count = 0;
     pointers->root_count = 0;
+    pointers->window_end = HELD_ROOTS; // registers
     pointers->visited_count = 0;
     memset(pointers->visited, 0, sizeof(pointers->visited));
 }
@@ -85,6 +86,15 @@ static bool pointers_visit(struct held_pointers *pointers, uint64_t address)
     return true;
 }
 
+// pointers_may_lead_on is whether word, which points into the mapping, points to what
+// may have pointers of the program: to memory that it can change and that is of no
+// file.
+static bool pointers_may_lead_on(const struct target_mapping *mapping, uint64_t word)
+{
+    return mapping->permissions & MAPS_WRITE && mapping->inode == 0 &&
+           word % sizeof(word) == 0;
+}
+
 void held_pointers_note(struct held_pointers *pointers, uint64_t word)
 {
     const struct target_mapping *mapping =
@@ -92,10 +102,9 @@ void held_pointers_note(struct held_pointers *pointers, uint64_t word)
     if (mapping == NULL)
         return;
     pointers->found[pointers->count++] = word;
-    if (mapping->permissions & MAPS_WRITE && mapping->inode == 0 &&
-        pointers->root_count < HELD_ROOTS &&
-        (pointers->root_count == 0 ||
-         pointers->roots[pointers->root_count - 1] != word))
+    if (pointers->root_count < HELD_ROOTS &&
+        pointers->root_count < pointers->window_end &&
+        pointers_may_lead_on(mapping, word) && pointers_visit(pointers, word))
         pointers->roots[pointers->root_count++] = word;
 }
 
@@ -105,6 +114,8 @@ void held_pointers_search(struct held_pointers *pointers, const void *bytes,
     const uint8_t *from = bytes;
     uint64_t word;
     for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+        if (at % HELD_ROOT_WINDOW == 0)
+            pointers->window_end = pointers->root_count + HELD_WINDOW_ROOTS;
         memcpy(&word, from + at, sizeof(word));
         held_pointers_note(pointers, word);
     }
@@ -146,16 +157,15 @@ struct held_walk {
     uint8_t of_root[HELD_ROOTS]; // objects that each root has led to
 };
 
-// walk_add adds what word points to, if it is data that the program may change and that
-// is of no file.
+// walk_add adds what word points to, if it may lead on.
 static void walk_add(struct held_pointers *pointers, struct held_walk *walk,
                      uint64_t word, size_t root)
 {
-    if (walk->of_root[root] == HELD_ROOT_OBJECTS || word % sizeof(word) != 0)
-        return;
-    const struct target_mapping *mapping = pointers_mapping(pointers, word);
-    if (mapping == NULL || !(mapping->permissions & MAPS_WRITE) ||
-        mapping->inode != 0 || !pointers_visit(pointers, word))
+    const struct target_mapping *mapping = walk->of_root[root] < HELD_ROOT_OBJECTS
+                                               ? pointers_mapping(pointers, word)
+                                               : NULL;
+    if (mapping == NULL || !pointers_may_lead_on(mapping, word) ||
+        !pointers_visit(pointers, word))
         return;
     walk->of_root[root]++;
     walk->objects[walk->count++] = (struct held_object){ word, root };
@@ -191,8 +201,10 @@ static void copy_from_roots(struct held_pointers *pointers)
 {
     struct held_walk walk = { .count = 0 };
     uint64_t sorted[HELD_DEEP_OBJECTS];
-    for (size_t i = 0; i < pointers->root_count; i++)
-        walk_add(pointers, &walk, pointers->roots[i], i);
+    for (size_t i = 0; i < pointers->root_count; i++) {
+        walk.of_root[i]++;
+        walk.objects[walk.count++] = (struct held_object){ pointers->roots[i], i };
+    }
     for (size_t at = 0; at < walk.count;) {
         size_t count = walk.count - at;
         for (size_t i = 0; i < count; i++)

@@ -7,9 +7,10 @@
 // pointer. HELD_POINTERS_BYTES are copied at each, at most HELD_POINTERS_MAX in all.
 //
 // A container has its elements further away: a list's are at the end of one link, of
-// two, of three. So the pointers that the innermost frames have are roots, from each of
-// which HELD_ROOT_OBJECTS objects are copied, breadth first. A root is given a share of
-// its own, so that a large graph of objects leaves room for the variables after it.
+// two, of three. So pointers of the stack are roots, from each of which
+// HELD_ROOT_OBJECTS objects are copied, breadth first. A root is given a share of its
+// own, so that a large graph of objects leaves room for the variables after it, and so
+// is a part of the stack: what reports a panic has frames before those of the program.
 #pragma once
 #include "agent/live/capture.h"
 
@@ -19,7 +20,9 @@ enum {
     HELD_POINTERS_COUNT = HELD_POINTERS_MAX / HELD_POINTERS_BYTES,
     // How much of a stack is searched. Kept frames rarely need more.
     HELD_POINTERS_STACK = 64 << 10,
-    HELD_ROOTS = 128,
+    HELD_ROOTS = 256,
+    HELD_ROOT_WINDOW = 4096, // bytes of stack, from which come at most
+    HELD_WINDOW_ROOTS = 96,
     HELD_ROOT_OBJECTS = 48,
     HELD_DEEP_OBJECTS = 768,   // of all roots
     HELD_OBJECT_POINTERS = 16, // of one object that are followed
@@ -39,6 +42,7 @@ struct held_pointers {
     uint64_t found[HELD_POINTERS_COUNT];
     uint64_t roots[HELD_ROOTS];
     size_t root_count;
+    size_t window_end; // the root_count at which no more are taken of this window
     uint64_t visited[2 * HELD_DEEP_OBJECTS]; // a hash table; 0: free
     size_t visited_count;
 };

@@ -311,7 +311,7 @@ static enum ch_status add_template_arguments(struct type_dwarf *types, Dwarf_Die
 
 // add_variant adds the member that a variant has.
 static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
-                                  enum type_dwarf_part how)
+                                  struct type *type, enum type_dwarf_part how)
 {
     Dwarf_Die child;
     Dwarf_Attribute attribute;
@@ -324,12 +324,13 @@ static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
     if (more != 0)
         return CH_OK;
     enum ch_status status = type_dwarf_add_member(types, &child, how);
-    if (status == CH_OK) {
-        struct type_part *part = &types->table->parts[types->table->part_count - 1];
-        part->value = value;
-        part->otherwise = !chosen;
-    }
-    return status;
+    if (status != CH_OK)
+        return status;
+    uint32_t last = types->table->part_count - 1;
+    types->table->parts[last].value = value;
+    if (!chosen)
+        type->count = last - type->first_part;
+    return CH_OK;
 }
 
 // add_variants adds the number that selects a variant, of the unknown type if there is
@@ -349,7 +350,7 @@ static enum ch_status add_variants(struct type_dwarf *types, Dwarf_Die *die,
     for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
          more = dwarf_siblingof(&child, &child))
         if (dwarf_tag(&child) == DW_TAG_variant)
-            status = add_variant(types, &child, how);
+            status = add_variant(types, &child, type, how);
     type->variants = true;
     return status;
 }

@@ -58,7 +58,8 @@ struct type {
     const char *unit;    // its source file, where units differ; NULL: irrelevant
     uint64_t size;       // in bytes; of arrays, typedefs and qualifiers see type_size
     uint32_t target;     // what it points to, holds, names, qualifies, slices, returns
-    uint32_t count;      // of an array: elements
+    uint32_t count;      // of an array: elements; with variants: the number among the
+                         // parts of that which is selected if no other is; 0: none
     uint32_t first_part; // index of its members, enumerators or arguments
     uint32_t part_count;
     uint32_t argument_count; // template arguments: the parts after its part_count
@@ -79,7 +80,6 @@ struct type_part {
     uint32_t type;
     uint64_t offset_bits; // of a member
     int64_t value;        // of an enumerator, a variant, a template argument
-    bool otherwise;       // of a variant: it is selected if no other is
 };
 
 // A type_symbol is a function or a variable and its type.

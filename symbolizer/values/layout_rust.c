@@ -100,6 +100,9 @@ static void read_hash(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->members[0].type, 0);
     uint64_t each = layout_size(object, type);
+    struct layout_member key;
+    bool set =
+        out->form == LAYOUT_SEQUENCE && layout_member_of(object, type, "__0", &key);
     uint64_t bytes;
     uint64_t mask;
     if (!layout_field(object, 1, &bytes, out) ||
@@ -114,8 +117,9 @@ static void read_hash(struct layout_object *object, struct layout_view *out)
         uint64_t taken;
         if (!layout_number(object, bytes + i, 1, &taken, out))
             return;
-        if ((taken & 0x80) == 0 &&
-            !layout_add_pair(object, out, type, bytes - (i + 1) * each))
+        uint64_t at = bytes - (i + 1) * each;
+        if ((taken & 0x80) == 0 && !(set ? layout_add(out, key.type, at + key.offset)
+                                         : layout_add_pair(object, out, type, at)))
             return;
     }
     if (mask < PROBED && out->item_count < out->size)
@@ -251,12 +255,16 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
     if (!layout_word(object, at + height.offset, &levels, out) ||
         !layout_word(object, at + node.offset, &root, out))
         return;
-    out->form =
-        strstr(object->row->kind, "Set") == NULL ? LAYOUT_PAIRS : LAYOUT_SEQUENCE;
     if (levels > TREE_DEPTH)
         layout_damage(out, "its tree is too deep");
     else
         tree_visit(&tree, root, levels);
+    if (layout_size(object, tree.types[1]) != 0)
+        return;
+    out->form = LAYOUT_SEQUENCE;
+    out->kind = "BTreeSet";
+    for (size_t i = 0; i < out->item_count; i++)
+        out->items[i].value = out->items[i].key;
 }
 
 // read_enum finds the variant that an enum is.
@@ -273,10 +281,11 @@ static void read_enum(struct layout_object *object, struct layout_view *out)
                                     size, &number, out))
         return;
     for (uint32_t i = 1; i < type->part_count; i++)
-        if (parts[i].otherwise
-                ? chosen == NULL
-                : size != 0 && ((uint64_t)parts[i].value & mask) == number)
+        if (i != type->count && size != 0 &&
+            ((uint64_t)parts[i].value & mask) == number)
             chosen = &parts[i];
+    if (chosen == NULL && type->count != 0 && type->count < type->part_count)
+        chosen = &parts[type->count];
     if (chosen == NULL) {
         layout_damage(out, "it is none of its variants");
         return;

@@ -100,6 +100,14 @@ static bool is_hidden(const struct making *m, const struct item *item, uint32_t 
     return item->secret && !(item->open && structure);
 }
 
+// value_is_rust_reference is whether a pointer is a Box or a reference of Rust, the
+// types of which have names: like references of C++ they always lead to an object.
+static bool value_is_rust_reference(const struct type *type)
+{
+    return type->name[0] == '&' || strncmp(type->name, "Box<", strlen("Box<")) == 0 ||
+           strncmp(type->name, "alloc::boxed::Box<", strlen("alloc::boxed::Box<")) == 0;
+}
+
 static json_t *masked_value(void)
 {
     return json_string("***");
@@ -237,7 +245,10 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     if (is_char(table, target))
         return pointed_string(m, item, address);
     bool shown = type_size(table, target, &size) == CH_OK && size != 0;
-    if (!shown || is_hidden(m, item, target) || item->pointers >= m->how->pointers)
+    int most = m->how->pointers;
+    if (most == 0 && value_is_rust_reference(&table->types[pointer]))
+        most = 1;
+    if (!shown || is_hidden(m, item, target) || item->pointers >= most)
         return address_value(address);
     if (value_note_seen(m, address, target))
         return pointer_object(address, "seen", json_true());
@@ -655,6 +666,7 @@ static uint8_t value_plain_size(const struct type_table *table, uint32_t type)
         return (uint8_t)bare->size;
     case TYPE_POINTER:
         return bare->size == sizeof(uint64_t) && bare->reference == 0 &&
+                       !value_is_rust_reference(bare) &&
                        !is_char(table, complete_type(table, bare->target))
                    ? sizeof(uint64_t)
                    : 0;
