@@ -124,15 +124,10 @@ static void append_program(const json_t *report, struct text *out)
     const char *executable =
         report_string(json_object_get(report, "process"), "executable");
     const char *program = executable != NULL ? file_name(executable) : NULL;
-    const char *release = report_string(report, "release");
     if (program == NULL || program[0] == 0)
         return;
     text_append_string(out, " \u00b7 ");
     append_short(program, SAID_MAX, out);
-    if (release != NULL && release[0] != 0) {
-        text_append_string(out, " ");
-        append_short(release, 40, out);
-    }
 }
 
 void title_write(const json_t *report, const struct group_key *key, struct text *out)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A title is what people call a crash in a list: what happened, where, in which program
-// and release. `null pointer in pricing_add_line · shop 1.4.2`.
+// A title is what people call a crash in a list: what happened, where and in which
+// program. `null pointer in pricing_add_line · shop`.
 //
 // What it says of the place is what the group's key was made of, so two groups of one
 // program have different titles unless nothing tells them apart. Users: symbolizer's

@@ -309,7 +309,7 @@ class Requests(unittest.TestCase):
         self.assertLessEqual({"id", "title", "count", "first_seen", "last_seen",
                               "releases", "status"}, set(group))
         self.assertEqual(group["title"],
-                         "null pointer in ledger::entry::set_amount \u00b7 ledgerd 3.1")
+                         "null pointer in ledger::entry::set_amount \u00b7 ledgerd")
         self.assertEqual((group["count"], group["releases"]), (1, ["3.1"]))
         self.assertEqual(group["last_seen"], report["time"])
 
