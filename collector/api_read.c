@@ -16,7 +16,7 @@
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2 };
 
-static json_t *moment_json(int64_t moment_ms)
+json_t *api_moment_json(int64_t moment_ms)
 {
     char text[MOMENT_SIZE];
     moment_write(moment_ms, text);
@@ -29,8 +29,9 @@ static void append_report(void *context, const struct store_report *report)
         context,
         json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
                   "id", report->id, "group", report->group, "revision",
-                  (json_int_t)report->revision, "time", moment_json(report->time_ms),
-                  "received", moment_json(report->received_ms), "signal",
+                  (json_int_t)report->revision, "time",
+                  api_moment_json(report->time_ms), "received",
+                  api_moment_json(report->received_ms), "signal",
                   (json_int_t)report->signal, "signal_name", report->signal_name,
                   "title", report->title, "summary", report->summary, "release",
                   report->release, "environment", report->environment, "executable",
@@ -62,8 +63,8 @@ static json_t *group_json(const struct store_group *group)
     set_number(json, "count", group->count);
     set_number(json, "kept", group->kept);
     set_number(json, "held_back", group->held_back);
-    json_object_set_new(json, "first_seen", moment_json(group->first_seen_ms));
-    json_object_set_new(json, "last_seen", moment_json(group->last_seen_ms));
+    json_object_set_new(json, "first_seen", api_moment_json(group->first_seen_ms));
+    json_object_set_new(json, "last_seen", api_moment_json(group->last_seen_ms));
     json_object_set_new(json, "releases", releases);
     set_text(json, "status", group->status);
     set_text(json, "status_release", group->status_release);
@@ -71,8 +72,10 @@ static json_t *group_json(const struct store_group *group)
     set_text(json, "assignee", group->assignee);
     set_number(json, "machines", group->machines);
     json_object_set_new(json, "programs", programs);
+    set_text(json, "program", group->program);
     set_text(json, "first_release", group->first_release);
     set_number(json, "filtered_count", group->filtered_count);
+    set_number(json, "filtered_machines", group->filtered_machines);
     json_object_set_new(json, "filtered_more", json_boolean(group->filtered_more));
     set_text(json, "status_rule", group->resolved_in_it ? "in" : "after");
     set_text(json, "resolved_in", group->resolved_in);
@@ -170,13 +173,16 @@ static json_t *common_json(struct store *store, const struct store_group *group)
     json_t *list = json_array();
     if (group_facts_read(store, group, &facts) != CH_OK)
         return list;
-    for (size_t i = 0; i < facts.count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:f}", "key",
-                                              facts.list[i].kind->key, "value",
-                                              facts.list[i].value, "count",
-                                              (json_int_t)facts.list[i].count, "of",
-                                              (json_int_t)group->count, "elsewhere",
-                                              facts.list[i].elsewhere));
+    for (size_t i = 0; i < facts.count; i++) {
+        const struct group_fact *fact = &facts.list[i];
+        double lift = group_fact_lift(fact, group);
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:I, s:I, s:f, s:o}", "key", fact->kind->key, "value",
+                      fact->value, "count", (json_int_t)fact->count, "of",
+                      (json_int_t)group->count, "elsewhere", fact->elsewhere, "lift",
+                      lift > 0 ? json_real(lift) : json_null()));
+    }
     return list;
 }
 
@@ -209,7 +215,7 @@ static void append_past(void *context, const struct store_past *past)
                           json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", past->kind,
                                     "who", past->other, "detail", past->detail, "count",
                                     (json_int_t)past->count, "time",
-                                    moment_json(past->time_ms)));
+                                    api_moment_json(past->time_ms)));
 }
 
 static json_t *history_json(struct store *store, const char *id)

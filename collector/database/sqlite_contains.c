@@ -4,10 +4,12 @@
 #include <locale.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wctype.h>
 
 #include "base/utf8.h"
+#include "report/file/digest.h"
 
 enum { ASCII_END = 0x80, FEW_BYTES = 4096 };
 
@@ -71,6 +73,20 @@ static void sqlite_contains(sqlite3_context *context, int count, sqlite3_value *
         sqlite3_free(room);
 }
 
+// sqlite_text_hash is the first 64 bits of the SHA-256 of a text.
+static void sqlite_text_hash(sqlite3_context *context, int count,
+                             sqlite3_value **values)
+{
+    char digits[SHA256_HEX_SIZE];
+    const void *text = sqlite3_value_text(values[0]);
+    (void)count;
+    if (text == NULL)
+        return;
+    sha256_hex(text, (size_t)sqlite3_value_bytes(values[0]), digits);
+    digits[16] = 0;
+    sqlite3_result_int64(context, (sqlite3_int64)strtoull(digits, NULL, 16));
+}
+
 static void free_contains_locale(void *locale)
 {
     if (locale != NULL)
@@ -81,6 +97,13 @@ int sqlite_contains_add(sqlite3 *db)
 {
     // Without it, letters of ASCII alone have two cases.
     locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+    int result = sqlite3_create_function_v2(
+        db, "text_hash", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
+        sqlite_text_hash, NULL, NULL, NULL);
+    if (result != SQLITE_OK) {
+        free_contains_locale(locale);
+        return result;
+    }
     return sqlite3_create_function_v2(
         db, "contains", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, locale, sqlite_contains,
         NULL, NULL, free_contains_locale);

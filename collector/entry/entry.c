@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system/file.h"
 #include "base/utf8.h"
 #include "collector/database/moment.h"
 #include "report/file/digest.h"
@@ -12,6 +13,9 @@
 #include "report/value/report.h"
 
 enum { HELD_MAX = 1000000000 }; // of one report, so that sums do not overflow
+
+// EARLIEST_MS is the beginning of 2020: no report is older.
+#define EARLIEST_MS INT64_C(1577836800000)
 
 // live_group is the group of all reports in which nothing crashed.
 static const char live_group[] = "00000000000000000000000000000000";
@@ -24,6 +28,11 @@ void entry_copy(char *out, size_t size, const char *string)
         length--;
     memcpy(out, string, length);
     out[length] = 0;
+}
+
+const char *entry_program(const struct entry *entry)
+{
+    return file_name(entry->executable);
 }
 
 // put_key replaces a fingerprint by the key that it has in a project.
@@ -204,9 +213,10 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
     out->signal = report_integer(crash, "signal", 0);
     const char *time = report_string(report, "time");
     int64_t time_ms = 0;
-    // A machine whose clock is ahead must not stay at the top of every list.
+    // A machine whose clock is ahead must not stay at the top of every list, and one
+    // without a clock, which begins in 1970, must not make its groups the oldest.
     if (time != NULL && moment_read(time, received_ms, &time_ms) == CH_OK &&
-        time_ms >= 0 && time_ms < received_ms)
+        time_ms >= EARLIEST_MS && time_ms < received_ms)
         out->time_ms = time_ms;
 
     copy_value(out->signal_name, sizeof(out->signal_name), crash, "name");

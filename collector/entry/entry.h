@@ -80,6 +80,10 @@ void entry_set_project(struct entry *entry, const char *project);
 // gives them: it came from another process.
 bool entry_is_sane(const struct entry *entry);
 
+// entry_program is the name of the file that ran: a program may be installed in a
+// folder for each release.
+const char *entry_program(const struct entry *entry);
+
 // entry_copy copies string to out, which holds size bytes; it cuts between characters.
 void entry_copy(char *out, size_t size, const char *string);
 

@@ -73,6 +73,20 @@ static int compare_release_text(const struct piece *a, const struct piece *b)
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
+// is_word is true for a word that says nothing of an order: a code name, a branch.
+static bool is_word(const struct piece *piece)
+{
+    return piece->size > 1 && !piece->number && !piece->early;
+}
+
+// has_order is false for two different words in the same place, and for a word in the
+// place of the first number.
+static bool has_order(const struct piece *a, const struct piece *b, bool first)
+{
+    bool words = is_word(a) && is_word(b);
+    return !words && !(first && a->number != b->number && (is_word(a) || is_word(b)));
+}
+
 static int compare_pieces(const struct piece *a, const struct piece *b)
 {
     if (a->size == 0 || b->size == 0) {
@@ -101,10 +115,14 @@ bool release_order(const char *a, const char *b, int *out)
         return strcmp(a, b) == 0;
     }
     int order = 0;
+    bool at_start = true;
     while (order == 0 && (*a != 0 || *b != 0)) {
         struct piece first = take_piece(&a);
         struct piece second = take_piece(&b);
         order = compare_pieces(&first, &second);
+        if (order != 0 && !has_order(&first, &second, at_start))
+            return false;
+        at_start = false;
         if (first.size == 0 && second.size == 0)
             break; // the rest belongs to no piece
     }

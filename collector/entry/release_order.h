@@ -3,7 +3,8 @@
 // Which of two releases is the newer one.
 //
 // Releases are compared piece by piece, as people number them: 1.9 < 1.10, 2.0-rc.1 <
-// 2.0 < 2.0.1, v1.2 = 1.2, and `program@1.2` is 1.2. Commit hashes have no order.
+// 2.0 < 2.0.1, v1.2 = 1.2, and `program@1.2` is 1.2. Commit hashes, code names and
+// names of branches have no order.
 #pragma once
 #include <stdbool.h>
 

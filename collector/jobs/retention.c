@@ -7,6 +7,7 @@
 #include "collector/database/moment.h"
 #include "collector/query/store_people.h"
 #include "collector/server/background.h"
+#include "collector/store/store_naming.h"
 #include "collector/store/store_outage.h"
 #include "collector/store/store_rest.h"
 #include "collector/store/store_starts.h"
@@ -58,6 +59,8 @@ static enum ch_status forget_and_trim(struct retention *retention, bool *out_mor
     bool forgot = false;
     bool trimmed = false;
     enum ch_status status = store_forget_starts(retention->store, &forgot, error);
+    if (status == CH_OK)
+        status = store_thin_machines(retention->store, error);
     if (status == CH_OK && has_limits(retention))
         status = trim_retained(retention, &trimmed, error);
     *out_more = forgot || trimmed;
@@ -78,8 +81,9 @@ static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_mo
     return status;
 }
 
-// retention_main looks for moves in every pass, because people wait for them, and for
-// old starts and reports once per round.
+// retention_main looks for moves in every pass, because people wait for them, for
+// reports that another collector keyed as it was done before, and for old starts and
+// reports once per round.
 static void *retention_main(void *context)
 {
     struct retention *retention = context;
@@ -90,6 +94,8 @@ static void *retention_main(void *context)
         bool more = false;
         int64_t began_ms = moment_now();
         enum ch_status status = store_move(retention->store, &more, error);
+        if (status == CH_OK && !more)
+            status = store_key_again(retention->store, &more, error);
         left_ms = left_ms > wait_ms ? left_ms - wait_ms : 0;
         if (status == CH_OK && !more && left_ms == 0) {
             status = forget_and_trim(retention, &more, error);

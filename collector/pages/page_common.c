@@ -37,16 +37,20 @@ void page_common_write(struct text *out, struct store *store,
                     "</h2>");
     if (facts.hardware && group->machines > 0)
         html_write(out,
-                   "<p class=\"decision back\">Nearly all are from one machine that"
-                   " few other crashes come from: suspect its hardware.</p>");
+                   "<p class=\"decision back\">Nearly all are from one machine, and"
+                   " many other groups are of it alone: suspect its hardware.</p>");
     html_write(out, "<ul class=\"common\">");
     for (size_t i = 0; i < facts.count; i++) {
         const struct group_fact *fact = &facts.list[i];
         html_write(out, "<li><b>%lld of %lld</b><span>%s ", (long long)fact->count,
                    (long long)group->count, fact->kind->label);
         write_common_value(out, fact->kind, fact->value);
-        html_write(out, "</span><i>%d %% elsewhere</i></li>",
-                   (int)(fact->elsewhere * 100 + 0.5));
+        double lift = group_fact_lift(fact, group);
+        if (lift > 0)
+            html_write(out, "</span><i>\u00d7%.1f, %d %% of the others</i></li>", lift,
+                       (int)(fact->elsewhere * 100 + 0.5));
+        else
+            html_write(out, "</span><i>none of the others</i></li>");
     }
     html_write(out, "</ul></section>\n");
 }

@@ -118,7 +118,9 @@ void page_group_row_write(void *context, const struct store_group *group)
     } else {
         write_figure_of_row(out, group->count, "report", "reports");
     }
-    write_figure_of_row(out, group->machines, "machine", "machines");
+    write_figure_of_row(out,
+                        rows->filtered ? group->filtered_machines : group->machines,
+                        "machine", "machines");
     html_write(out, "</li>\n");
 }
 
@@ -135,6 +137,7 @@ void page_group_line_write(void *context, const struct store_group *group)
     page_write_number(out, group->filtered_count);
     html_write(out, "%s %s on ", group->filtered_more ? "+" : "",
                group->filtered_count == 1 ? "report" : "reports");
-    page_write_number(out, group->machines);
-    html_write(out, " %s</span></li>\n", group->machines == 1 ? "machine" : "machines");
+    page_write_number(out, group->filtered_machines);
+    html_write(out, " %s</span></li>\n",
+               group->filtered_machines == 1 ? "machine" : "machines");
 }

@@ -3,6 +3,7 @@
 // What a team asks on Monday morning: what is new in a release, what came back, what
 // rises, what hits most machines, which release crashes, and which host crashes alone.
 // Each figure is a link to the list that it counts.
+#include <stdio.h>
 #include <string.h>
 
 #include "collector/database/moment.h"
@@ -11,15 +12,19 @@
 #include "collector/pages/page_group_row.h"
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
+#include "collector/query/releases.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
 
 enum {
     LINES = 4,
+    RISING_LINES = 10,
+    PROGRAMS = 50,
     SEEN_LAST = 6,
     RELEASES_IN_CHART = 8,
-    MOST_IN_A_CARD = 1000, // groups, where their reports are looked at
+    RELEASES_CHOSEN_FROM = 24, // of each program
+    MOST_IN_A_CARD = 1000,     // groups, where their reports are looked at
 };
 
 // overview is what the sections are written with.
@@ -28,10 +33,11 @@ struct overview {
     struct store *store;
     int64_t now_ms;
     const char *project;     // of who looks; empty: all
-    const char *chosen;      // a release, or NULL: what is new is so in the newest
+    const char *program;     // chosen, or NULL
+    const char *chosen;      // a release, or NULL: what is new is so in its program
     const char *environment; // chosen, or NULL
     const char *since;
-    char release[sizeof(((struct entry *)NULL)->release)]; // chosen, or the newest
+    const char *release; // chosen, or the current one of the only program, or empty
     struct releases releases;
     enum ch_status status; // of the first failure
 };
@@ -50,19 +56,14 @@ static bool overview_filter(struct overview *overview, const char *key,
     bool of_release = key != NULL && strcmp(key, "first_release") == 0;
     if (status == CH_OK && overview->chosen != NULL && !of_release)
         status = search_add(search, "release", overview->chosen);
+    if (status == CH_OK && overview->program != NULL)
+        status = search_add(search, "program", overview->program);
     if (status == CH_OK && overview->environment != NULL)
         status = search_add(search, "environment", overview->environment);
     if (status == CH_OK && overview->since != NULL)
         status = search_add(search, "since", overview->since);
     memcpy(out->store.terms, search->terms, sizeof(out->store.terms));
     out->store.term_count = search->count;
-    for (size_t i = 0; i < search->count; i++) {
-        struct store_term *term = &out->store.terms[i];
-        if (term->key == STORE_KEY_FIRST_RELEASE && term->value[0] == 0)
-            *term = (struct store_term){ .key = STORE_KEY_FIRST_SEEN,
-                                         .number = overview->now_ms -
-                                                   7 * (int64_t)MOMENT_DAY_MS };
-    }
     if (status != CH_OK && overview->status == CH_OK)
         overview->status = status;
     return status == CH_OK;
@@ -94,6 +95,7 @@ struct card {
     const char *value;
     const char *sort_parameter;
     enum store_sort sort;
+    size_t lines;
     bool counted;
 };
 
@@ -122,6 +124,7 @@ static void write_card(struct overview *overview, const struct card *card)
     // Counting the reports of every group that two terms hold for would take long.
     bool narrowed = filter.store.term_count - (card->key != NULL) > 1;
     bool by_count = card->sort == STORE_SORT_COUNT && narrowed;
+    filter.store.limit = card->lines;
     filter.store.sort = by_count ? STORE_SORT_LAST_SEEN : card->sort;
     filter_open_only(&filter);
     keep_failure(overview, list_card(overview->store, &filter.store, &rows, next,
@@ -145,22 +148,59 @@ static void write_card(struct overview *overview, const struct card *card)
 
 static void write_cards(struct overview *overview)
 {
-    bool named = overview->release[0] != 0;
+    bool named = overview->chosen != NULL;
+    char since[PAGE_SHORT + 16] = "New";
+    if (!named && overview->release[0] != 0)
+        (void)snprintf(since, sizeof(since), "New since %.*s", PAGE_SHORT,
+                       overview->release);
     const struct card cards[] = {
-        { named ? "New in this release" : "New", "", named ? "first_release" : "is",
-          named ? overview->release : "new", "sort=count", STORE_SORT_COUNT, true },
+        { named ? "New in this release" : since,
+          named ? ""
+                : "First seen in the newest release of their program that is in use.",
+          named ? "first_release" : "is", named ? overview->chosen : "new",
+          "sort=count", STORE_SORT_COUNT, LINES, true },
         { "Came back", "Resolved once, and seen again.", "is", "regressed", "",
-          STORE_SORT_LAST_SEEN, true },
-        { "Rising", "Twice as many in seven days as in the seven before.", "is",
-          "rising", "sort=count", STORE_SORT_COUNT, true },
-        { "Most machines", "", NULL, NULL, "sort=machines", STORE_SORT_MACHINES,
+          STORE_SORT_LAST_SEEN, LINES, true },
+        { "Rising",
+          "More in seven days than in the seven before, beyond what their program "
+          "does.",
+          "is", "rising", "", STORE_SORT_RISING, RISING_LINES, true },
+        { "Most machines", "", NULL, NULL, "sort=machines", STORE_SORT_MACHINES, LINES,
           false },
         { "Nobody has taken", "", "is", "unassigned", "sort=count", STORE_SORT_COUNT,
-          true },
+          LINES, true },
     };
     html_write(overview->out, "<div class=\"cards\">");
     for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
         write_card(overview, &cards[i]);
+}
+
+static void write_release_bar(struct text *out, const struct release *release,
+                              int64_t most)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    search_write_term(&query, "program", release->program);
+    text_append_string(&query, " ");
+    search_write_term(&query, "release", release->name);
+    html_write(out, "<li><a class=\"name\" href=\"/groups?q=");
+    filter_encode(out, text_ok(&query) ? query.bytes : "");
+    html_write(out,
+               "\">%.*s %.*s</a><meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter>"
+               "<b>",
+               PAGE_SHORT, release->program, PAGE_SHORT, release->name, (long long)most,
+               (long long)release->count);
+    page_write_number(out, release->count);
+    html_write(out, "</b></li>");
+}
+
+// releases_a_program is how many releases of each program are shown, so that each has
+// its newest ones there.
+static size_t releases_a_program(const struct releases *releases)
+{
+    size_t programs = 0;
+    for (size_t i = 0; i < releases->count; i = releases_program_end(releases, i))
+        programs++;
+    return programs >= RELEASES_IN_CHART ? 1 : RELEASES_IN_CHART / programs;
 }
 
 static void write_release_chart(struct overview *overview)
@@ -168,20 +208,19 @@ static void write_release_chart(struct overview *overview)
     struct text *out = overview->out;
     const struct releases *releases = &overview->releases;
     int64_t most = 1;
+    size_t shown = 0;
     if (releases->count == 0)
         return;
-    for (size_t i = 0; i < releases->count && i < RELEASES_IN_CHART; i++)
+    size_t each = releases_a_program(releases);
+    for (size_t i = 0; i < releases->count; i++)
         most = releases->list[i].count > most ? releases->list[i].count : most;
     html_write(out, "<section class=\"card\"><h2>Crashes by release</h2>"
                     "<ul class=\"bars\">");
-    for (size_t i = 0; i < releases->count && i < RELEASES_IN_CHART; i++) {
-        html_write(out, "<li>");
-        page_write_link(out, "name", "release", releases->list[i].name,
-                        releases->list[i].name);
-        html_write(out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
-                   (long long)most, (long long)releases->list[i].count);
-        page_write_number(out, releases->list[i].count);
-        html_write(out, "</b></li>");
+    for (size_t start = 0; start < releases->count && shown < RELEASES_IN_CHART;) {
+        size_t end = releases_program_end(releases, start);
+        for (size_t i = start; i < end && i < start + each; i++, shown++)
+            write_release_bar(out, &releases->list[i], most);
+        start = end;
     }
     html_write(out, "</ul></section>\n");
 }
@@ -210,33 +249,75 @@ static void write_lone_hosts(struct overview *overview, struct sums *sums)
     html_write(out, "</ol></section>\n");
 }
 
-static void write_release_choice(struct text *out, const char *name, bool chosen)
+static void write_choice(struct text *out, const char *name, bool chosen)
 {
     html_write(out, "<option%s>%.*s</option>", chosen ? " selected" : "", PAGE_SHORT,
                name);
 }
 
-static void write_choices(struct overview *overview)
+// choices is a list of programs to choose from.
+struct choices {
+    struct text *out;
+    const char *chosen; // or NULL
+    bool listed;        // the chosen one was there
+};
+
+static void write_program_choice(void *context, const char *program, int64_t count)
 {
-    bool listed = overview->chosen == NULL;
+    struct choices *choices = context;
+    bool chosen = choices->chosen != NULL && strcmp(program, choices->chosen) == 0;
+    (void)count;
+    choices->listed |= chosen;
+    write_choice(choices->out, program, chosen);
+}
+
+static void write_programs(struct overview *overview)
+{
+    struct choices choices = { .out = overview->out, .chosen = overview->program };
+    html_write(overview->out, "<label><span>Program</span><select name=\"program\">"
+                              "<option value=\"\">all</option>");
+    keep_failure(overview,
+                 store_list_programs(overview->store, overview->project, PROGRAMS,
+                                     write_program_choice, &choices));
+    if (overview->program != NULL && !choices.listed)
+        write_choice(overview->out, overview->program, true);
+    html_write(overview->out, "</select></label>");
+}
+
+// write_release_choices writes the releases of each program under its name.
+static void write_release_choices(struct overview *overview)
+{
     struct text *out = overview->out;
-    html_write(out,
-               "<form class=\"filters overview\" method=\"get\" action=\"/\">"
-               "<label><span>Release</span><select name=\"for_release\">"
-               "<option value=\"\">all, new in %.*s</option>",
-               PAGE_SHORT,
-               overview->releases.count != 0 ? overview->releases.list[0].name
-                                             : "these days");
-    for (size_t i = 0; i < overview->releases.count; i++) {
-        const char *name = overview->releases.list[i].name;
-        bool chosen = overview->chosen != NULL && strcmp(name, overview->chosen) == 0;
-        write_release_choice(out, name, chosen);
-        listed |= chosen;
+    const struct releases *releases = &overview->releases;
+    bool listed = overview->chosen == NULL;
+    html_write(out, "<label><span>Release</span><select name=\"for_release\">"
+                    "<option value=\"\">all</option>");
+    for (size_t start = 0; start < releases->count;) {
+        size_t end = releases_program_end(releases, start);
+        html_write(out, "<optgroup label=\"%.*s\">", PAGE_SHORT,
+                   releases->list[start].program);
+        for (size_t i = start; i < end && i < start + RELEASES_CHOSEN_FROM; i++) {
+            const char *name = releases->list[i].name;
+            bool chosen = !listed && strcmp(name, overview->chosen) == 0;
+            write_choice(out, name, chosen);
+            listed |= chosen;
+        }
+        html_write(out, "</optgroup>");
+        start = end;
     }
     if (!listed)
-        write_release_choice(out, overview->chosen, true);
+        write_choice(out, overview->chosen, true);
+    html_write(out, "</select></label>");
+}
+
+static void write_choices(struct overview *overview)
+{
+    struct text *out = overview->out;
+    html_write(out, "<form class=\"filters overview\" method=\"get\" action=\"/\">");
+    write_programs(overview);
+    write_release_choices(overview);
     html_write(out,
-               "</select></label><label><span>Environment</span>"
+               "<label><span>Environment</span>"
                "<input name=\"environment\" value=\"%.*s\" placeholder=\"any\""
                " autocomplete=\"off\"></label><label><span>Since</span>"
                "<input name=\"since\" value=\"%.*s\" placeholder=\"always; 24h, 7d\""
@@ -276,7 +357,8 @@ static const char *overview_parameter(const struct http_request *request,
 // environment and a time alone.
 static bool has_filter(const struct http_request *request)
 {
-    static const char *const own[] = { "for_release", "environment", "since" };
+    static const char *const own[] = { "program", "for_release", "environment",
+                                       "since" };
     for (size_t i = 0; i < request->parameter_count; i++) {
         bool is_own = false;
         for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
@@ -287,27 +369,42 @@ static bool has_filter(const struct http_request *request)
     return false;
 }
 
+// find_release finds the release that is looked at: the chosen one, or the current one
+// of the only program.
+static void find_release(struct overview *overview)
+{
+    const struct releases *releases = &overview->releases;
+    overview->release = overview->chosen != NULL ? overview->chosen : "";
+    if (overview->chosen != NULL || releases->count == 0 ||
+        releases_program_end(releases, 0) != releases->count)
+        return;
+    for (size_t i = 0; i < releases->count; i++) {
+        if (releases->list[i].current)
+            overview->release = releases->list[i].name;
+    }
+}
+
 // overview_open reads what is chosen and which releases there are.
 static bool overview_open(struct http_request *request, struct overview *overview,
                           struct store_totals *totals)
 {
     struct filter filter;
-    const char *release = overview_parameter(request, "for_release");
+    const struct releases_of of = {
+        .project = overview->project,
+        .program = overview->program != NULL ? overview->program : "",
+        .environment = overview->environment != NULL ? overview->environment : "",
+    };
     if (!filter_read(request, LINES, &filter))
         return false;
     enum ch_status status =
         sums_count(&collector_of(request)->sums, overview->project, totals);
     if (status == CH_OK)
-        status = sums_releases(&collector_of(request)->sums, overview->project,
-                               &overview->releases);
+        status = releases_find(overview->store, &of, &overview->releases);
     if (status != CH_OK) {
         api_fail_store(request, status, "store");
         return false;
     }
-    if (release == NULL && overview->releases.count != 0)
-        release = overview->releases.list[0].name;
-    entry_copy(overview->release, sizeof(overview->release),
-               release != NULL ? release : "");
+    find_release(overview);
     return true;
 }
 
@@ -350,14 +447,18 @@ void page_overview(struct http_request *request)
                                  .store = collector_of(request)->store,
                                  .now_ms = moment_now(),
                                  .project = request->who.project,
+                                 .program = overview_parameter(request, "program"),
                                  .chosen = overview_parameter(request, "for_release"),
                                  .environment =
                                      overview_parameter(request, "environment"),
                                  .since = overview_parameter(request, "since") };
     struct store_totals totals = { 0 };
-    if (!overview_open(request, &overview, &totals))
+    bool opened = overview_open(request, &overview, &totals);
+    if (opened)
+        write_overview(request, &overview, &totals);
+    releases_deinit(&overview.releases);
+    if (!opened)
         return;
-    write_overview(request, &overview, &totals);
     if (overview.status != CH_OK) {
         api_fail_store(request, overview.status, "group");
         return;

@@ -126,8 +126,12 @@ enum ch_status page_starts_write(struct text *out, struct store *store,
     size_t shown = 0;
     enum ch_status status =
         store_list_release_starts(store, project, add_release, &sums);
+    for (size_t i = 0; i < sums.count && sums.release[0] == 0; i++) {
+        if (sums.list[i].starts > 0)
+            sums.release = sums.list[i].name;
+    }
     if (status == CH_OK)
-        status = store_list_starts(store, project, release, add_host, &sums);
+        status = store_list_starts(store, project, sums.release, add_host, &sums);
     for (size_t i = 0; i < sums.count && shown < RELEASES_SHOWN; i++) {
         if (sums.list[i].starts <= 0)
             continue;

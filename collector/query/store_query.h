@@ -22,6 +22,7 @@ struct store_look {
     bool many[STORE_TERMS]; // too many to sort the reports of all groups with it
     bool large;             // the store has had STORE_MANY_REPORTS
     struct text rising;     // the groups that rise; empty: not looked up
+    struct text fresh;      // the releases that are new, as JSON; the same
 };
 
 // QUERY_IF and so on are the bytes that statements.cmake writes: `if` is followed by
@@ -35,10 +36,11 @@ enum query_clause {
     CLAUSE_BY_MACHINES,
     CLAUSE_BY_FIRST_SEEN,
     CLAUSE_BY_LAST_SEEN,
-    CLAUSE_COUNTS_SORT, // the place of a group is how many reports the filter accepts
+    CLAUSE_BY_RISING,
+    CLAUSE_COUNTS_SORT, // the place of a group is of the reports that the filter
+                        // accepts
     CLAUSE_IN_GROUP,
     CLAUSE_IN_PROJECT,
-    CLAUSE_LOOKED_UP,            // the groups that rise
     CLAUSE_AFTER,                // a page after the first
     CLAUSE_COUNTED,              // each row has how many groups are found
     CLAUSE_LIMITED,              // only the first groups are looked for,
@@ -54,6 +56,7 @@ enum query_clause {
     CLAUSE_COUNT_WHOLE,          // by one facet,
     CLAUSE_COUNT_PART,           // by one of several facets,
     CLAUSE_EXAMINED,             // or have to be looked at,
+    CLAUSE_LARGE,                // machines are counted among the newest
     CLAUSE_COUNTED_BOUNDED,      // only the newest,
     CLAUSE_COUNTED_REST_BOUNDED, // also without words
     CLAUSE_MARKED,               // groups were found before,
@@ -99,11 +102,9 @@ enum query_value {
     VALUE_MOST, // groups that are looked for
     VALUE_MARKED,
     VALUE_RISEN,
-    VALUE_WEEK, // the day before the last seven, until today
-    VALUE_WEEK_MS,
-    VALUE_WEEK_BEFORE,
-    VALUE_TODAY,
-    VALUE_SINCE, // the last time since which
+    VALUE_FRESH,
+    VALUE_WEEK_MS, // the first of the last seven days
+    VALUE_SINCE,   // the last time since which
     VALUE_EVER,
     VALUE_LAST_DAY,
     VALUE_COUNTED, // reports of a group that are counted, less one

@@ -8,7 +8,7 @@
 #include "collector/query/store_query.h"
 
 enum {
-    RISING_DAYS = 7,
+    NEW_DAYS = 7,
     INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
 };
 
@@ -239,6 +239,12 @@ static bool is_whole(const struct store_term *lone)
     return lone != NULL && store_query_has_probe(lone) && !carried[lone->key].part;
 }
 
+// sorts_by_reports says whether groups are ordered by the reports that are accepted.
+static bool sorts_by_reports(const struct store_filter *filter)
+{
+    return filter->sort == STORE_SORT_COUNT || filter->sort == STORE_SORT_MACHINES;
+}
+
 // begin_counts finds out how reports are counted.
 static void begin_counts(struct store_query *query)
 {
@@ -266,19 +272,9 @@ static void begin_counts(struct store_query *query)
                              !holds[CLAUSE_COUNT_WHOLE];
     holds[CLAUSE_REST_WHOLE] = is_whole(lone_of(query, LIST_REST_LONE));
     holds[CLAUSE_COUNTS_SORT] =
-        query->filter->sort == STORE_SORT_COUNT && holds[CLAUSE_NARROWED];
+        sorts_by_reports(query->filter) && holds[CLAUSE_NARROWED];
+    holds[CLAUSE_LARGE] = large;
     query->named[VALUE_SINCE] = sql_number(since);
-}
-
-// begin_days sets the days that tell which groups rise.
-static void begin_days(struct store_query *query)
-{
-    int64_t today = moment_now() / MOMENT_DAY_MS;
-    int64_t week = today - RISING_DAYS;
-    query->named[VALUE_TODAY] = sql_number(today);
-    query->named[VALUE_WEEK] = sql_number(week);
-    query->named[VALUE_WEEK_MS] = sql_number((week + 1) * MOMENT_DAY_MS);
-    query->named[VALUE_WEEK_BEFORE] = sql_number(week - RISING_DAYS);
 }
 
 void store_query_begin(struct store_query *query, enum sql_dialect dialect,
@@ -289,21 +285,23 @@ void store_query_begin(struct store_query *query, enum sql_dialect dialect,
         [STORE_SORT_FIRST_SEEN] = CLAUSE_BY_FIRST_SEEN,
         [STORE_SORT_COUNT] = CLAUSE_BY_COUNT,
         [STORE_SORT_MACHINES] = CLAUSE_BY_MACHINES,
+        [STORE_SORT_RISING] = CLAUSE_BY_RISING,
     };
     *query = (struct store_query){ .dialect = dialect, .filter = filter, .look = look };
     query->holds[orders[filter->sort]] = true;
     query->holds[CLAUSE_IN_GROUP] = filter->group != NULL;
     query->holds[CLAUSE_IN_PROJECT] =
         filter->project != NULL && filter->project[0] != 0;
-    query->holds[CLAUSE_LOOKED_UP] = look != NULL && look->rising.size != 0;
     query->named[VALUE_GROUP] = sql_text(filter->group);
     query->named[VALUE_PROJECT] = sql_text(filter->project);
     query->named[VALUE_LIMIT] = sql_number((int64_t)filter->limit + 1);
     query->named[VALUE_RISEN] = sql_text(look != NULL ? look->rising.bytes : NULL);
+    query->named[VALUE_FRESH] = sql_text(look != NULL ? look->fresh.bytes : NULL);
     query->named[VALUE_EVER] = sql_number(INT64_MIN);
     query->named[VALUE_LAST_DAY] = sql_number(INT64_MAX / MOMENT_DAY_MS);
     query->named[VALUE_COUNTED] = sql_number(STORE_COUNTED_MOST - 1);
-    begin_days(query);
+    query->named[VALUE_WEEK_MS] =
+        sql_number((moment_now() / MOMENT_DAY_MS - NEW_DAYS + 1) * MOMENT_DAY_MS);
     begin_counts(query);
 }
 
@@ -312,7 +310,8 @@ static bool has_index(const struct store_query *query)
 {
     bool listed = false;
     if (query->dialect == SQL_POSTGRES)
-        return query->filter->sort != STORE_SORT_FIRST_SEEN;
+        return query->filter->sort != STORE_SORT_FIRST_SEEN &&
+               query->filter->sort != STORE_SORT_RISING;
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
         listed |=
@@ -348,13 +347,13 @@ size_t store_query_bound(const struct store_query *query)
 {
     const struct store_filter *filter = query->filter;
     const bool *holds = query->holds;
-    bool by_count = filter->sort == STORE_SORT_COUNT;
+    bool by_count = sorts_by_reports(filter);
     size_t most = filter->found_most != 0 ? filter->found_most : STORE_FOUND_MOST;
     if (!holds[CLAUSE_NARROWED])
         return 0;
     if (asks_for_values(query) && (!holds[CLAUSE_SEVERAL] || !by_count))
         return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
-    if (holds[CLAUSE_SEVERAL])
+    if (holds[CLAUSE_SEVERAL] || filter->sort == STORE_SORT_MACHINES)
         return most < STORE_FOUND_EXAMINED ? most : STORE_FOUND_EXAMINED;
     bool part = holds[CLAUSE_WORDS] || holds[CLAUSE_COUNT_PART];
     return part || by_count || filter->found_most != 0 ? most : 0;

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is looked up before a query is put together: how many facets its terms have, and
-// the groups that rise, which takes a look at the days of all groups.
+// What is looked up before a query is put together: how many facets its terms have,
+// which releases are new, and the groups that rise.
+//
+// A group rises if it has more reports in seven days than in the seven before, beyond
+// what the other crashes of its program do: with p their share of these seven days, its
+// reports of both weeks would fall into the last one like throws of a coin of p. What
+// is listed is so unlikely (twice the log-likelihood ratio, G), the least likely first.
+#include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/system/file.h"
 
 #include "collector/database/moment.h"
+#include "collector/query/releases.h"
 #include "collector/query/store_query.h"
 #include "collector/store/store_rising.h"
 
@@ -13,11 +25,14 @@ enum {
     STORE_WIDE_WORD = 20000, // that takes longer for words
     STORE_MANY = 1000,       // facets: of the groups of fewer all reports are sorted
     MANY_GROUPS = 10000,     // what rises is kept where there are as many
+    RISING_DAYS = 7,
+    RISING_MOST = 200,
 };
 
 void store_look_deinit(struct store_look *look)
 {
     text_deinit(&look->rising);
+    text_deinit(&look->fresh);
 }
 
 // look_count runs a statement that counts what has the term.
@@ -73,9 +88,88 @@ static void look_keep(struct store *store, const struct text *list, int64_t now_
     pthread_mutex_unlock(&store->lock);
 }
 
+// RISING_LEAST is the G that one of a hundred has at random.
+#define RISING_LEAST 6.6
+
+struct risen_group {
+    int64_t number;
+    char project[ENTRY_PROJECT_SIZE];
+    char program[sizeof(((struct entry *)NULL)->executable)];
+    int64_t recent;
+    int64_t before;
+    double unlikely;
+};
+
+struct risen_groups {
+    struct risen_group *list;
+    size_t count;
+    size_t capacity;
+    bool failed;
+};
+
+static void risen_deinit(struct risen_groups *groups)
+{
+    free(groups->list);
+}
+
 static void look_take_rising(void *context, const struct sql_row *row)
 {
-    store_list_append(context, sql_column_number(row, "number"));
+    struct risen_groups *groups = context;
+    if (!array_reserve(&groups->list, &groups->capacity, groups->count,
+                       sizeof(groups->list[0]))) {
+        groups->failed = true;
+        return;
+    }
+    struct risen_group *group = &groups->list[groups->count++];
+    *group = (struct risen_group){ .number = sql_column_number(row, "number"),
+                                   .recent = sql_column_number(row, "recent"),
+                                   .before = sql_column_number(row, "before") };
+    entry_copy(group->project, sizeof(group->project), sql_column_text(row, "project"));
+    entry_copy(group->program, sizeof(group->program), sql_column_text(row, "program"));
+}
+
+static double log_part(double count, double expected)
+{
+    return count > 0 ? count * log(count / expected) : 0;
+}
+
+// weigh_risen compares a group with the other reports of its program in both weeks; a
+// few are added to both, so that few others decide nothing.
+static void weigh_risen(struct risen_group *group, int64_t recent, int64_t before)
+{
+    const double few = 5;
+    double others = (double)(recent > group->recent ? recent - group->recent : 0) + few;
+    double others_before =
+        (double)(before > group->before ? before - group->before : 0) + few;
+    double share = others / (others + others_before);
+    double all = (double)(group->recent + group->before);
+    double expected = all * share;
+    bool doubled =
+        (double)group->recent * (1 - share) >= 2 * (double)group->before * share;
+    group->unlikely = doubled ? 2 * (log_part((double)group->recent, expected) +
+                                     log_part((double)group->before, all - expected))
+                              : 0;
+}
+
+static void take_program_weeks(void *context, const struct sql_row *row)
+{
+    const struct risen_groups *groups = context;
+    for (size_t i = 0; i < groups->count; i++) {
+        struct risen_group *group = &groups->list[i];
+        if (strcmp(group->program, sql_column_text(row, "program")) == 0 &&
+            strcmp(group->project, sql_column_text(row, "project")) == 0)
+            weigh_risen(group, sql_column_number(row, "recent"),
+                        sql_column_number(row, "before"));
+    }
+}
+
+static int by_unlikeliness(const void *a, const void *b)
+{
+    const struct risen_group *x = a;
+    const struct risen_group *y = b;
+    if (x->unlikely != y->unlikely)
+        return x->unlikely < y->unlikely ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 static enum ch_status look_for_many(struct sql *sql, bool *out)
@@ -90,11 +184,28 @@ static enum ch_status look_for_many(struct sql *sql, bool *out)
 
 static enum ch_status look_at_days(struct sql *sql, struct text *out)
 {
-    static const struct store_filter all = { 0 };
-    CH_CLEANUP(store_query_deinit) struct store_query query;
-    store_query_begin(&query, sql->dialect, &all, NULL);
+    CH_CLEANUP(risen_deinit) struct risen_groups groups = { 0 };
+    int64_t today = moment_now() / MOMENT_DAY_MS;
+    int64_t week = today - RISING_DAYS;
+    const struct sql_value days[] = { sql_number((week + 1) * MOMENT_DAY_MS),
+                                      sql_number(week), sql_number(today),
+                                      sql_number(week - RISING_DAYS) };
+    const struct sql_value weeks[] = { days[0], days[1], days[2], days[3],
+                                       sql_number((week - RISING_DAYS + 1) *
+                                                  MOMENT_DAY_MS) };
     enum ch_status status =
-        store_query_run(&query, sql, STORE_RISEN, look_take_rising, out);
+        sql_ask(sql, STORE_RISEN, days, 4, look_take_rising, &groups);
+    if (status == CH_OK)
+        status =
+            sql_ask(sql, STORE_PROGRAM_WEEKS, weeks, 5, take_program_weeks, &groups);
+    if (status == CH_OK && groups.failed)
+        status = CH_ERR_NO_MEMORY;
+    if (status == CH_OK && groups.count != 0)
+        qsort(groups.list, groups.count, sizeof(groups.list[0]), by_unlikeliness);
+    for (size_t i = 0;
+         i < groups.count && i < RISING_MOST && groups.list[i].unlikely >= RISING_LEAST;
+         i++)
+        store_list_append(out, groups.list[i].number);
     (void)store_list_end(sql, out);
     return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
 }
@@ -142,21 +253,46 @@ static enum ch_status look_at_size(struct store *store, struct sql *sql, bool *o
     return status;
 }
 
+// look_for_fresh finds the releases that are new among those of the program and the
+// environment that the filter names.
+static enum ch_status look_for_fresh(struct sql *sql, const struct store_filter *filter,
+                                     struct text *out)
+{
+    struct releases_of of = { "", "", "" };
+    if (filter->project != NULL)
+        of.project = filter->project;
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (term->key == STORE_KEY_PROGRAM && !term->negated)
+            of.program = file_name(term->value);
+        if (term->key == STORE_KEY_ENVIRONMENT && !term->negated)
+            of.environment = term->value;
+    }
+    CH_CLEANUP(releases_deinit) struct releases releases = { 0 };
+    enum ch_status status = releases_read(sql, &of, &releases);
+    return status == CH_OK ? releases_write_fresh(&releases, out) : status;
+}
+
 enum ch_status store_query_look(struct store *store, struct sql *sql,
                                 const struct store_filter *filter,
                                 struct store_look *out)
 {
     enum ch_status status = CH_OK;
     bool sized = false;
+    if (filter->sort == STORE_SORT_RISING)
+        status = look_for_risen(store, sql, &out->rising);
     for (size_t i = 0; i < filter->term_count && status == CH_OK; i++) {
-        if (!sized && filter->terms[i].key < STORE_KEY_FIRST_RELEASE) {
+        enum store_key key = filter->terms[i].key;
+        if (!sized && key < STORE_KEY_FIRST_RELEASE) {
             sized = true;
             status = look_at_size(store, sql, &out->large);
         }
         if (status != CH_OK)
             break;
-        if (filter->terms[i].key == STORE_KEY_RISING && out->rising.size == 0)
+        if (key == STORE_KEY_RISING && out->rising.size == 0)
             status = look_for_risen(store, sql, &out->rising);
+        else if (key == STORE_KEY_NEW && out->fresh.size == 0)
+            status = look_for_fresh(sql, filter, &out->fresh);
         else
             status = look_at_term(sql, filter, i, out);
     }

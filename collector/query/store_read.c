@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system/file.h"
 #include "collector/database/moment.h"
 #include "collector/entry/store_facet.h"
 #include "collector/query/store_query.h"
@@ -74,6 +75,7 @@ struct marked_groups {
 };
 
 enum {
+    PATHS_MAX = 64, // of programs of a group that are looked at
     MARKED_GROUPS_MAX = 10000,
     FEW_REPORTS = 5000, // are sorted; of more, the newest are looked for by their time
     FEW_COMPARED = 200000, // are compared in a column, and those that have it sorted
@@ -164,6 +166,17 @@ struct gathered {
     char programs[STORE_PROGRAMS][sizeof(((struct entry *)NULL)->executable)];
 };
 
+// has_program says whether the group has a path of that name: a program may be
+// installed in a folder for each release.
+static bool has_program(const struct store_group *group, const char *path)
+{
+    for (size_t i = 0; i < group->program_count; i++) {
+        if (strcmp(file_name(group->programs[i]), file_name(path)) == 0)
+            return true;
+    }
+    return false;
+}
+
 // take_facet takes a release or a program.
 static void take_facet(void *context, const struct sql_row *row)
 {
@@ -178,7 +191,8 @@ static void take_facet(void *context, const struct sql_row *row)
         group->release_counts[release] = sql_column_number(row, "count");
         group->release_count++;
     } else if (sql_column_number(row, "kind") == FACET_EXECUTABLE &&
-               program < STORE_PROGRAMS) {
+               program < STORE_PROGRAMS &&
+               !has_program(group, sql_column_text(row, "value"))) {
         entry_copy(gathered->programs[program], sizeof(gathered->programs[program]),
                    sql_column_text(row, "value"));
         group->programs[program] = gathered->programs[program];
@@ -200,7 +214,7 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
     struct sql *sql = listing->sql;
     out->group.trend_day = moment_now() / MOMENT_DAY_MS;
     const struct sql_value facets[] = { sql_number(number), sql_number(STORE_RELEASES),
-                                        sql_number(STORE_PROGRAMS) };
+                                        sql_number(PATHS_MAX) };
     const struct sql_value id = sql_text(out->group.id);
     const struct sql_value days[] = {
         sql_number(number), sql_number(out->group.trend_day - STORE_TREND_DAYS)

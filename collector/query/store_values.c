@@ -36,48 +36,54 @@ enum ch_status store_list_values(struct store *store, const char *id,
                                  store_value_fn *visit, void *context)
 {
     struct value_listing listing = { visit, context };
-    bool bound = asked->project != NULL && asked->project[0] != 0;
     struct sql_value values[] = { sql_text(id), sql_number(asked->kind),
                                   sql_number((int64_t)asked->limit),
-                                  sql_number(asked->least),
-                                  sql_text(bound ? asked->project : "") };
-    if (!asked->elsewhere)
-        return run_value_query(store, STORE_LIST_VALUES, values, 3, &listing);
-    return bound
-               ? run_value_query(store, STORE_LIST_VALUES_OF, values, 5, &listing)
-               : run_value_query(store, STORE_LIST_VALUES_OF_ALL, values, 4, &listing);
+                                  sql_number(asked->least) };
+    return asked->elsewhere
+               ? run_value_query(store, STORE_LIST_VALUES_OF, values, 4, &listing)
+               : run_value_query(store, STORE_LIST_VALUES, values, 3, &listing);
 }
 
-enum ch_status store_count_others(struct store *store, const char *id,
-                                  const char *project, int64_t *out)
+enum ch_status store_count_others(struct store *store, const char *id, int64_t *out)
 {
-    struct sql_value values[] = { sql_text(id), sql_text(project) };
-    bool bound = project[0] != 0;
+    struct sql_value value = sql_text(id);
     struct sql *reader = store_borrow_to_list(store);
-    enum store_statement statement =
-        bound ? STORE_COUNT_OTHERS : STORE_COUNT_OTHERS_OF_ALL;
     enum ch_status status =
-        sql_ask(reader, statement, values, bound ? 2 : 1, sql_take_number, out);
+        sql_ask(reader, STORE_COUNT_OTHERS, &value, 1, sql_take_number, out);
     store_return(store, reader);
     return status;
-}
-
-enum ch_status store_list_releases(struct store *store, const char *project,
-                                   store_value_fn *visit, void *context)
-{
-    struct value_listing listing = { visit, context };
-    struct sql_value values[] = { sql_number(STORE_PAGE_MAX), sql_text(project) };
-    return project[0] != 0
-               ? run_value_query(store, STORE_LIST_RELEASES_OF, values, 2, &listing)
-               : run_value_query(store, STORE_LIST_RELEASES, values, 1, &listing);
 }
 
 enum ch_status store_list_lone_hosts(struct store *store, const char *project,
                                      store_value_fn *visit, void *context)
 {
-    enum { LONE_HOSTS = 5, LEAST_GROUPS = 3 };
+    enum { LONE_HOSTS = 5, LEAST_GROUPS = 5 };
     struct value_listing listing = { visit, context };
     struct sql_value values[] = { sql_number(LEAST_GROUPS), sql_number(LONE_HOSTS),
                                   sql_text(project) };
     return run_value_query(store, STORE_LIST_LONE_HOSTS, values, 3, &listing);
+}
+
+struct program_listing {
+    store_program_fn *visit;
+    void *context;
+};
+
+static void list_program(void *context, const struct sql_row *row)
+{
+    const struct program_listing *listing = context;
+    listing->visit(listing->context, sql_column_text(row, "program"),
+                   sql_column_number(row, "count"));
+}
+
+enum ch_status store_list_programs(struct store *store, const char *project,
+                                   size_t limit, store_program_fn *visit, void *context)
+{
+    struct program_listing listing = { visit, context };
+    const struct sql_value values[] = { sql_text(project), sql_number((int64_t)limit) };
+    struct sql *reader = store_borrow_to_list(store);
+    enum ch_status status =
+        sql_ask(reader, STORE_LIST_PROGRAMS, values, 2, list_program, &listing);
+    store_return(store, reader);
+    return status;
 }

@@ -11,9 +11,8 @@
 struct store_values {
     int kind; // enum store_facet
     size_t limit;
-    bool elsewhere;      // count them in other groups too, those seen last:
-    int64_t least;       // only those that so many reports carry
-    const char *project; // of these groups; NULL or empty: of all
+    bool elsewhere; // count them in the other groups of the program, those seen last:
+    int64_t least;  // only those that so many reports carry
 };
 
 // store_value is a value that reports carry.
@@ -40,14 +39,17 @@ CH_CHECKED enum ch_status store_list_values(struct store *store, const char *id,
                                             store_value_fn *visit, void *context);
 
 // store_count_others counts the reports of those groups in which values are counted as
-// elsewhere: of a project, or, where that is empty, of all.
+// elsewhere.
 CH_CHECKED enum ch_status store_count_others(struct store *store, const char *id,
-                                             const char *project, int64_t *out);
+                                             int64_t *out);
 
-// store_list_releases visits the releases of all reports of a project (empty: of all),
-// the one seen last first, at most STORE_PAGE_MAX.
-CH_CHECKED enum ch_status store_list_releases(struct store *store, const char *project,
-                                              store_value_fn *visit, void *context);
+typedef void store_program_fn(void *context, const char *program, int64_t count);
+
+// store_list_programs visits the programs of a project (empty: of all) with how many
+// reports each has had, the one with most first.
+CH_CHECKED enum ch_status store_list_programs(struct store *store, const char *project,
+                                              size_t limit, store_program_fn *visit,
+                                              void *context);
 
 // store_list_lone_hosts visits the hosts with groups that no other host has a part in,
 // the one with most such groups first: count is the number of these groups, elsewhere

@@ -39,6 +39,11 @@ void api_test_alert(struct http_request *request);
 void api_post_starts(struct http_request *request);
 void api_list_starts(struct http_request *request);
 
+// api_post_releases keeps the order of a program's releases that somebody declares;
+// api_list_releases lists the releases of each program in their order.
+void api_post_releases(struct http_request *request);
+void api_list_releases(struct http_request *request);
+
 // api_get_symbols sends a debug file back; a HEAD request learns its size.
 void api_get_symbols(struct http_request *request);
 
@@ -79,6 +84,9 @@ bool api_note_deed(struct http_request *request, const char *what, const char *d
 void api_metrics(struct http_request *request);
 void api_health(struct http_request *request);
 void api_ready(struct http_request *request);
+
+// api_moment_json is a time as RFC 3339 writes it.
+json_t *api_moment_json(int64_t moment_ms);
 
 // api_answer_json answers with a value, which it releases.
 void api_answer_json(struct http_request *request, unsigned status, json_t *json);

@@ -12,7 +12,7 @@
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 
-enum { SLIPS_MAX = 2, NEW_DAYS = 7 };
+enum { SLIPS_MAX = 2 };
 
 // plain are the parameters that are no keys of searches.
 static const char *const plain[] = { "q",     "sort",   "for_release",
@@ -20,10 +20,9 @@ static const char *const plain[] = { "q",     "sort",   "for_release",
 enum { PLAIN_COUNT = sizeof(plain) / sizeof(plain[0]) };
 
 static const char *const sorts[] = {
-    [STORE_SORT_LAST_SEEN] = "last_seen",
-    [STORE_SORT_FIRST_SEEN] = "first_seen",
-    [STORE_SORT_COUNT] = "count",
-    [STORE_SORT_MACHINES] = "machines",
+    [STORE_SORT_LAST_SEEN] = "last_seen", [STORE_SORT_FIRST_SEEN] = "first_seen",
+    [STORE_SORT_COUNT] = "count",         [STORE_SORT_MACHINES] = "machines",
+    [STORE_SORT_RISING] = "rising",
 };
 
 // given_parameter is a parameter that has a value: an empty field of a form counts as
@@ -63,7 +62,8 @@ static bool read_sort(struct http_request *request, enum store_sort *out)
         *out = (enum store_sort)i;
         return true;
     }
-    http_fail(request, 400, "sort is not last_seen, first_seen, count or machines");
+    http_fail(request, 400,
+              "sort is not last_seen, first_seen, count, machines or rising");
     return false;
 }
 
@@ -132,37 +132,30 @@ static bool read_terms(struct http_request *request, struct search *out)
     return true;
 }
 
-// name_release completes `is:new`, which means the release that the request names, else
-// the newest one, and without releases the last days; with for_release, what regressed
-// did so in that release.
-static bool name_release(struct http_request *request, struct filter *out)
+// name_release has `is:new` and `is:regressed` mean the release that the request names.
+static void name_release(const struct http_request *request, struct filter *out)
 {
     const char *release = given_parameter(request, "for_release");
-    for (size_t i = 0; i < out->search.count; i++) {
+    for (size_t i = 0; i < out->search.count && release != NULL; i++) {
         struct store_term *term = &out->store.terms[i];
-        if (term->key == STORE_KEY_STATUS && release != NULL &&
-            strcmp(term->value, "regressed") == 0) {
+        if (term->key == STORE_KEY_STATUS && strcmp(term->value, "regressed") == 0) {
             term->key = STORE_KEY_BACK_IN;
             term->value = release;
+        } else if (term->key == STORE_KEY_NEW) {
+            term->key = STORE_KEY_FIRST_RELEASE;
+            term->value = release;
         }
-        if (term->key != STORE_KEY_FIRST_RELEASE || term->value[0] != 0)
-            continue;
-        if (release == NULL) {
-            enum ch_status status = sums_newest_release(
-                &collector_of(request)->sums, request->who.project, out->release);
-            if (status != CH_OK) {
-                api_fail_store(request, status, "release");
-                return false;
-            }
-            release = out->release;
-        }
-        term->value = release;
-        if (release[0] != 0)
-            continue;
-        term->key = STORE_KEY_FIRST_SEEN;
-        term->number = out->search.now_ms - NEW_DAYS * (int64_t)MOMENT_DAY_MS;
     }
-    return true;
+}
+
+// default_sort orders what rises by how unlikely that is.
+static enum store_sort default_sort(const struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->terms[i].key == STORE_KEY_RISING && !search->terms[i].negated)
+            return STORE_SORT_RISING;
+    }
+    return STORE_SORT_LAST_SEEN;
 }
 
 bool filter_read(struct http_request *request, size_t default_limit, struct filter *out)
@@ -175,7 +168,9 @@ bool filter_read(struct http_request *request, size_t default_limit, struct filt
     out->store.cursor = given_parameter(request, "cursor");
     memcpy(out->store.terms, out->search.terms, sizeof(out->store.terms));
     out->store.term_count = out->search.count;
-    return name_release(request, out) && read_sort(request, &out->store.sort) &&
+    name_release(request, out);
+    out->store.sort = default_sort(&out->search);
+    return read_sort(request, &out->store.sort) &&
            read_filter_limit(request, default_limit, &out->store.limit);
 }
 

@@ -15,7 +15,6 @@
 struct filter {
     struct store_filter store;
     struct search search;
-    char release[sizeof(((struct entry *)NULL)->release)]; // that `is:new` is new in
 };
 
 // filter_read fills out, whose strings live as long as the request and out itself; it

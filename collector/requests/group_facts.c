@@ -15,19 +15,19 @@ enum {
 #define HARDWARE_ELSEWHERE_MOST 0.25
 
 static const struct group_fact_kind kinds[] = {
-    { FACET_HOSTNAME, "host", "machine" },
-    { FACET_RELEASE, "release", "release" },
-    { FACET_ENVIRONMENT, "environment", "environment" },
-    { FACET_EXECUTABLE, "program", "program" },
-    { FACET_KERNEL, "kernel", "kernel" },
-    { FACET_PROCESSOR, "processor", "processor" },
-    { FACET_UPTIME, "uptime", "ran for" },
-    { FACET_THREAD, "thread", "thread" },
-    { FACET_ADDRESS, "address", "address" },
-    { FACET_DEPTH, "depth", "stack" },
-    { FACET_REGISTER, "register", "register" },
-    { FACET_ARGUMENT, "argument", "argument" },
-    { FACET_TAG, "tag", "tag" },
+    { FACET_HOSTNAME, "host", "machine", false },
+    { FACET_RELEASE, "release", "release", false },
+    { FACET_ENVIRONMENT, "environment", "environment", false },
+    { FACET_EXECUTABLE, "program", "program", true },
+    { FACET_KERNEL, "kernel", "kernel", false },
+    { FACET_PROCESSOR, "processor", "processor", false },
+    { FACET_UPTIME, "uptime", "ran for", false },
+    { FACET_THREAD, "thread", "thread", false },
+    { FACET_ADDRESS, "address", "address", false },
+    { FACET_DEPTH, "depth", "stack", false },
+    { FACET_REGISTER, "register", "register", true },
+    { FACET_ARGUMENT, "argument", "argument", false },
+    { FACET_TAG, "tag", "tag", false },
 };
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -37,13 +37,28 @@ const struct group_fact_kind *group_fact_kinds(size_t *out_count)
     return kinds;
 }
 
+double group_fact_lift(const struct group_fact *fact, const struct store_group *group)
+{
+    double share = (double)fact->count / (double)group->count;
+    return fact->elsewhere > 0 ? share / fact->elsewhere : 0;
+}
+
 // comparing is a group while its values are visited.
 struct comparing {
     const struct store_group *group;
     const struct group_fact_kind *kind;
     int64_t others; // reports of other groups
     struct group_facts *out;
+    char host[sizeof(((struct entry *)NULL)->hostname)]; // that nearly all are of
 };
+
+// is_in_title says whether the title says what a fact would say.
+static bool is_in_title(const struct store_group *group,
+                        const struct group_fact_kind *kind, const char *value)
+{
+    bool null = kind->facet == FACET_ADDRESS && strstr(group->title, "null") != NULL;
+    return null || strstr(group->title, value) != NULL;
+}
 
 // take_common_value keeps the facts in the order of their share elsewhere.
 static void take_common_value(void *context, const struct store_value *value)
@@ -54,7 +69,8 @@ static void take_common_value(void *context, const struct store_value *value)
                            ? (double)value->elsewhere / (double)comparing->others
                            : 1;
     size_t at = facts->count;
-    if (elsewhere > ELSEWHERE_MOST)
+    if (elsewhere > ELSEWHERE_MOST ||
+        is_in_title(comparing->group, comparing->kind, value->value))
         return;
     while (at > 0 && facts->list[at - 1].elsewhere > elsewhere)
         at--;
@@ -68,8 +84,17 @@ static void take_common_value(void *context, const struct store_value *value)
                                            .elsewhere = elsewhere };
     entry_copy(facts->list[at].value, GROUP_FACT_VALUE, value->value);
     facts->count = kept + 1;
-    facts->hardware |= comparing->kind->facet == FACET_HOSTNAME &&
-                       elsewhere <= HARDWARE_ELSEWHERE_MOST;
+    if (comparing->kind->facet == FACET_HOSTNAME &&
+        elsewhere <= HARDWARE_ELSEWHERE_MOST)
+        entry_copy(comparing->host, sizeof(comparing->host), value->value);
+}
+
+// suspect_host suspects the hardware of a host that crashes alone in many groups, which
+// have nothing else in common.
+static void suspect_host(void *context, const struct store_value *value)
+{
+    struct comparing *comparing = context;
+    comparing->out->hardware |= strcmp(comparing->host, value->value) == 0;
 }
 
 enum ch_status group_facts_read(struct store *store, const struct store_group *group,
@@ -81,18 +106,20 @@ enum ch_status group_facts_read(struct store *store, const struct store_group *g
     out->hardware = false;
     if (group->count < LEAST_REPORTS)
         return CH_OK;
-    enum ch_status status =
-        store_count_others(store, group->id, group->project, &others);
+    enum ch_status status = store_count_others(store, group->id, &others);
     struct comparing comparing = { .group = group, .others = others, .out = out };
     for (size_t i = 0; i < KIND_COUNT && status == CH_OK; i++) {
         struct store_values asked = { .kind = (int)kinds[i].facet,
                                       .limit = VALUES_OF_A_KIND,
                                       .elsewhere = true,
-                                      .least = least,
-                                      .project = group->project };
+                                      .least = least };
+        if (kinds[i].implied)
+            continue;
         comparing.kind = &kinds[i];
         status =
             store_list_values(store, group->id, &asked, take_common_value, &comparing);
     }
+    if (status == CH_OK && comparing.host[0] != 0)
+        status = store_list_lone_hosts(store, group->project, suspect_host, &comparing);
     return status;
 }

@@ -3,8 +3,9 @@
 // What the crashes of a group have in common, and the crashes of other groups have not:
 // a host, a kernel, a thread, an argument that is null in all of them.
 //
-// A fact counts when nearly all reports of the group carry it and at most half of the
-// others do. Users: the group's page, the API.
+// A fact counts when nearly all reports of the group carry it, at most half of those of
+// the other groups of its program do, and the title does not say it. Users: the group's
+// page, the API.
 #pragma once
 #include "collector/entry/store_facet.h"
 #include "collector/store/store.h"
@@ -16,6 +17,7 @@ struct group_fact_kind {
     enum store_facet facet;
     const char *key;
     const char *label;
+    bool implied; // it follows from the place of the crash, which the title has
 };
 
 struct group_fact {
@@ -29,13 +31,17 @@ struct group_fact {
 struct group_facts {
     struct group_fact list[GROUP_FACTS];
     size_t count;
-    bool hardware; // one machine of many has nearly all of these crashes
+    bool hardware; // nearly all are of one machine, which crashes alone in many groups
 };
 
 // group_facts_read compares a group with the others that were seen last.
 CH_CHECKED enum ch_status group_facts_read(struct store *store,
                                            const struct store_group *group,
                                            struct group_facts *out);
+
+// group_fact_lift is how many times as frequent the fact is in the group as elsewhere;
+// 0: it is nowhere else.
+double group_fact_lift(const struct group_fact *fact, const struct store_group *group);
 
 // group_fact_kinds are the kinds that facets of a group are shown for, in their order.
 const struct group_fact_kind *group_fact_kinds(size_t *out_count);

@@ -57,7 +57,7 @@ static const struct {
 } states[] = {
     { "any", "", STORE_KEY_ANY, false },
     { "open", "", STORE_KEY_OPEN, false },
-    { "new", "", STORE_KEY_FIRST_RELEASE, false },
+    { "new", "", STORE_KEY_NEW, false },
     { "regressed", "regressed", STORE_KEY_STATUS, false },
     { "rising", "", STORE_KEY_RISING, false },
     { "resolved", "resolved", STORE_KEY_STATUS, false },

@@ -74,16 +74,6 @@ enum ch_status sums_count(struct sums *sums, const char *project,
     return status;
 }
 
-enum ch_status sums_releases(struct sums *sums, const char *project,
-                             struct releases *out)
-{
-    struct project_sums kept;
-    if (!sums_take(sums, project, &kept))
-        return releases_read(sums->store, project, out);
-    *out = kept.releases;
-    return CH_OK;
-}
-
 static void take_host(void *context, const struct store_value *value)
 {
     struct sums_hosts *hosts = context;
@@ -112,16 +102,6 @@ enum ch_status sums_lone_hosts(struct sums *sums, const char *project,
     return CH_OK;
 }
 
-enum ch_status sums_newest_release(struct sums *sums, const char *project,
-                                   char out[sizeof(((struct entry *)NULL)->release)])
-{
-    struct releases releases;
-    enum ch_status status = sums_releases(sums, project, &releases);
-    entry_copy(out, sizeof(releases.list[0].name),
-               status == CH_OK && releases.count != 0 ? releases.list[0].name : "");
-    return status;
-}
-
 // sum_project sums what the project in out has; out_many: it is worth being kept.
 static enum ch_status sum_project(const struct sums *sums, struct project_sums *out,
                                   bool *out_many)
@@ -130,8 +110,7 @@ static enum ch_status sum_project(const struct sums *sums, struct project_sums *
     *out_many = status == CH_OK && out->totals.reports >= sums->many;
     if (!*out_many)
         return status;
-    status = releases_read(sums->store, out->project, &out->releases);
-    return status == CH_OK ? sum_hosts(sums->store, out->project, &out->hosts) : status;
+    return sum_hosts(sums->store, out->project, &out->hosts);
 }
 
 // renew_project sums one place of the list again, if it still is of that project.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over all groups: how many reports there are, of which releases, and which hosts
-// crash alone.
+// Sums over all groups: how many reports there are, and which hosts crash alone.
 //
 // Of 100,000 reports and more they are kept, and a thread sums them again (kept.h), so
 // that no page waits for it; of fewer they are summed when they are asked for. Limit:
@@ -12,7 +11,6 @@
 
 #include "collector/database/kept.h"
 #include "collector/query/store_values.h"
-#include "collector/requests/releases.h"
 #include "collector/server/background.h"
 
 enum { SUMS_KEPT = 9, SUMS_HOSTS = 5 };
@@ -33,7 +31,6 @@ struct sums_hosts {
 struct project_sums {
     char project[ENTRY_PROJECT_SIZE]; // empty: of all
     struct store_totals totals;
-    struct releases releases;
     struct sums_hosts hosts;
 };
 
@@ -57,15 +54,8 @@ CH_CHECKED enum ch_status sums_start(struct sums *sums);
 // pages that sum say why.
 void sums_renew(struct sums *sums, int64_t now_ms);
 
-// sums_count, sums_releases and sums_lone_hosts give what is kept, or sum it.
+// sums_count and sums_lone_hosts give what is kept, or sum it.
 CH_CHECKED enum ch_status sums_count(struct sums *sums, const char *project,
                                      struct store_totals *out);
-CH_CHECKED enum ch_status sums_releases(struct sums *sums, const char *project,
-                                        struct releases *out);
 CH_CHECKED enum ch_status sums_lone_hosts(struct sums *sums, const char *project,
                                           struct sums_hosts *out);
-
-// sums_newest_release is the newest of the releases, or empty.
-CH_CHECKED enum ch_status
-sums_newest_release(struct sums *sums, const char *project,
-                    char out[sizeof(((struct entry *)NULL)->release)]);

@@ -26,6 +26,7 @@ struct planned {
     struct store_upload *upload;
     bool done;    // in this round or an earlier one
     bool found;   // the store has the report
+    bool back;    // it shows that its group, which was resolved, is back
     bool foreign; // and somebody else sent it
     int64_t number;
     int64_t revision;
@@ -45,6 +46,7 @@ struct found_group {
     char status_release[sizeof(((struct entry *)NULL)->release)];
     int64_t status_time_ms;
     char first_release[sizeof(((struct entry *)NULL)->release)];
+    char program[sizeof(((struct entry *)NULL)->executable)];
 };
 
 struct batch {
@@ -181,6 +183,7 @@ static void take_group_row(void *context, const struct sql_row *row)
     entry_copy(group->first_release, sizeof(group->first_release),
                sql_column_text(row, "first_release"));
     group->count = sql_column_number(row, "count");
+    entry_copy(group->program, sizeof(group->program), sql_column_text(row, "program"));
 }
 
 void store_gain_group(struct sql *sql, const struct store_gain *gain, sql_row_fn *visit,
@@ -188,10 +191,12 @@ void store_gain_group(struct sql *sql, const struct store_gain *gain, sql_row_fn
 {
     const struct entry *entry = gain->entry;
     const struct sql_value values[] = {
-        sql_text(entry->group),    sql_text(entry->title),  sql_text(entry->summary),
-        sql_number(entry->signal), sql_number(gain->count), sql_number(gain->first_ms),
-        sql_number(gain->last_ms), sql_text(entry->stack),  sql_text(gain->decided),
-        sql_text(entry->project),
+        sql_text(entry->group),         sql_text(entry->title),
+        sql_text(entry->summary),       sql_number(entry->signal),
+        sql_number(gain->count),        sql_number(gain->first_ms),
+        sql_number(gain->last_ms),      sql_text(entry->stack),
+        sql_text(gain->decided),        sql_text(entry->project),
+        sql_text(entry_program(entry)),
     };
     sql_queue(sql, STORE_GAIN_GROUP, values, sizeof(values) / sizeof(values[0]), visit,
               context);
@@ -311,6 +316,57 @@ static void queue_keys(struct sql *sql, const struct batch *batch, size_t count)
     }
 }
 
+static int by_program_day(const void *a, const void *b)
+{
+    const struct planned *x = *(struct planned *const *)a;
+    const struct planned *y = *(struct planned *const *)b;
+    const struct entry *one = x->upload->entry;
+    const struct entry *other = y->upload->entry;
+    int64_t days = one->time_ms / MOMENT_DAY_MS - other->time_ms / MOMENT_DAY_MS;
+    int order = x->found - y->found;
+    if (order == 0)
+        order = strcmp(one->project, other->project);
+    if (order == 0)
+        order = strcmp(entry_program(one), entry_program(other));
+    if (order == 0)
+        order = strcmp(one->environment, other->environment);
+    if (order == 0)
+        order = strcmp(one->release, other->release);
+    return order != 0 ? order : (days > 0) - (days < 0);
+}
+
+// queue_program_days counts the reports of the round that are new by program, release
+// and day. It changes their order.
+static void queue_program_days(struct sql *sql, const struct batch *batch, size_t count)
+{
+    qsort(batch->order, count, sizeof(struct planned *), by_program_day);
+    for (size_t start = 0; start < count && !batch->order[start]->found;) {
+        const struct entry *entry = batch->order[start]->upload->entry;
+        int64_t first_ms = entry->time_ms;
+        int64_t last_ms = entry->time_ms;
+        size_t end = start;
+        for (; end < count &&
+               by_program_day(&batch->order[start], &batch->order[end]) == 0;
+             end++) {
+            int64_t time_ms = batch->order[end]->upload->entry->time_ms;
+            first_ms = time_ms < first_ms ? time_ms : first_ms;
+            last_ms = time_ms > last_ms ? time_ms : last_ms;
+        }
+        const struct sql_value values[] = {
+            sql_text(entry->project),
+            sql_text(entry_program(entry)),
+            sql_text(entry->environment),
+            sql_text(entry->release),
+            sql_number(entry->time_ms / MOMENT_DAY_MS),
+            sql_number((int64_t)(end - start)),
+            sql_number(first_ms),
+            sql_number(last_ms),
+        };
+        sql_queue(sql, STORE_GAIN_PROGRAM_DAY, values, 8, NULL, NULL);
+        start = end;
+    }
+}
+
 // queue_session counts the session as one that crashed, once for all of its reports.
 static void queue_session(struct sql *sql, const struct entry *entry)
 {
@@ -353,18 +409,39 @@ static void write_parts(struct sql *sql, const struct planned *planned,
               NULL);
 }
 
-bool store_is_regression(const char *release, int64_t time_ms,
-                         const char *status_release, int64_t status_time_ms)
+// newer_by_number is what the numbers of two releases say: see STORE_IS_BACK.
+static int64_t newer_by_number(const char *release, int64_t time_ms,
+                               const char *status_release, int64_t status_time_ms)
 {
+    enum { OLDER, NEWER, UNKNOWN };
     int order = 0;
     bool later = time_ms > status_time_ms;
     bool itself = status_release[0] == STORE_RESOLVED_IN;
     status_release += itself;
     if (status_release[0] == 0)
-        return later;
+        return later ? NEWER : OLDER;
     if (release_order(release, status_release, &order))
-        return order > 0 || (order == 0 && itself && later);
-    return later && (itself || strcmp(release, status_release) != 0);
+        return order > 0 || (order == 0 && itself && later) ? NEWER : OLDER;
+    return later ? UNKNOWN : OLDER;
+}
+
+static void take_back(void *context, const struct sql_row *row)
+{
+    (void)row;
+    *(bool *)context = true;
+}
+
+void store_ask_regression(struct sql *sql, const struct store_resolved *resolved,
+                          const char *release, int64_t time_ms, bool *out)
+{
+    const char *in = resolved->release + (resolved->release[0] == STORE_RESOLVED_IN);
+    struct sql_value values[] = { sql_number(resolved->group), sql_text(release),
+                                  sql_number(newer_by_number(release, time_ms,
+                                                             resolved->release,
+                                                             resolved->time_ms)),
+                                  sql_text(in) };
+    *out = false;
+    sql_queue(sql, STORE_IS_BACK, values, 4, take_back, out);
 }
 
 void store_queue_alert(struct sql *sql, const char *kind, const char *group_id,
@@ -395,13 +472,31 @@ static void alert_of_new(struct sql *sql, const struct planned *planned)
     group->ours = 0;
 }
 
+// ask_for_regressions finds out which reports show that resolved groups are back,
+// before their releases are counted.
+static enum ch_status ask_for_regressions(struct sql *sql, const struct batch *batch,
+                                          size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        struct planned *planned = batch->order[i];
+        const struct found_group *group = planned->group;
+        const struct store_resolved resolved = { .group = group->number,
+                                                 .release = group->status_release,
+                                                 .time_ms = group->status_time_ms };
+        if (group->resolved)
+            store_ask_regression(sql, &resolved, planned->upload->entry->release,
+                                 planned->upload->entry->time_ms, &planned->back);
+        any |= group->resolved;
+    }
+    return any ? sql_flush(sql) : CH_OK;
+}
+
 static void regress_groups(struct sql *sql, const struct planned *planned)
 {
     struct found_group *group = planned->group;
     const struct entry *entry = planned->upload->entry;
-    if (!group->resolved ||
-        !store_is_regression(entry->release, entry->time_ms, group->status_release,
-                             group->status_time_ms))
+    if (!group->resolved || !planned->back)
         return;
     group->resolved = false;
     struct sql_value values[] = { sql_number(group->number), sql_text(entry->release),
@@ -433,15 +528,16 @@ static void end_ignoring(struct sql *sql, const struct batch *batch, size_t coun
     }
 }
 
-// keep_first_release keeps the oldest release of a group, or, where releases have no
-// order, the one that was seen first.
+// keep_first_release keeps the oldest release of a group's program, or, where releases
+// have no order, the one that was seen first.
 static void keep_first_release(struct sql *sql, const struct planned *planned)
 {
     const char *release = planned->upload->entry->release;
     struct found_group *group = planned->group;
     int order = 0;
     bool older = release_order(release, group->first_release, &order) && order < 0;
-    if (release[0] == 0 || (group->first_release[0] != 0 && !older))
+    if (release[0] == 0 || (group->first_release[0] != 0 && !older) ||
+        strcmp(group->program, entry_program(planned->upload->entry)) != 0)
         return;
     entry_copy(group->first_release, sizeof(group->first_release), release);
     struct sql_value values[] = { sql_number(group->number), sql_text(release) };
@@ -491,6 +587,8 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
     for (size_t i = 0; i < count; i++)
         store_report_row(sql, batch->order[i]);
     status = sql_flush(sql);
+    if (status == CH_OK)
+        status = ask_for_regressions(sql, batch, count);
     if (status != CH_OK)
         return status;
 
@@ -506,6 +604,7 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
     queue_keys(sql, batch, count);
     status = count_in_batch(sql, batch);
     end_ignoring(sql, batch, count);
+    queue_program_days(sql, batch, count);
     return status;
 }
 

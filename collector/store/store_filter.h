@@ -44,7 +44,8 @@ enum store_key {
     STORE_KEY_ANY,      // no condition
     STORE_KEY_OPEN,     // open or regressed
     STORE_KEY_BACK_IN,  // regressed in the release that value names
-    STORE_KEY_RISING,   // twice as many reports as in the week before
+    STORE_KEY_NEW,      // first seen in a release that is new in its program
+    STORE_KEY_RISING,   // more reports than in the week before, beyond its program
     STORE_KEY_ASSIGNED, // to anybody
     STORE_KEY_ASSIGNEE,
     STORE_KEY_PROJECT,
@@ -70,6 +71,7 @@ enum store_sort {
     STORE_SORT_FIRST_SEEN,
     STORE_SORT_COUNT, // of the reports that the filter accepts
     STORE_SORT_MACHINES,
+    STORE_SORT_RISING, // the least likely by chance first
 };
 
 // store_filter narrows a listing: all of its terms hold. Zeros do not narrow it.

@@ -29,13 +29,15 @@ enum {
     ROW(resolved_in, resolved_in)                                                      \
     ROW(note, note)                                                                    \
     ROW(assignee, assignee)                                                            \
+    ROW(program, program)                                                              \
     ROW(first_release, first_release)                                                  \
     ROW(stack, stack)                                                                  \
     ROW(project, project)
 
 // STORE_GROUP_NUMBERS stands for the same of each number. count is of all reports that
 // were received, kept of those that retention has left, filtered_count of those that
-// the filter accepts; machines is the hosts that they came from. An ignored group is
+// the filter accepts; machines is the hosts that they came from, filtered_machines of
+// those that the filter accepts. An ignored group is
 // open again at one of the `until`, of which 0 is no limit. version increases with each
 // decision; status_time_ms is 0 if there was none.
 #define STORE_GROUP_NUMBERS(ROW)                                                       \
@@ -50,7 +52,8 @@ enum {
     ROW(until_ms, until_time)                                                          \
     ROW(version, version)                                                              \
     ROW(status_time_ms, status_time)                                                   \
-    ROW(filtered_count, filtered)
+    ROW(filtered_count, filtered)                                                      \
+    ROW(filtered_machines, filtered_machines)
 
 #define STORE_GROUP_TEXT(member, column) const char *member;
 #define STORE_GROUP_NUMBER(member, column) int64_t member;

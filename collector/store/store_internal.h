@@ -99,10 +99,18 @@ void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entr
 // what is newer is one.
 #define STORE_RESOLVED_IN '='
 
-// store_is_regression is true for a crash that shows that a resolved group is back: one
-// of a newer release, or, where releases have no order, a later crash.
-bool store_is_regression(const char *release, int64_t time_ms,
-                         const char *status_release, int64_t status_time_ms);
+// store_resolved is a resolved group: its number, status_release and status_time.
+struct store_resolved {
+    int64_t group;
+    const char *release;
+    int64_t time_ms;
+};
+
+// store_ask_regression queues the question whether a crash of a release shows that the
+// group is back: the release is newer, by its declared place, its number or when it was
+// first seen, or, where there is no release, the crash is later.
+void store_ask_regression(struct sql *sql, const struct store_resolved *resolved,
+                          const char *release, int64_t time_ms, bool *out);
 
 // store_queue_alert queues an alert about a group, of kind `new` or `regressed`, that a
 // report gave rise to; detail is a release or empty.

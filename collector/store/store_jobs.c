@@ -14,6 +14,8 @@
 #include "collector/store/store_naming.h"
 #include "collector/store/store_schema.h"
 
+enum { STORE_UNKEYED_STEP = 256 };
+
 // claim is what one call of store_claim has claimed.
 struct claim {
     struct store_naming *all;
@@ -307,4 +309,44 @@ enum ch_status store_list_kin(struct store *store, const char *project,
     struct kin_listing listing = { .visit = visit, .context = context };
     struct sql_value values[] = { sql_number(STORE_KIN), sql_text(project) };
     return store_ask(store, STORE_LIST_KIN, values, 2, list_kin, &listing);
+}
+
+static void take_unkeyed(void *context, const struct sql_row *row)
+{
+    store_list_append(context, sql_column_number(row, "number"));
+}
+
+// key_again has the reports of a step keyed as this program does, and counts what a
+// collector of before did not count.
+static enum ch_status key_again(struct sql *sql, void *context)
+{
+    CH_CLEANUP(text_deinit) struct text list = { 0 };
+    const struct sql_value most = sql_number(STORE_UNKEYED_STEP);
+    bool *out_more = context;
+    sql_queue(sql, STORE_UNKEYED_TAKE, &most, 1, take_unkeyed, &list);
+    enum ch_status status = sql_flush(sql);
+    *out_more = list.size != 0;
+    if (status != CH_OK || !*out_more)
+        return status;
+    struct sql_value values[] = { store_list_end(sql, &list),
+                                  sql_number(moment_now()) };
+    sql_queue(sql, STORE_UNKEYED_PROGRAM, values, 1, NULL, NULL);
+    sql_queue(sql, STORE_UNKEYED_COUNT, values, 1, NULL, NULL);
+    sql_queue(sql, STORE_UNKEYED_QUEUE, values, 2, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_key_again(struct store *store, bool *out_more,
+                               char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "key reports again",
+                             .alone = true,
+                             .work = key_again,
+                             .context = out_more };
+    int64_t count = 0;
+    *out_more = false;
+    enum ch_status status =
+        store_ask(store, STORE_UNKEYED, NULL, 0, sql_take_number, &count);
+    (void)snprintf(error, STORE_ERROR_SIZE, "cannot look for reports to key again");
+    return status == CH_OK && count != 0 ? store_transact(store, &job, error) : status;
 }

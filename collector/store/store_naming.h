@@ -119,6 +119,11 @@ CH_CHECKED enum ch_status store_claim(struct store *store,
                                       const struct store_claiming *claiming,
                                       size_t *out_count, char error[STORE_ERROR_SIZE]);
 
+// store_key_again takes a step of having reports keyed that a collector of an older
+// layout stored in the same database; out_more is true if there was one.
+CH_CHECKED enum ch_status store_key_again(struct store *store, bool *out_more,
+                                          char error[STORE_ERROR_SIZE]);
+
 // store_rename gives reports that were named their titles and keys and moves them to
 // their groups, in one transaction. The decision about a group goes with its reports;
 // what moved is in the history of the group that they are in then.

@@ -313,24 +313,28 @@ static void join_decisions(struct sql *sql, const struct decision *source,
     *target = joined;
 }
 
-// regressing looks for a release of a group in which a resolved one is back.
-struct regressing {
-    const struct decision *group;
-    char release[sizeof(((struct entry *)NULL)->release)];
-    bool back;
+// releases_seen is the releases of a group that was resolved.
+struct releases_seen {
+    struct {
+        char name[sizeof(((struct entry *)NULL)->release)];
+        int64_t time_ms;
+        bool back; // it shows that the group is back
+    } list[STORE_RELEASES];
+    size_t count;
 };
 
-static void see_release(void *context, const struct sql_row *row)
+static void see_release(struct releases_seen *seen, const char *name, int64_t time_ms)
 {
-    struct regressing *regressing = context;
-    const struct decision *group = regressing->group;
-    const char *release = sql_column_text(row, "value");
-    // The time of the decision: only an order of releases says that it is back.
-    if (regressing->back ||
-        !store_is_regression(release, group->time_ms, group->release, group->time_ms))
+    if (seen->count == STORE_RELEASES)
         return;
-    regressing->back = true;
-    entry_copy(regressing->release, sizeof(regressing->release), release);
+    entry_copy(seen->list[seen->count].name, sizeof(seen->list[0].name), name);
+    seen->list[seen->count++].time_ms = time_ms;
+}
+
+static void take_seen_release(void *context, const struct sql_row *row)
+{
+    // Without a time, only an order of releases says that the group is back.
+    see_release(context, sql_column_text(row, "value"), INT64_MIN);
 }
 
 // regress_renamed reopens a resolved group that the reports of a run, or those it has,
@@ -339,29 +343,35 @@ static enum ch_status regress_renamed(struct sql *sql, struct renaming *renaming
                                       size_t start, size_t end,
                                       const struct decision *group)
 {
-    struct regressing regressing = { .group = group };
+    struct releases_seen seen = { .count = 0 };
+    const struct store_resolved resolved = { .group = group->number,
+                                             .release = group->release,
+                                             .time_ms = group->time_ms };
+    const struct renamed *first = renaming->order[start];
     struct sql_value number = sql_number(group->number);
     if (strcmp(group->status, "resolved") != 0)
         return CH_OK;
-    sql_queue(sql, STORE_TRIAGE_NEWEST, &number, 1, see_release, &regressing);
+    for (size_t i = start; i < end; i++)
+        see_release(&seen, renaming->order[i]->entry->release,
+                    renaming->order[i]->entry->time_ms);
+    sql_queue(sql, STORE_TRIAGE_NEWEST, &number, 1, take_seen_release, &seen);
     enum ch_status status = sql_flush(sql);
-    for (size_t i = start; i < end && !regressing.back; i++) {
-        const struct entry *entry = renaming->order[i]->entry;
-        if (!store_is_regression(entry->release, entry->time_ms, group->release,
-                                 group->time_ms))
-            continue;
-        regressing.back = true;
-        entry_copy(regressing.release, sizeof(regressing.release), entry->release);
-    }
-    struct sql_value values[] = { number, sql_text(regressing.release),
+    for (size_t i = 0; i < seen.count; i++)
+        store_ask_regression(sql, &resolved, seen.list[i].name, seen.list[i].time_ms,
+                             &seen.list[i].back);
+    if (status == CH_OK)
+        status = sql_flush(sql);
+    size_t at = 0;
+    while (at < seen.count && !seen.list[at].back)
+        at++;
+    if (status != CH_OK || at == seen.count)
+        return status;
+    struct sql_value values[] = { number, sql_text(seen.list[at].name),
                                   sql_number(moment_now()) };
-    if (regressing.back) {
-        const struct renamed *first = renaming->order[start];
-        sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
-        store_queue_alert(sql, "regressed", group->id, first->named->report,
-                          first->entry, regressing.release);
-    }
-    return status;
+    sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
+    store_queue_alert(sql, "regressed", group->id, first->named->report, first->entry,
+                      seen.list[at].name);
+    return CH_OK;
 }
 
 // settle_run completes the move of the reports of one group to another one.

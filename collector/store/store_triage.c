@@ -65,11 +65,12 @@ static enum ch_status find_group_to_triage(struct sql *sql, const char *id,
 static void keep_newest(void *context, const struct sql_row *row)
 {
     struct deciding *deciding = context;
+    const char *release = sql_column_text(row, "value");
     int order = 0;
-    if (!release_order(sql_column_text(row, "value"), deciding->newest, &order) ||
-        order > 0)
-        entry_copy(deciding->newest, sizeof(deciding->newest),
-                   sql_column_text(row, "value"));
+    // Releases with a declared place come last, in that order.
+    if (sql_column_number(row, "place") >= 0 ||
+        !release_order(release, deciding->newest, &order) || order > 0)
+        entry_copy(deciding->newest, sizeof(deciding->newest), release);
 }
 
 // apply_triage changes the group as decided; a new status gets the release in which it

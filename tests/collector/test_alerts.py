@@ -215,7 +215,7 @@ class What(Alerting):
         own = self.collector(f"{rising.url} on=rising\n{burst.url} count=25/1h\n")
         with own:
             for day in (9, 2):
-                for _ in range(4 if day == 9 else 12):
+                for _ in range(1 if day == 9 else 12):
                     self.post(own, group, ago_s=day * 86400)
             for _ in range(30):
                 self.post(own, many, ago_s=20 * 86400)

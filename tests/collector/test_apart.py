@@ -265,7 +265,15 @@ class Apart(unittest.TestCase):
                 f" SELECT fingerprint, 1, 'moved', 'x', '{name}', 1 FROM groups;"
                 "ALTER TABLE place_names RENAME TO places;"
                 "UPDATE symbols SET build = replace(build, project || '/', '');"
-                "UPDATE symbol_files SET key = replace(key, project || '/', '');")
+                "UPDATE symbol_files SET key = replace(key, project || '/', '');"
+                + ("" if self.own.store else "DROP TRIGGER machine_added;"
+                   "DROP TRIGGER machine_removed;") +
+                "DROP TABLE group_machines; DROP TABLE program_days;"
+                "DROP TABLE release_places; DROP INDEX groups_by_program;"
+                "DROP INDEX groups_by_release; DROP INDEX reports_unkeyed;"
+                "ALTER TABLE groups DROP COLUMN program;"
+                "ALTER TABLE groups DROP COLUMN machine_step;"
+                "ALTER TABLE reports DROP COLUMN keyed;")
         if self.own.store is None:
             with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:
                 database.executescript(text + "PRAGMA user_version = 18;")

@@ -136,7 +136,7 @@ class Monday(unittest.TestCase):
     def test_what_is_new_in_this_release(self):
         new = self.all_of(monday_reports.NEW)
         self.start()
-        self.follow("New in this release")
+        self.follow("New")
         self.assertEqual(set(self.listed()), new)
         self.assertIn(f"since {monday_reports.NEWEST}", self.text())
         self.assertEqual(self.ids("is=new"), new)
@@ -234,7 +234,7 @@ class Monday(unittest.TestCase):
             self.search(function_of(group))
             self.open_group(function_of(group))
             self.assertIn(value, self.text())
-            self.assertIn("% elsewhere", self.text())
+            self.assertIn("of the others", self.text())
             _, answer = self.collector.json("GET",
                                             "/api/v1/groups/" + fingerprint_of(group))
             facts = [fact for fact in answer["common"] if fact["value"] == value]
@@ -294,7 +294,8 @@ class Monday(unittest.TestCase):
                     "GET", f"/api/v1/groups?limit=33&sort={sort}&since=50d"
                     + (f"&cursor={cursor}" if cursor else ""))
                 seen += [group["id"] for group in answer["groups"]]
-                places += [group["filtered_count" if sort == "count" else sort]
+                places += [group[f"filtered_{sort}" if sort in ("count", "machines")
+                                 else sort]
                            for group in answer["groups"]]
                 cursor = answer["next"]
             self.assertEqual(len(seen), len(set(seen)), sort)

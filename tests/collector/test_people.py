@@ -55,6 +55,8 @@ REQUESTS = (
     ("POST", "/api/v1/groups/GROUP", "{}", {"triage"}),
     ("GET", "/api/v1/starts", None, {"read"}),
     ("POST", "/api/v1/starts", "{}", {"send"}),
+    ("GET", "/api/v1/releases", None, {"read"}),
+    ("POST", "/api/v1/releases", "{}", {"triage"}),
     ("GET", "/api/v1/alerts", None, {"read"}),
     ("POST", "/api/v1/alerts/test/ab", "", {"admin"}),
     ("GET", "/access", None, {"read", "admin"}),

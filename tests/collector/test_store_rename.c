@@ -529,6 +529,35 @@ static void a_key_leads_to_the_group_that_its_target_was_merged_into(void **stat
     assert_string_equal(target, "cccccccc");
 }
 
+static void what_a_collector_of_before_stores_is_keyed_again(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    int64_t jobs = -1;
+    bool more = true;
+    struct sql *sql = NULL;
+    struct sql_options options = { .name = fixture->name };
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 1), STORE_ADDED);
+    assert_int_equal(store_key_again(fixture->store, &more, error), CH_OK);
+    assert_false(more);
+    // As a program stores it that does not know these columns.
+    assert_int_equal(sql_open(&options, error, &sql), CH_OK);
+    assert_int_equal(sql_script(sql, "UPDATE reports SET keyed = 0;"
+                                     "UPDATE groups SET program = '';"
+                                     "DELETE FROM program_days; DELETE FROM jobs"),
+                     CH_OK);
+    assert_int_equal(store_key_again(fixture->store, &more, error), CH_OK);
+    assert_true(more);
+    assert_int_equal(
+        sql_query(sql, "SELECT count(*) FROM jobs", NULL, 0, sql_take_number, &jobs),
+        CH_OK);
+    sql_close(sql);
+    assert_int_equal(jobs, 1);
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_NEW, "")).ids, "a");
+    assert_int_equal(store_key_again(fixture->store, &more, error), CH_OK);
+    assert_false(more);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +568,7 @@ int main(void)
         OLD_TEST(counts_of_removed_reports_follow_the_newest),
         OLD_TEST(a_report_that_comes_first_takes_the_old_decision_along),
         OLD_TEST(a_resolved_group_is_back_when_a_newer_release_joins_it),
+        STORE_TEST(what_a_collector_of_before_stores_is_keyed_again),
         OLD_TEST(a_claim_is_given_to_one_and_ends_with_its_lease),
         OLD_TEST(what_is_queued_again_meanwhile_is_not_done),
         OLD_TEST(all_reports_of_a_build_are_queued_though_in_steps),

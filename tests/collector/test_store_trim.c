@@ -3,6 +3,7 @@
 // Retention: what it removes, of all projects and of single ones.
 #include "collector/query/store_values.h"
 #include "collector/store/store_internal.h"
+#include "collector/store/store_move.h"
 #include "collector/store_fixture.h"
 
 // trim_all gives how many reports retention removed, or -1.
@@ -156,8 +157,8 @@ static void values_of_removed_reports_are_swept_once_a_day(void **state)
     assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, "five")).ids, "a");
 }
 
-// count_values gives how many values groups have, or -1.
-static int64_t count_values(struct fixture *fixture)
+// count_rows gives what a query counts, or -1.
+static int64_t count_rows(struct fixture *fixture, const char *query)
 {
     char error[SQL_ERROR_SIZE];
     int64_t count = -1;
@@ -165,11 +166,15 @@ static int64_t count_values(struct fixture *fixture)
     struct sql_options options = { .name = fixture->name, .reading = true };
     if (sql_open(&options, error, &sql) != CH_OK)
         return -1;
-    if (sql_query(sql, "SELECT count(*) FROM facets", NULL, 0, sql_take_number,
-                  &count) != CH_OK)
+    if (sql_query(sql, query, NULL, 0, sql_take_number, &count) != CH_OK)
         count = -1;
     sql_close(sql);
     return count;
+}
+
+static int64_t count_values(struct fixture *fixture)
+{
+    return count_rows(fixture, "SELECT count(*) FROM facets");
 }
 
 // add_with_values adds a crash with three values that no other one has.
@@ -203,6 +208,61 @@ static void values_of_many_removed_reports_are_swept_in_steps(void **state)
     assert_int_equal(add_of_host(fixture, MANY + 1, "next", 39), STORE_ADDED);
     assert_int_equal(trim_all(fixture, one), 1);
     assert_int_equal(count_values(fixture), of_last);
+}
+
+static void machines_of_removed_reports_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(
+            add_of_host(fixture, i,
+                        i % 2 == 0 ? "same" : (char[]){ 'a', (char)('0' + i), 0 },
+                        400 - (int)i * 30),
+            STORE_ADDED);
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.machines, 4);
+    assert_int_equal(trim_all(fixture, (struct store_retention){ .per_group = 1 }), 5);
+    struct store_group group = find_group(fixture, "aaaaaaaa").group;
+    assert_int_equal(group.kept, 1);
+    assert_int_equal(group.machines, 4);
+    struct seen seen = list_groups(fixture, where(STORE_KEY_SINCE, NULL));
+    assert_int_equal(seen.group.filtered_machines, 1);
+}
+
+static void write_sql(const struct fixture *fixture, const char *script)
+{
+    char error[SQL_ERROR_SIZE];
+    struct sql *sql = NULL;
+    struct sql_options options = { .name = fixture->name };
+    assert_int_equal(sql_open(&options, error, &sql), CH_OK);
+    assert_int_equal(sql_script(sql, script), CH_OK);
+    sql_close(sql);
+}
+
+static void very_many_machines_are_counted_within_some_percent(void **state)
+{
+    enum { MANY = 40000 };
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    assert_int_equal(add_of_host(fixture, 1, "first", 1), STORE_ADDED);
+    write_sql(
+        fixture,
+        "WITH RECURSIVE n(i) AS (SELECT CAST(1 AS bigint) UNION ALL"
+        " SELECT i + 1 FROM n WHERE i < 39999)"
+        " INSERT INTO group_machines(group_number, machine)"
+        " SELECT (SELECT min(number) FROM groups), i * 2654435761 % 4294967291 FROM n");
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.machines, MANY);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(store_thin_machines(fixture->store, error), CH_OK);
+    int64_t machines = find_group(fixture, "aaaaaaaa").group.machines;
+    assert_true(machines > MANY * 95 / 100 && machines < MANY * 105 / 100);
+    assert_true(count_rows(fixture, "SELECT count(*) FROM group_machines") <= 8192);
+    // What is counted goes with a merge.
+    struct entry entry = make_entry(fixture, 2, "bbbbbbbb", 1);
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_int_equal(store_merge(fixture->store, "aaaaaaaa", "bbbbbbbb", error), CH_OK);
+    assert_int_equal(store_move_for(fixture->store, 60000, error), CH_OK);
+    int64_t merged = find_group(fixture, "bbbbbbbb").group.machines;
+    assert_true(merged >= machines - 16 && merged <= machines + 16);
 }
 
 static void retention_of_nothing_removes_nothing(void **state)
@@ -271,6 +331,8 @@ int main(void)
         STORE_TEST(retention_of_a_project_is_what_is_set_of_it),
         STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
         STORE_TEST(values_of_many_removed_reports_are_swept_in_steps),
+        STORE_TEST(machines_of_removed_reports_are_counted),
+        STORE_TEST(very_many_machines_are_counted_within_some_percent),
         STORE_TEST(retention_of_nothing_removes_nothing),
         STORE_TEST(values_of_groups_that_stay_are_not_read_to_end_others),
     };

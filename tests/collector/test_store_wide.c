@@ -44,17 +44,23 @@ static void fill_wide(struct fixture *fixture)
 {
     const char *name = fixture->name;
     char error[SQL_ERROR_SIZE];
-    char days[400];
+    char days[800];
     struct sql *sql = NULL;
     struct sql_options options = { .name = name };
+    int64_t today = fixture->now_ms / MOMENT_DAY_MS;
     assert_int_equal(sql_open(&options, error, &sql), CH_OK);
     assert_int_equal(sql_script(sql, filling), CH_OK);
+    // Another group of the same program is steady: only others rise.
     (void)snprintf(days, sizeof(days),
                    "UPDATE groups SET last_seen = %lld WHERE machines %% 100 = 0;"
                    "INSERT INTO group_days(group_number, day, count) SELECT number,"
-                   " %lld, 20 FROM groups WHERE machines %% 100 = 0",
-                   (long long)fixture->now_ms,
-                   (long long)(fixture->now_ms / MOMENT_DAY_MS));
+                   " %lld, 20 FROM groups WHERE machines %% 100 = 0;"
+                   "INSERT INTO group_days(group_number, day, count) SELECT g.number,"
+                   " %lld - 7 * k.n, 100000 FROM groups g CROSS JOIN"
+                   " (SELECT 0 AS n UNION ALL SELECT 1) k WHERE g.machines = 7;"
+                   "UPDATE groups SET last_seen = %lld WHERE machines = 7",
+                   (long long)fixture->now_ms, (long long)today, (long long)today,
+                   (long long)fixture->now_ms - 1);
     assert_int_equal(sql_script(sql, days), CH_OK);
     sql_close(sql);
 }
@@ -136,8 +142,13 @@ static void groups_of_one_frequent_value_are_all_counted(void **state)
     struct page page = list_page(fixture, filter);
     assert_int_equal(page.first, GROUPS);
     assert_true(page.falling);
+    assert_int_equal(page.found.count, STORE_FOUND_EXAMINED);
+    assert_true(page.found.more);
+    filter.sort = STORE_SORT_LAST_SEEN;
+    page = list_page(fixture, filter);
     assert_int_equal(page.found.count, GROUPS);
     assert_false(page.found.more);
+    filter.sort = STORE_SORT_MACHINES;
     filter.found_most = 100;
     page = list_page(fixture, filter);
     assert_int_equal(page.first, GROUPS);

@@ -21,36 +21,22 @@ static void sums_free(struct sums *sums)
     free(sums);
 }
 
-static int add_of(struct fixture *fixture, unsigned number, const char *project,
-                  const char *release)
+static int add_of(struct fixture *fixture, unsigned number, const char *project)
 {
     struct entry entry = make_entry(fixture, number, "aaaaaaaa", 0);
     entry.group[0] = project[0] != 0 ? project[0] : 'a';
     (void)snprintf(entry.project, sizeof(entry.project), "%s", project);
-    (void)snprintf(entry.release, sizeof(entry.release), "%s", release);
     return add(fixture, &entry, "body");
 }
 
-// What pages show of a project.
-struct shown {
-    int64_t reports;
-    size_t releases;
-    char newest[sizeof(((struct entry *)NULL)->release)];
-};
-
-static struct shown show(struct sums *sums, const char *project)
+// show is how many reports pages show of a project.
+static int64_t show(struct sums *sums, const char *project)
 {
     struct store_totals totals = { 0 };
-    struct releases releases = { .count = 0 };
     struct sums_hosts hosts = { .count = 0 };
-    struct shown shown = { 0 };
     assert_int_equal(sums_count(sums, project, &totals), CH_OK);
-    assert_int_equal(sums_releases(sums, project, &releases), CH_OK);
     assert_int_equal(sums_lone_hosts(sums, project, &hosts), CH_OK);
-    assert_int_equal(sums_newest_release(sums, project, shown.newest), CH_OK);
-    shown.reports = totals.reports;
-    shown.releases = releases.count;
-    return shown;
+    return totals.reports;
 }
 
 static void sums_of_few_reports_are_never_old(void **state)
@@ -59,11 +45,9 @@ static void sums_of_few_reports_are_never_old(void **state)
     struct sums *sums = sums_of(fixture);
     sums->many = 3;
     for (unsigned number = 1; number <= 2; number++) {
-        assert_int_equal(add_of(fixture, number, "", number == 1 ? "1.1" : "1.2"),
-                         STORE_ADDED);
+        assert_int_equal(add_of(fixture, number, ""), STORE_ADDED);
         sums_renew(sums, moment_now());
-        assert_int_equal(show(sums, "").reports, number);
-        assert_int_equal(show(sums, "").releases, number);
+        assert_int_equal(show(sums, ""), number);
     }
     sums_free(sums);
 }
@@ -72,38 +56,31 @@ static void sums_of_many_reports_are_kept_until_they_are_due(void **state)
 {
     struct fixture *fixture = *state;
     struct sums *sums = sums_of(fixture);
-    assert_int_equal(add_of(fixture, 1, "", "1.1"), STORE_ADDED);
+    assert_int_equal(add_of(fixture, 1, ""), STORE_ADDED);
     sums_renew(sums, moment_now());
-    assert_int_equal(add_of(fixture, 2, "", "1.2"), STORE_ADDED);
-    struct shown kept = show(sums, "");
+    assert_int_equal(add_of(fixture, 2, ""), STORE_ADDED);
+    int64_t kept = show(sums, "");
     sums_renew(sums, moment_now()); // too early
-    struct shown still = show(sums, "");
+    int64_t still = show(sums, "");
     sums_renew(sums, moment_now() + LATER_MS);
     sums->kept[0].made_ms = moment_now();
-    struct shown renewed = show(sums, "");
+    int64_t renewed = show(sums, "");
     sums_free(sums);
-    assert_int_equal(kept.reports, 1);
-    assert_string_equal(kept.newest, "1.1");
-    assert_int_equal(still.releases, 1);
-    assert_int_equal(renewed.reports, 2);
-    assert_int_equal(renewed.releases, 2);
-    assert_string_equal(renewed.newest, "1.2");
+    assert_int_equal(kept, 1);
+    assert_int_equal(still, 1);
+    assert_int_equal(renewed, 2);
 }
 
 static void each_project_sees_its_own_sums(void **state)
 {
     struct fixture *fixture = *state;
     struct sums *sums = sums_of(fixture);
-    assert_int_equal(add_of(fixture, 1, "bank", "1.1"), STORE_ADDED);
-    assert_int_equal(add_of(fixture, 2, "shop", "2.2"), STORE_ADDED);
+    assert_int_equal(add_of(fixture, 1, "bank"), STORE_ADDED);
+    assert_int_equal(add_of(fixture, 2, "shop"), STORE_ADDED);
     for (int i = 0; i < 2; i++) { // summed, then kept
-        struct shown bank = show(sums, "bank");
-        struct shown shop = show(sums, "shop");
-        assert_int_equal(bank.reports, 1);
-        assert_string_equal(bank.newest, "1.1");
-        assert_int_equal(shop.reports, 1);
-        assert_string_equal(shop.newest, "2.2");
-        assert_int_equal(show(sums, "").reports, 2);
+        assert_int_equal(show(sums, "bank"), 1);
+        assert_int_equal(show(sums, "shop"), 1);
+        assert_int_equal(show(sums, ""), 2);
         sums_renew(sums, moment_now());
     }
     sums_free(sums);
@@ -116,11 +93,11 @@ static void more_projects_than_are_kept_are_summed(void **state)
     char project[2] = "b";
     for (unsigned i = 0; i < SUMS_KEPT + 3; i++) {
         project[0] = (char)('b' + i);
-        assert_int_equal(add_of(fixture, 1 + i, project, "1.1"), STORE_ADDED);
+        assert_int_equal(add_of(fixture, 1 + i, project), STORE_ADDED);
     }
     for (unsigned i = 0; i < 2 * (SUMS_KEPT + 3); i++) {
         project[0] = (char)('b' + i % (SUMS_KEPT + 3));
-        assert_int_equal(show(sums, project).reports, 1);
+        assert_int_equal(show(sums, project), 1);
         sums_renew(sums, moment_now());
     }
     sums_free(sums);
@@ -131,7 +108,7 @@ static void the_thread_sums_at_its_start_and_ends_when_told(void **state)
     struct fixture *fixture = *state;
     struct sums *sums = sums_of(fixture);
     bool there = false;
-    assert_int_equal(add_of(fixture, 1, "", "1.1"), STORE_ADDED);
+    assert_int_equal(add_of(fixture, 1, ""), STORE_ADDED);
     assert_int_equal(sums_start(sums), CH_OK);
     while (!there) {
         pthread_mutex_lock(&sums->lock);

@@ -28,7 +28,7 @@ class Terminal(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.collector = cls.enterClassContext(Collector(BINARY, tokens=["s3cret"]))
-        monday_reports.Monday(100).send(cls.collector)
+        monday_reports.Monday(300).send(cls.collector)
         cls.about = {"CRASHHOOK_URL": cls.collector.url, "CRASHHOOK_TOKEN": "s3cret"}
 
     def ids(self, *arguments):

@@ -15,16 +15,18 @@ CREATE TABLE groups(
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     fingerprint text NOT NULL UNIQUE,      -- the group's key
     project text NOT NULL DEFAULT '',      -- '': none
+    program text NOT NULL DEFAULT '',      -- of its first report: the name of the file
     title text NOT NULL,                   -- title, summary and stack are those of the
     summary text NOT NULL,                 -- newest report
     stack text NOT NULL DEFAULT '',        -- the in-app functions, a line each
     signal bigint NOT NULL,
     count bigint NOT NULL,                 -- of all reports that were received
     kept bigint NOT NULL DEFAULT 0,        -- of the reports that retention has left
-    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on facets
+    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on group_machines
+    machine_step bigint NOT NULL DEFAULT 1, -- each row there stands for so many
     first_seen bigint NOT NULL,
     last_seen bigint NOT NULL,
-    first_release text NOT NULL DEFAULT '',
+    first_release text NOT NULL DEFAULT '', -- the oldest of that program
     status text NOT NULL DEFAULT 'open',   -- open, resolved, ignored or regressed
     status_time bigint NOT NULL DEFAULT 0,
     status_release text NOT NULL DEFAULT '', -- resolved in it, or seen again in it
@@ -39,6 +41,8 @@ CREATE TABLE groups(
 ) WITH (fillfactor = 70);                  -- no report has were last deleted
 CREATE INDEX groups_by_last_seen ON groups(last_seen, number);
 CREATE INDEX groups_by_project ON groups(project, last_seen, number);
+CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
+CREATE INDEX groups_by_release ON groups(program, first_release);
 CREATE INDEX groups_by_count ON groups(count, number);
 CREATE INDEX groups_by_machines ON groups(machines, number);
 
@@ -48,6 +52,37 @@ CREATE TABLE group_days(
     day bigint NOT NULL,
     count bigint NOT NULL,
     PRIMARY KEY(group_number, day)) WITH (fillfactor = 70);
+
+-- The machines of a group, also of reports that retention removed: a hash of each host
+-- name. They are exact up to 8,192; then those are kept whose hash divides by
+-- machine_step, a power of two that doubles as there are more. So groups can be merged.
+CREATE TABLE group_machines(
+    group_number bigint NOT NULL,
+    machine bigint NOT NULL,
+    PRIMARY KEY(group_number, machine));
+
+-- The reports of a program by release, environment and day of the crash, as received.
+-- Each connection has rows of its own, its part: none waits for another.
+CREATE TABLE program_days(
+    project text NOT NULL,
+    program text NOT NULL,
+    environment text NOT NULL,
+    release text NOT NULL,
+    day bigint NOT NULL,
+    part bigint NOT NULL,
+    count bigint NOT NULL,
+    first_seen bigint NOT NULL,
+    last_seen bigint NOT NULL,
+    PRIMARY KEY(project, program, environment, release, day, part));
+CREATE INDEX program_days_by_day ON program_days(day);
+-- The order of releases that somebody declared.
+CREATE TABLE release_places(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    place bigint NOT NULL,                 -- the highest is the newest
+    time bigint NOT NULL,
+    PRIMARY KEY(project, program, release));
 
 -- Every distinct value that the reports of a group have, with its count. Filters and
 -- searches read these, not the reports.
@@ -74,7 +109,11 @@ CREATE INDEX word_search ON words USING gin (value gin_trgm_ops);
 CREATE FUNCTION crashhook_facet_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.kind = 4 THEN
-        UPDATE groups SET machines = machines + 1 WHERE number = new.group_number;
+        INSERT INTO group_machines(group_number, machine)
+        SELECT new.group_number, hashtextextended(new.value, 0)
+        WHERE hashtextextended(new.value, 0) & (SELECT machine_step - 1 FROM groups
+            WHERE number = new.group_number) = 0
+        ON CONFLICT DO NOTHING;
     ELSE
         INSERT INTO words(kind, value) VALUES(new.kind, new.value)
         ON CONFLICT DO NOTHING;
@@ -86,11 +125,27 @@ CREATE TRIGGER facet_added AFTER INSERT ON facets FOR EACH ROW
     EXECUTE FUNCTION crashhook_facet_added();
 CREATE FUNCTION crashhook_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE groups SET machines = machines - 1 WHERE number = old.group_number;
+    DELETE FROM group_machines
+    WHERE group_number = old.group_number AND machine = hashtextextended(old.value, 0);
     RETURN NULL;
 END $$;
+-- Retention removes facets that count reports; those of reports that moved count none.
 CREATE TRIGGER machine_removed AFTER DELETE ON facets FOR EACH ROW
-    WHEN (old.kind = 4) EXECUTE FUNCTION crashhook_machine_removed();
+    WHEN (old.kind = 4 AND old.count <= 0) EXECUTE FUNCTION crashhook_machine_removed();
+CREATE FUNCTION crashhook_group_machine_added() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_machine_added();
+CREATE FUNCTION crashhook_group_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_machine_removed();
 
 -- A row for each report.
 CREATE TABLE reports(
@@ -110,13 +165,15 @@ CREATE TABLE reports(
     release text NOT NULL,
     environment text NOT NULL,
     executable text NOT NULL,
-    hostname text NOT NULL);
+    hostname text NOT NULL,
+    keyed bigint NOT NULL DEFAULT 0);      -- 0: by a collector of before; it is keyed again
 CREATE INDEX reports_by_time ON reports(time, number);
 -- Several terms of a filter hold for one report where its entry here says so: reading the
 -- rows of the reports takes ten times as long.
 CREATE INDEX reports_by_group ON reports(group_number, time, number)
     INCLUDE (release, environment, hostname, signal_name);
 CREATE INDEX reports_by_received ON reports(received);
+CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
 
 CREATE TABLE tags(
     report bigint NOT NULL,

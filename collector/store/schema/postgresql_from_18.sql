@@ -47,3 +47,88 @@ ALTER TABLE symbols
     ADD CHECK (project = '' OR left(build, length(project) + 1) = project || '/');
 ALTER TABLE symbol_files
     ADD CHECK (project = '' OR left(key, length(project) + 1) = project || '/');
+
+-- Programs of groups, their reports by release and day, and machines that are counted
+-- beyond retention.
+ALTER TABLE groups ADD COLUMN program text NOT NULL DEFAULT '';
+ALTER TABLE groups ADD COLUMN machine_step bigint NOT NULL DEFAULT 1;
+CREATE TABLE group_machines(
+    group_number bigint NOT NULL,
+    machine bigint NOT NULL,
+    PRIMARY KEY(group_number, machine));
+CREATE TABLE program_days(
+    project text NOT NULL,
+    program text NOT NULL,
+    environment text NOT NULL,
+    release text NOT NULL,
+    day bigint NOT NULL,
+    part bigint NOT NULL,
+    count bigint NOT NULL,
+    first_seen bigint NOT NULL,
+    last_seen bigint NOT NULL,
+    PRIMARY KEY(project, program, environment, release, day, part));
+CREATE INDEX program_days_by_day ON program_days(day);
+CREATE TABLE release_places(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    place bigint NOT NULL,
+    time bigint NOT NULL,
+    PRIMARY KEY(project, program, release));
+UPDATE groups SET program = coalesce((SELECT regexp_replace(r.executable, '^.*/', '')
+    FROM reports r WHERE r.group_number = groups.number
+    ORDER BY r.time, r.number LIMIT 1), '');
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+SELECT g.project, regexp_replace(r.executable, '^.*/', ''),
+    r.environment, r.release, r.time / 86400000, 0, count(*), min(r.time), max(r.time)
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+GROUP BY 1, 2, 3, 4, 5;
+INSERT INTO group_machines(group_number, machine)
+SELECT DISTINCT group_number, hashtextextended(value, 0) FROM facets WHERE kind = 4;
+CREATE OR REPLACE FUNCTION crashhook_facet_added() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF new.kind = 4 THEN
+        INSERT INTO group_machines(group_number, machine)
+        SELECT new.group_number, hashtextextended(new.value, 0)
+        WHERE hashtextextended(new.value, 0) & (SELECT machine_step - 1 FROM groups
+            WHERE number = new.group_number) = 0
+        ON CONFLICT DO NOTHING;
+    ELSE
+        INSERT INTO words(kind, value) VALUES(new.kind, new.value)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $$;
+DROP TRIGGER machine_removed ON facets;
+CREATE OR REPLACE FUNCTION crashhook_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM group_machines
+    WHERE group_number = old.group_number AND machine = hashtextextended(old.value, 0);
+    RETURN NULL;
+END $$;
+-- Retention removes facets that count reports; those of reports that moved count none.
+CREATE TRIGGER machine_removed AFTER DELETE ON facets FOR EACH ROW
+    WHEN (old.kind = 4 AND old.count <= 0) EXECUTE FUNCTION crashhook_machine_removed();
+CREATE OR REPLACE FUNCTION crashhook_group_machine_added() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_machine_added();
+CREATE OR REPLACE FUNCTION crashhook_group_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_machine_removed();
+
+-- What a collector of before stores from now on is keyed again.
+ALTER TABLE reports ADD COLUMN keyed bigint NOT NULL DEFAULT 1;
+ALTER TABLE reports ALTER COLUMN keyed SET DEFAULT 0;
+CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
+CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
+CREATE INDEX groups_by_release ON groups(program, first_release);

@@ -13,16 +13,18 @@ CREATE TABLE groups(
     number integer PRIMARY KEY,
     fingerprint text NOT NULL UNIQUE,      -- the group's key
     project text NOT NULL DEFAULT '',      -- '': none
+    program text NOT NULL DEFAULT '',      -- of its first report: the name of the file
     title text NOT NULL,                   -- title, summary and stack are those of the
     summary text NOT NULL,                 -- newest report
     stack text NOT NULL DEFAULT '',        -- the in-app functions, a line each
     signal bigint NOT NULL,
     count bigint NOT NULL,                 -- of all reports that were received
     kept bigint NOT NULL DEFAULT 0,        -- of the reports that retention has left
-    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on facets
+    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on group_machines
+    machine_step bigint NOT NULL DEFAULT 1, -- each row there stands for so many
     first_seen bigint NOT NULL,
     last_seen bigint NOT NULL,
-    first_release text NOT NULL DEFAULT '',
+    first_release text NOT NULL DEFAULT '', -- the oldest of that program
     status text NOT NULL DEFAULT 'open',   -- open, resolved, ignored or regressed
     status_time bigint NOT NULL DEFAULT 0,
     status_release text NOT NULL DEFAULT '', -- resolved in it, or seen again in it
@@ -37,6 +39,8 @@ CREATE TABLE groups(
                                            -- no report has were last deleted
 CREATE INDEX groups_by_last_seen ON groups(last_seen, number);
 CREATE INDEX groups_by_project ON groups(project, last_seen, number);
+CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
+CREATE INDEX groups_by_release ON groups(program, first_release);
 
 -- The reports of a group by day.
 CREATE TABLE group_days(
@@ -44,6 +48,37 @@ CREATE TABLE group_days(
     day bigint NOT NULL,
     count bigint NOT NULL,
     PRIMARY KEY(group_number, day)) WITHOUT ROWID;
+
+-- The machines of a group, also of reports that retention removed: a hash of each host
+-- name. They are exact up to 8,192; then those are kept whose hash divides by
+-- machine_step, a power of two that doubles as there are more. So groups can be merged.
+CREATE TABLE group_machines(
+    group_number bigint NOT NULL,
+    machine bigint NOT NULL,
+    PRIMARY KEY(group_number, machine)) WITHOUT ROWID;
+
+-- The reports of a program by release, environment and day of the crash, as received.
+-- part is 0: one connection writes.
+CREATE TABLE program_days(
+    project text NOT NULL,
+    program text NOT NULL,
+    environment text NOT NULL,
+    release text NOT NULL,
+    day bigint NOT NULL,
+    part bigint NOT NULL,
+    count bigint NOT NULL,
+    first_seen bigint NOT NULL,
+    last_seen bigint NOT NULL,
+    PRIMARY KEY(project, program, environment, release, day, part)) WITHOUT ROWID;
+CREATE INDEX program_days_by_day ON program_days(day);
+-- The order of releases that somebody declared.
+CREATE TABLE release_places(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    place bigint NOT NULL,                 -- the highest is the newest
+    time bigint NOT NULL,
+    PRIMARY KEY(project, program, release)) WITHOUT ROWID;
 
 -- Every distinct value that the reports of a group have, with its count. Filters and
 -- searches read these, not the reports.
@@ -92,10 +127,23 @@ CREATE TRIGGER facet_word AFTER INSERT ON facets
     WHERE NOT EXISTS(SELECT 1 FROM words WHERE kind = new.kind AND value = new.value);
 END;
 CREATE TRIGGER machine_added AFTER INSERT ON facets WHEN new.kind = 4 BEGIN
-    UPDATE groups SET machines = machines + 1 WHERE number = new.group_number;
+    INSERT INTO group_machines(group_number, machine)
+    SELECT new.group_number, text_hash(new.value)
+    WHERE text_hash(new.value) & (SELECT machine_step - 1 FROM groups
+        WHERE number = new.group_number) = 0
+    ON CONFLICT(group_number, machine) DO NOTHING;
 END;
-CREATE TRIGGER machine_removed AFTER DELETE ON facets WHEN old.kind = 4 BEGIN
-    UPDATE groups SET machines = machines - 1 WHERE number = old.group_number;
+-- Retention removes facets that count reports; those of reports that moved count none.
+CREATE TRIGGER machine_removed AFTER DELETE ON facets
+    WHEN old.kind = 4 AND old.count <= 0 BEGIN
+    DELETE FROM group_machines
+    WHERE group_number = old.group_number AND machine = text_hash(old.value);
+END;
+CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines BEGIN
+    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+END;
+CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines BEGIN
+    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
 END;
 
 -- A row for each report.
@@ -116,10 +164,12 @@ CREATE TABLE reports(
     release text NOT NULL,
     environment text NOT NULL,
     executable text NOT NULL,
-    hostname text NOT NULL);
+    hostname text NOT NULL,
+    keyed bigint NOT NULL DEFAULT 0);      -- 0: by a collector of before; it is keyed again
 CREATE INDEX reports_by_time ON reports(time, number);
 CREATE INDEX reports_by_group ON reports(group_number, time, number);
 CREATE INDEX reports_by_received ON reports(received);
+CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
 
 CREATE TABLE tags(
     report bigint NOT NULL,

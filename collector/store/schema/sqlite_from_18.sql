@@ -43,3 +43,70 @@ DROP TABLE foreign_names;
 
 UPDATE symbol_files SET key = project || '/' || key WHERE project <> '';
 UPDATE symbols SET build = project || '/' || build WHERE project <> '';
+
+-- Programs of groups, their reports by release and day, and machines that are counted
+-- beyond retention.
+ALTER TABLE groups ADD COLUMN program text NOT NULL DEFAULT '';
+ALTER TABLE groups ADD COLUMN machine_step bigint NOT NULL DEFAULT 1;
+CREATE TABLE group_machines(
+    group_number bigint NOT NULL,
+    machine bigint NOT NULL,
+    PRIMARY KEY(group_number, machine)) WITHOUT ROWID;
+CREATE TABLE program_days(
+    project text NOT NULL,
+    program text NOT NULL,
+    environment text NOT NULL,
+    release text NOT NULL,
+    day bigint NOT NULL,
+    part bigint NOT NULL,
+    count bigint NOT NULL,
+    first_seen bigint NOT NULL,
+    last_seen bigint NOT NULL,
+    PRIMARY KEY(project, program, environment, release, day, part)) WITHOUT ROWID;
+CREATE INDEX program_days_by_day ON program_days(day);
+CREATE TABLE release_places(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    place bigint NOT NULL,
+    time bigint NOT NULL,
+    PRIMARY KEY(project, program, release)) WITHOUT ROWID;
+UPDATE groups SET program = coalesce((SELECT replace(r.executable, rtrim(r.executable, replace(r.executable, '/', '')), '')
+    FROM reports r WHERE r.group_number = groups.number
+    ORDER BY r.time, r.number LIMIT 1), '');
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+SELECT g.project, replace(r.executable, rtrim(r.executable, replace(r.executable, '/', '')), ''),
+    r.environment, r.release, r.time / 86400000, 0, count(*), min(r.time), max(r.time)
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+GROUP BY 1, 2, 3, 4, 5;
+INSERT INTO group_machines(group_number, machine)
+SELECT DISTINCT group_number, text_hash(value) FROM facets WHERE kind = 4;
+DROP TRIGGER IF EXISTS machine_added;
+DROP TRIGGER IF EXISTS machine_removed;
+CREATE TRIGGER machine_added AFTER INSERT ON facets WHEN new.kind = 4 BEGIN
+    INSERT INTO group_machines(group_number, machine)
+    SELECT new.group_number, text_hash(new.value)
+    WHERE text_hash(new.value) & (SELECT machine_step - 1 FROM groups
+        WHERE number = new.group_number) = 0
+    ON CONFLICT(group_number, machine) DO NOTHING;
+END;
+-- Retention removes facets that count reports; those of reports that moved count none.
+CREATE TRIGGER machine_removed AFTER DELETE ON facets
+    WHEN old.kind = 4 AND old.count <= 0 BEGIN
+    DELETE FROM group_machines
+    WHERE group_number = old.group_number AND machine = text_hash(old.value);
+END;
+CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines BEGIN
+    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+END;
+CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines BEGIN
+    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+END;
+
+ALTER TABLE reports ADD COLUMN keyed bigint NOT NULL DEFAULT 0;
+UPDATE reports SET keyed = 1;
+CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
+CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
+CREATE INDEX groups_by_release ON groups(program, first_release);

@@ -9,7 +9,7 @@
 g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
 g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
-g.until_time, g.version, g.project
+g.until_time, g.version, g.project, g.program
 
 -- part: REPORT_COLUMNS
 r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,
@@ -23,9 +23,14 @@ WITH hit AS (
     {HITS}
 )
 SELECT {GROUP_COLUMNS}, h.place AS place,
-    h.place                                 --: counts_sort
+    h.place                                 --: counts_sort by_count
+    {COUNT}                                 --: counts_sort !by_count
     {COUNT}                                 --: !counts_sort
     AS filtered,
+    h.place                                 --: counts_sort by_machines
+    {MACHINES}                              --: counts_sort !by_machines
+    {MACHINES}                              --: !counts_sort
+    AS filtered_machines,
     {CUT} AS cut,
     (SELECT count(*) FROM hit)              --: counted
     0                                       --: !counted
@@ -33,7 +38,8 @@ SELECT {GROUP_COLUMNS}, h.place AS place,
 FROM (
     SELECT number, place
     FROM hit                                --: !counts_sort
-    FROM (SELECT g.number AS number, {COUNT} AS place FROM hit g) c --: counts_sort
+    FROM (SELECT g.number AS number, {COUNT} AS place FROM hit g) c --: counts_sort by_count
+    FROM (SELECT g.number AS number, {MACHINES} AS place FROM hit g) c --: counts_sort by_machines
     WHERE (place, number) < (:place, :number_after)     --: counts_sort after
     ORDER BY place DESC, number DESC LIMIT :limit
 ) h
@@ -45,7 +51,8 @@ ORDER BY h.place DESC, g.number DESC
 SELECT count(*) FROM ({HITS}) hit
 
 -- name: STORE_FIND_GROUP
-SELECT {GROUP_COLUMNS}, g.last_seen AS place, g.count AS filtered, 0 AS cut, 1 AS found
+SELECT {GROUP_COLUMNS}, g.last_seen AS place, g.count AS filtered,
+    g.machines AS filtered_machines, 0 AS cut, 1 AS found
 FROM groups g
 WHERE 1 = 1 AND g.number = {GROUP_OF_KEY}
 
@@ -115,9 +122,6 @@ WHERE f.kind <= {FACET_RELEASE} AND
     {CONTAINS f.value}
     --: }
 
--- name: STORE_RISEN
-SELECT g.number FROM groups g WHERE {RISES}
-
 -- part: REPORTS_NARROWED
 -- The report r in the group g is one that the filter accepts.
 AND r.group_number = {GROUP_OF_KEY}     --: in_group
@@ -150,6 +154,7 @@ IN (SELECT value FROM json_each(:marked))
 g.count                                     --: by_count
 g.machines                                  --: by_machines
 g.first_seen                                --: by_first_seen
+{RISING_PLACE}                              --: by_rising
 g.last_seen                                 --: by_last_seen
 
 -- part: HITS
@@ -259,6 +264,17 @@ ELSE
 {COUNT_REPORTS counted}                     --: examined
 END                                         --: words
 END                                         --: count_part
+
+-- part: MACHINES
+-- How many hosts the reports of the group g come from that the filter accepts: in a large
+-- store among the newest of them.
+g.machines                                  --: !narrowed
+--: narrowed {
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {TERMS_IN_GROUP ranked}
+    AND r.time >= {BOUND}                   --: large
+) c WHERE c.hostname <> '')
+--: }
 
 -- part: CUT
 -- 1 if the count left out older reports, which were not looked at; else 0.
@@ -386,8 +402,8 @@ AND g.project = :project                    --: in_project
     1 = 1                                   --: any
     g.status IN ('open', 'regressed')       --: open
     g.status = 'regressed' AND g.status_release = :value    --: back_in
-    g.number {IN_RISEN}                     --: rising looked_up
-    {RISES}                                 --: rising !looked_up
+    g.number {IN_RISEN}                     --: rising
+    {IS_NEW}                                --: new
     g.assignee <> ''                        --: assigned
     g.assignee = :value                     --: assignee
     g.project = :value                      --: project
@@ -406,28 +422,27 @@ IN (SELECT value FROM json_each(:risen))
 -- postgres:
 = ANY(CAST(:risen AS bigint[]))
 
+-- part: IS_NEW
+-- The group g was first seen in one of the releases that are new in its program; where it
+-- has none, in the last seven days.
+(g.first_release <> '' AND g.project || {LINE_END} || g.program || {LINE_END}
+    || g.first_release IN (SELECT value FROM json_each(:fresh)))
+OR (g.first_release = '' AND g.first_seen >= :week_ms)
+-- postgres:
+(g.first_release <> '' AND g.project || {LINE_END} || g.program || {LINE_END}
+    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+OR (g.first_release = '' AND g.first_seen >= :week_ms)
+
+-- part: RISING_PLACE
+-- The first of the list of those that rise is the highest.
+coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0)
+-- postgres:
+coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0)
+
 -- part: DAYS_OF_GROUP
 -- The sum of the reports of the group g in some days; the condition on d.day follows.
 (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
     WHERE d.group_number = g.number AND d.day
-
--- part: RISES
--- The group g has 10 reports in the last seven days and twice as many as in the seven
--- before. One that is younger than these days is new and does not rise. SQLite asks the
--- index for each group, which is cheaper there than sorting. PostgreSQL expects few groups
--- and would join them to all others one by one; an expression is computed once.
-g.last_seen >= :week_ms AND g.first_seen < :week_ms
-AND {DAYS_OF_GROUP} > :week AND d.day <= :today) >= 10
-AND {DAYS_OF_GROUP} > :week AND d.day <= :today)
-    >= 2 * {DAYS_OF_GROUP} > :week_before AND d.day <= :week)
--- postgres:
-g.last_seen >= :week_ms AND g.first_seen < :week_ms
-AND (g.number IN (SELECT d.group_number FROM group_days d
-    WHERE d.day > :week_before AND d.day <= :today
-    GROUP BY d.group_number
-    HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-        AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-) IS TRUE
 
 -- part: NARROW_SEARCH
 -- Keeps the groups with a report that has a term; their number is @. With a plus SQLite

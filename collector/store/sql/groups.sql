@@ -13,7 +13,12 @@ WHERE number = coalesce((SELECT number FROM groups WHERE fingerprint
         WHERE k.fingerprint = ?1))
 
 -- name: STORE_TRIAGE_NEWEST
-SELECT value FROM facets WHERE group_number = ?1 AND kind = {FACET_RELEASE}
+-- The releases of a group; of those without a place the one that was seen last is last.
+SELECT f.value, coalesce({PLACE_OF f.value}, -1) AS place
+FROM facets f
+JOIN groups g ON g.number = f.group_number
+WHERE f.group_number = ?1 AND f.kind = {FACET_RELEASE}
+ORDER BY 2, {FIRST_SEEN_OF f.value}, f.value
 
 -- name: STORE_TRIAGE_SET
 UPDATE groups
@@ -55,6 +60,42 @@ ON CONFLICT(group_number, kind, value) DO UPDATE SET
     count = facets.count + excluded.count,
     last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_seen
         ELSE facets.last_seen END
+
+-- name: STORE_MERGE_MACHINES
+INSERT INTO group_machines(group_number, machine)
+SELECT CAST(?2 AS bigint), machine
+FROM group_machines
+WHERE group_number = ?1
+    AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
+ON CONFLICT(group_number, machine) DO NOTHING
+
+-- name: STORE_MERGE_END_MACHINES
+DELETE FROM group_machines WHERE group_number = ?1
+
+-- name: STORE_MACHINES_CROWDED
+-- Groups with so many machines that half of them are dropped.
+SELECT number FROM groups WHERE machines > {MACHINES_MOST} * machine_step LIMIT 16
+
+-- name: STORE_MACHINES_DOUBLE
+UPDATE groups SET machine_step = 2 * machine_step WHERE number = ?1
+
+-- name: STORE_MERGE_STEP
+-- ?1 is the group that ends, ?2 the one that stays, which is kept by the larger step.
+UPDATE groups
+SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2))
+WHERE number = ?2
+
+-- name: STORE_MACHINES_DROP
+-- After a change of machine_step, this and the next.
+DELETE FROM group_machines
+WHERE group_number = ?1
+    AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?1) <> 0
+
+-- name: STORE_MACHINES_COUNT
+UPDATE groups
+SET machines = machine_step * (SELECT count(*) FROM group_machines
+    WHERE group_number = ?1)
+WHERE number = ?1
 
 -- name: STORE_MERGE_FORWARD
 -- In the next two ?1 and ?2 are their fingerprints.
@@ -116,9 +157,11 @@ ORDER BY fingerprint FOR UPDATE
 
 -- name: STORE_MOVE_OWN
 INSERT INTO groups(fingerprint,
-    title, summary, signal, count, kept, first_seen, last_seen, first_release, project)
+    title, summary, signal, count, kept, first_seen, last_seen, first_release, project,
+    program)
 SELECT fingerprint, title, summary, signal, 0, 0, time, time, release,
-    coalesce((SELECT project FROM groups g WHERE g.number = reports.group_number), '')
+    coalesce((SELECT project FROM groups g WHERE g.number = reports.group_number), ''),
+    {PROGRAM_OF executable}
 FROM reports
 WHERE number = ?1
 ON CONFLICT(fingerprint) DO UPDATE SET count = groups.count

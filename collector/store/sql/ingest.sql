@@ -35,13 +35,14 @@ WHERE r.id = ?1 FOR UPDATE OF r
 -- A group is created with the decision of the group ?9, where there is such: its
 -- reports belonged there, or would have.
 INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen,
-    last_seen, stack, status, status_release, status_time, note, assignee, project)
+    last_seen, stack, status, status_release, status_time, note, assignee, project,
+    program)
 SELECT coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1),
     CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS bigint), CAST(?5 AS bigint),
     CAST(?5 AS bigint), CAST(?6 AS bigint), CAST(?7 AS bigint), CAST(?8 AS text),
     coalesce(d.status, 'open'), coalesce(d.status_release, ''),
     coalesce(d.status_time, 0), coalesce(d.note, ''), coalesce(d.assignee, ''),
-    CAST(?10 AS text)
+    CAST(?10 AS text), CAST(?11 AS text)
 FROM (SELECT 1 AS one) o
 LEFT JOIN groups d ON d.fingerprint
     = coalesce((SELECT target FROM merged WHERE fingerprint = ?9), ?9)
@@ -59,7 +60,8 @@ ON CONFLICT(fingerprint) DO UPDATE SET
         THEN excluded.first_seen ELSE groups.first_seen END,
     last_seen = CASE WHEN excluded.last_seen > groups.last_seen
         THEN excluded.last_seen ELSE groups.last_seen END
-RETURNING number, fingerprint, status, status_release, status_time, first_release, count
+RETURNING number, fingerprint, status, status_release, status_time, first_release, count,
+    program
 
 -- name: STORE_SET_FIRST_RELEASE
 UPDATE groups SET first_release = ?2 WHERE number = ?1
@@ -68,6 +70,17 @@ UPDATE groups SET first_release = ?2 WHERE number = ?1
 INSERT INTO group_days(group_number, day, count)
 VALUES(?1, ?2, ?3)
 ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded.count
+
+-- name: STORE_GAIN_PROGRAM_DAY
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8)
+{PROGRAM_DAYS_MERGE}
+-- postgres:
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+VALUES(?1, ?2, ?3, ?4, ?5, pg_backend_pid(), ?6, ?7, ?8)
+{PROGRAM_DAYS_MERGE}
 
 -- name: STORE_GAIN_FACET
 INSERT INTO facets(group_number, kind, value, count, last_seen)
@@ -94,8 +107,8 @@ ORDER BY 1, 2, 3
 -- name: STORE_ADD_REPORT
 INSERT INTO reports(id, revision, group_number, time, received, signal, signal_name,
     title, summary, release, environment, executable, hostname, fingerprint,
-    fingerprint1, sender)
-VALUES(?1, ?2, {GROUP_OF_3}, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?3, ?14, ?15)
+    fingerprint1, sender, keyed)
+VALUES(?1, ?2, {GROUP_OF_3}, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?3, ?14, ?15, 1)
 RETURNING number
 
 -- name: STORE_CHANGE_REPORT
@@ -124,6 +137,23 @@ INSERT INTO bodies(report, encoding, bytes, segment) VALUES(?1, ?2, ?3, ?4)
 -- postgres:
 INSERT INTO bodies(report, encoding, bytes, segment, received)
 VALUES(?1, ?2, ?3, ?4, ?5)
+
+-- name: STORE_IS_BACK
+-- A row if a report of release ?2 shows that the resolved group ?1 is back. A declared
+-- order counts most. ?3 is what the numbers of releases say: 1 newer, 0 older, 2 that they
+-- have no order; then a release is newer that the group never had and that its program had
+-- later than the one it was resolved in (?4).
+SELECT 1
+FROM groups g
+WHERE g.number = ?1 AND
+    CASE WHEN {PLACE_OF ?2} IS NOT NULL AND {PLACE_OF ?4} IS NOT NULL
+        THEN {PLACE_OF ?2} > {PLACE_OF ?4} OR (CAST(?3 AS bigint) = 1 AND ?2 = ?4)
+    WHEN CAST(?3 AS bigint) <> 2 THEN CAST(?3 AS bigint) = 1
+    ELSE NOT EXISTS(SELECT 1 FROM facets f
+            WHERE f.group_number = g.number AND f.kind = {FACET_RELEASE}
+            AND f.value = ?2)
+        AND coalesce({FIRST_SEEN_OF ?2}, {STORE_NEVER})
+            > coalesce({FIRST_SEEN_OF ?4}, {STORE_NEVER} - 1) END
 
 -- name: STORE_REGRESS
 UPDATE groups

@@ -32,19 +32,8 @@ FROM ({VALUES_OF_GROUP}) f
 ORDER BY count DESC, value LIMIT ?3
 
 -- name: STORE_LIST_VALUES_OF
--- Values that ?4 reports of the group have, or more. elsewhere: in the reports of
--- other groups of project ?5.
-SELECT f.value, f.count,
-    (SELECT CAST(coalesce(sum((SELECT o.count FROM facets o
-            WHERE o.group_number = g.number AND o.kind = f.kind
-                AND o.value = f.value)), 0) AS bigint)
-        FROM ({OTHER_GROUPS_OF_5}) g WHERE g.number <> f.group_number) AS elsewhere,
-    f.last_seen
-FROM (SELECT * FROM ({VALUES_OF_GROUP}) v
-    WHERE count >= ?4 ORDER BY count DESC, value LIMIT ?3) f
-ORDER BY f.count DESC, f.value
-
--- name: STORE_LIST_VALUES_OF_ALL
+-- Values that ?4 reports of the group have, or more. elsewhere: in the reports of the
+-- other groups of its program.
 SELECT f.value, f.count,
     (SELECT CAST(coalesce(sum((SELECT o.count FROM facets o
             WHERE o.group_number = g.number AND o.kind = f.kind
@@ -58,30 +47,55 @@ ORDER BY f.count DESC, f.value
 -- name: STORE_COUNT_OTHERS
 -- Of the reports of which a value is one elsewhere.
 SELECT CAST(coalesce(sum(g.count), 0) AS bigint)
-FROM ({OTHER_GROUPS_OF_2}) g
-WHERE g.number <> {GROUP_OF_1}
-
--- name: STORE_COUNT_OTHERS_OF_ALL
-SELECT CAST(coalesce(sum(g.count), 0) AS bigint)
 FROM ({OTHER_GROUPS}) g
 WHERE g.number <> {GROUP_OF_1}
 
 -- name: STORE_LIST_RELEASES
-SELECT value, CAST(sum(count) AS bigint) AS count, 0 AS elsewhere,
-    max(last_seen) AS last_seen
-FROM facets
-WHERE kind = {FACET_RELEASE}
-GROUP BY value
-ORDER BY 4 DESC, 1 DESC LIMIT ?1
+-- The releases of programs seen last. began: a group was first seen in it.
+SELECT r.project, r.program, r.release, r.count, r.recent, r.first_seen, r.last_seen,
+    coalesce((SELECT o.place FROM release_places o WHERE o.project = r.project
+        AND o.program = r.program AND o.release = r.release), -1) AS place,
+    CASE WHEN EXISTS(SELECT 1 FROM groups g WHERE g.program = r.program
+        AND g.first_release = r.release AND g.project = r.project) THEN 1 ELSE 0 END
+    AS began
+FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
+        CAST(sum(CASE WHEN day > ?4 THEN count ELSE 0 END) AS bigint) AS recent,
+        min(first_seen) AS first_seen, max(last_seen) AS last_seen
+    FROM program_days
+    WHERE release <> '' AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+        AND (?3 = '' OR environment = ?3)
+    GROUP BY project, program, release
+    ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
--- name: STORE_LIST_RELEASES_OF
-SELECT f.value, CAST(sum(f.count) AS bigint) AS count, 0 AS elsewhere,
-    max(f.last_seen) AS last_seen
-FROM groups g
-JOIN facets f ON f.group_number = g.number AND f.kind = {FACET_RELEASE}
-WHERE g.project = ?2
-GROUP BY f.value
-ORDER BY 4 DESC, 1 DESC LIMIT ?1
+-- name: STORE_LIST_PROGRAMS
+SELECT program, CAST(sum(count) AS bigint) AS count
+FROM program_days
+WHERE ?1 = '' OR project = ?1
+GROUP BY program
+ORDER BY 2 DESC, 1 LIMIT ?2
+
+-- name: STORE_RISEN
+-- Groups with 10 reports in seven days (?2 is the day before them, ?3 today) and more than
+-- in the seven before. One that is younger than these days is new and does not rise.
+SELECT number, project, program, recent, before
+FROM (SELECT g.number AS number, g.project AS project, g.program AS program,
+        {DAYS_OF_GROUP} > ?2 AND d.day <= ?3) AS recent,
+        {DAYS_OF_GROUP} > ?4 AND d.day <= ?2) AS before
+    FROM groups g
+    WHERE g.last_seen >= ?1 AND g.first_seen < ?1) w
+WHERE recent >= 10 AND recent > before
+
+-- name: STORE_PROGRAM_WEEKS
+-- The same of all groups of a program that are no younger: what is new says nothing of how
+-- much a program is used.
+SELECT project, program, CAST(coalesce(sum(recent), 0) AS bigint) AS recent,
+    CAST(coalesce(sum(before), 0) AS bigint) AS before
+FROM (SELECT g.project AS project, g.program AS program,
+        {DAYS_OF_GROUP} > ?2 AND d.day <= ?3) AS recent,
+        {DAYS_OF_GROUP} > ?4 AND d.day <= ?2) AS before
+    FROM groups g
+    WHERE g.last_seen >= ?5 AND g.first_seen < ?1) w
+GROUP BY project, program
 
 -- name: STORE_LIST_LONE_HOSTS
 -- count: groups; elsewhere: reports. From groups to facets: few groups are of one

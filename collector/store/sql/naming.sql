@@ -85,9 +85,45 @@ WHERE number {LISTED}
 -- name: STORE_RENAME_RELEASE
 UPDATE groups
 SET first_release = coalesce((SELECT release FROM reports r
-    WHERE r.group_number = ?1 AND release <> '' ORDER BY time, number LIMIT 1),
+    WHERE r.group_number = ?1 AND release <> ''
+        AND {PROGRAM_OF r.executable} = groups.program
+    ORDER BY time, number LIMIT 1),
     first_release)
 WHERE number = ?1
+
+-- name: STORE_UNKEYED
+-- Reports that a collector of an older layout stored in the same database.
+SELECT count(*) FROM (SELECT 1 FROM reports WHERE keyed = 0 LIMIT 1) w
+
+-- name: STORE_UNKEYED_TAKE
+UPDATE reports
+SET keyed = 1
+WHERE number IN (SELECT number FROM reports WHERE keyed = 0 ORDER BY number LIMIT ?1)
+RETURNING number
+
+-- name: STORE_UNKEYED_QUEUE
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT number, 0, CAST(?2 AS bigint), 0, 0, 0
+FROM reports
+WHERE number {LISTED}
+{JOB_AGAIN}
+
+-- name: STORE_UNKEYED_PROGRAM
+UPDATE groups
+SET program = coalesce((SELECT {PROGRAM_OF r.executable} FROM reports r
+    WHERE r.group_number = groups.number ORDER BY r.time, r.number LIMIT 1), '')
+WHERE program = '' AND number IN (SELECT group_number FROM reports WHERE number {LISTED})
+
+-- name: STORE_UNKEYED_COUNT
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+SELECT g.project, {PROGRAM_OF r.executable}, r.environment, r.release, r.time / 86400000, 0,
+    count(*), min(r.time), max(r.time)
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE r.number {LISTED}
+GROUP BY 1, 2, 3, 4, 5
+{PROGRAM_DAYS_MERGE}
 
 -- name: STORE_JOB_ADD
 INSERT INTO jobs(report, rank, queued, until, tries, turn)

@@ -2,6 +2,16 @@
 --
 -- Parts of statements: {NAME} stands for the text of a part.
 
+-- part: PROGRAM_OF
+-- The name of the file at a path, which is the name of a program: that may be installed in
+-- a folder for each release.
+replace(@, rtrim(@, replace(@, '/', '')), '')
+-- postgres:
+regexp_replace(@, '^.*/', '')
+
+-- part: MACHINES_MOST
+8192
+
 -- part: LISTED
 -- The condition that a number is in the list ?1.
 IN (SELECT value FROM json_each(?1))
@@ -76,6 +86,24 @@ ON CONFLICT(group_number, kind, value) DO UPDATE SET
     last_seen = CASE WHEN facets.last_seen < excluded.last_seen THEN excluded.last_seen
         ELSE facets.last_seen END
 
+-- part: PROGRAM_DAYS_MERGE
+ON CONFLICT(project, program, environment, release, day, part) DO UPDATE SET
+    count = program_days.count + excluded.count,
+    first_seen = CASE WHEN excluded.first_seen < program_days.first_seen
+        THEN excluded.first_seen ELSE program_days.first_seen END,
+    last_seen = CASE WHEN excluded.last_seen > program_days.last_seen
+        THEN excluded.last_seen ELSE program_days.last_seen END
+
+-- part: PLACE_OF
+-- The declared place of the release @ of the program of the group g.
+(SELECT o.place FROM release_places o
+    WHERE o.project = g.project AND o.program = g.program AND o.release = @)
+
+-- part: FIRST_SEEN_OF
+-- When that program first had the release @.
+(SELECT min(d.first_seen) FROM program_days d
+    WHERE d.project = g.project AND d.program = g.program AND d.release = @)
+
 -- part: GROUP_OF_3
 -- The number of the group that reports of fingerprint ?3 belong to, which exists.
 (SELECT number FROM groups WHERE fingerprint
@@ -97,22 +125,11 @@ WHERE group_number = {GROUP_OF_1} AND kind = ?2 LIMIT {VALUES_MOST}
 10000
 
 -- part: OTHER_GROUPS
--- The groups seen last, which stand for all others: 50,000 groups have the name of
--- their environment in common.
+-- The groups of the same program seen last, which stand for all of them.
 SELECT number, count
 FROM groups
-ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
-
--- part: OTHER_GROUPS_OF_5
-SELECT number, count
-FROM groups
-WHERE project = ?5
-ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
-
--- part: OTHER_GROUPS_OF_2
-SELECT number, count
-FROM groups
-WHERE project = ?2
+WHERE project = (SELECT project FROM groups WHERE number = {GROUP_OF_1})
+    AND program = (SELECT program FROM groups WHERE number = {GROUP_OF_1})
 ORDER BY last_seen DESC, number DESC LIMIT {OTHER_GROUPS_MOST}
 
 -- part: OTHER_GROUPS_MOST

@@ -2,6 +2,14 @@
 --
 -- Counted starts, and sessions that crashed. Triggers keep the sums of both.
 
+-- name: STORE_ORDER_FORGET
+DELETE FROM release_places WHERE project = ?1 AND program = ?2
+
+-- name: STORE_ORDER_ADD
+INSERT INTO release_places(project, program, release, place, time)
+VALUES(?1, ?2, ?3, ?4, ?5)
+ON CONFLICT(project, program, release) DO UPDATE SET place = excluded.place
+
 -- name: STORE_SESSION_ADD
 INSERT INTO sessions(project, session, release, hostname, day)
 VALUES(?1, ?2, ?3, ?4, ?5)

@@ -18,13 +18,14 @@ WHERE r.id = ?1 FOR UPDATE OF r
 
 -- STORE_GAIN_GROUP
 INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen,
-    last_seen, stack, status, status_release, status_time, note, assignee, project)
+    last_seen, stack, status, status_release, status_time, note, assignee, project,
+    program)
 SELECT coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1),
 CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS bigint), CAST(?5 AS bigint),
 CAST(?5 AS bigint), CAST(?6 AS bigint), CAST(?7 AS bigint), CAST(?8 AS text),
 coalesce(d.status, 'open'), coalesce(d.status_release, ''),
 coalesce(d.status_time, 0), coalesce(d.note, ''), coalesce(d.assignee, ''),
-CAST(?10 AS text)
+CAST(?10 AS text), CAST(?11 AS text)
 FROM (SELECT 1 AS one) o
 LEFT JOIN groups d ON d.fingerprint
 = coalesce((SELECT target FROM merged WHERE fingerprint = ?9), ?9)
@@ -42,7 +43,8 @@ first_seen = CASE WHEN excluded.first_seen < groups.first_seen
 THEN excluded.first_seen ELSE groups.first_seen END,
 last_seen = CASE WHEN excluded.last_seen > groups.last_seen
 THEN excluded.last_seen ELSE groups.last_seen END
-RETURNING number, fingerprint, status, status_release, status_time, first_release, count
+RETURNING number, fingerprint, status, status_release, status_time, first_release, count,
+program
 
 -- STORE_SET_FIRST_RELEASE
 UPDATE groups SET first_release = ?2 WHERE number = ?1
@@ -51,6 +53,17 @@ UPDATE groups SET first_release = ?2 WHERE number = ?1
 INSERT INTO group_days(group_number, day, count)
 VALUES(?1, ?2, ?3)
 ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded.count
+
+-- STORE_GAIN_PROGRAM_DAY
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+VALUES(?1, ?2, ?3, ?4, ?5, pg_backend_pid(), ?6, ?7, ?8)
+ON CONFLICT(project, program, environment, release, day, part) DO UPDATE SET
+count = program_days.count + excluded.count,
+first_seen = CASE WHEN excluded.first_seen < program_days.first_seen
+THEN excluded.first_seen ELSE program_days.first_seen END,
+last_seen = CASE WHEN excluded.last_seen > program_days.last_seen
+THEN excluded.last_seen ELSE program_days.last_seen END
 
 -- STORE_GAIN_FACET
 INSERT INTO facets(group_number, kind, value, count, last_seen)
@@ -146,9 +159,9 @@ RETURNING number, count
 -- STORE_ADD_REPORT
 INSERT INTO reports(id, revision, group_number, time, received, signal, signal_name,
     title, summary, release, environment, executable, hostname, fingerprint,
-    fingerprint1, sender)
+    fingerprint1, sender, keyed)
 VALUES(?1, ?2, (SELECT number FROM groups WHERE fingerprint
-        = coalesce((SELECT target FROM merged WHERE fingerprint = ?3), ?3)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?3, ?14, ?15)
+        = coalesce((SELECT target FROM merged WHERE fingerprint = ?3), ?3)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?3, ?14, ?15, 1)
 RETURNING number
 
 -- STORE_CHANGE_REPORT
@@ -224,9 +237,32 @@ AND number = ANY(CAST(?1 AS bigint[]))
 DELETE FROM group_days WHERE group_number IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
     WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
 
+-- STORE_REMOVE_EMPTY_MACHINES
+DELETE FROM group_machines WHERE group_number IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
+    WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
+
 -- STORE_REMOVE_EMPTY_FACETS
 DELETE FROM facets WHERE group_number IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
     WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
+
+-- STORE_IS_BACK
+SELECT 1
+FROM groups g
+WHERE g.number = ?1 AND
+CASE WHEN (SELECT o.place FROM release_places o
+    WHERE o.project = g.project AND o.program = g.program AND o.release = ?2) IS NOT NULL AND (SELECT o.place FROM release_places o
+    WHERE o.project = g.project AND o.program = g.program AND o.release = ?4) IS NOT NULL
+THEN (SELECT o.place FROM release_places o
+    WHERE o.project = g.project AND o.program = g.program AND o.release = ?2) > (SELECT o.place FROM release_places o
+    WHERE o.project = g.project AND o.program = g.program AND o.release = ?4) OR (CAST(?3 AS bigint) = 1 AND ?2 = ?4)
+WHEN CAST(?3 AS bigint) <> 2 THEN CAST(?3 AS bigint) = 1
+ELSE NOT EXISTS(SELECT 1 FROM facets f
+    WHERE f.group_number = g.number AND f.kind = 5
+    AND f.value = ?2)
+AND coalesce((SELECT min(d.first_seen) FROM program_days d
+        WHERE d.project = g.project AND d.program = g.program AND d.release = ?2), 9000000000000000)
+> coalesce((SELECT min(d.first_seen) FROM program_days d
+        WHERE d.project = g.project AND d.program = g.program AND d.release = ?4), 9000000000000000 - 1) END
 
 -- STORE_REGRESS
 UPDATE groups
@@ -254,7 +290,13 @@ WHERE number = coalesce((SELECT number FROM groups WHERE fingerprint
         WHERE k.fingerprint = ?1))
 
 -- STORE_TRIAGE_NEWEST
-SELECT value FROM facets WHERE group_number = ?1 AND kind = 5
+SELECT f.value, coalesce((SELECT o.place FROM release_places o
+        WHERE o.project = g.project AND o.program = g.program AND o.release = f.value), -1) AS place
+FROM facets f
+JOIN groups g ON g.number = f.group_number
+WHERE f.group_number = ?1 AND f.kind = 5
+ORDER BY 2, (SELECT min(d.first_seen) FROM program_days d
+    WHERE d.project = g.project AND d.program = g.program AND d.release = f.value), f.value
 
 -- STORE_TRIAGE_SET
 UPDATE groups
@@ -293,6 +335,39 @@ ON CONFLICT(group_number, kind, value) DO UPDATE SET
 count = facets.count + excluded.count,
 last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_seen
 ELSE facets.last_seen END
+
+-- STORE_MERGE_MACHINES
+INSERT INTO group_machines(group_number, machine)
+SELECT CAST(?2 AS bigint), machine
+FROM group_machines
+WHERE group_number = ?1
+AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
+ON CONFLICT(group_number, machine) DO NOTHING
+
+-- STORE_MERGE_END_MACHINES
+DELETE FROM group_machines WHERE group_number = ?1
+
+-- STORE_MACHINES_CROWDED
+SELECT number FROM groups WHERE machines > 8192 * machine_step LIMIT 16
+
+-- STORE_MACHINES_DOUBLE
+UPDATE groups SET machine_step = 2 * machine_step WHERE number = ?1
+
+-- STORE_MERGE_STEP
+UPDATE groups
+SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2))
+WHERE number = ?2
+
+-- STORE_MACHINES_DROP
+DELETE FROM group_machines
+WHERE group_number = ?1
+AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?1) <> 0
+
+-- STORE_MACHINES_COUNT
+UPDATE groups
+SET machines = machine_step * (SELECT count(*) FROM group_machines
+    WHERE group_number = ?1)
+WHERE number = ?1
 
 -- STORE_MERGE_FORWARD
 UPDATE merged SET target = ?2 WHERE target = ?1
@@ -340,9 +415,11 @@ ORDER BY fingerprint FOR UPDATE
 
 -- STORE_MOVE_OWN
 INSERT INTO groups(fingerprint,
-    title, summary, signal, count, kept, first_seen, last_seen, first_release, project)
+    title, summary, signal, count, kept, first_seen, last_seen, first_release, project,
+    program)
 SELECT fingerprint, title, summary, signal, 0, 0, time, time, release,
-coalesce((SELECT project FROM groups g WHERE g.number = reports.group_number), '')
+coalesce((SELECT project FROM groups g WHERE g.number = reports.group_number), ''),
+regexp_replace(executable, '^.*/', '')
 FROM reports
 WHERE number = ?1
 ON CONFLICT(fingerprint) DO UPDATE SET count = groups.count
@@ -532,7 +609,9 @@ WHERE number = ANY(CAST(?1 AS bigint[]))
 -- STORE_RENAME_RELEASE
 UPDATE groups
 SET first_release = coalesce((SELECT release FROM reports r
-        WHERE r.group_number = ?1 AND release <> '' ORDER BY time, number LIMIT 1),
+        WHERE r.group_number = ?1 AND release <> ''
+        AND regexp_replace(r.executable, '^.*/', '') = groups.program
+        ORDER BY time, number LIMIT 1),
     first_release)
 WHERE number = ?1
 
@@ -548,6 +627,44 @@ SET group_id = ?2
 WHERE group_id = ?1
 AND NOT EXISTS(SELECT 1 FROM history h WHERE h.group_id = ?2
     AND h.kind = history.kind AND h.other = history.other AND h.detail = history.detail)
+
+-- STORE_UNKEYED
+SELECT count(*) FROM (SELECT 1 FROM reports WHERE keyed = 0 LIMIT 1) w
+
+-- STORE_UNKEYED_TAKE
+UPDATE reports
+SET keyed = 1
+WHERE number IN (SELECT number FROM reports WHERE keyed = 0 ORDER BY number LIMIT ?1)
+RETURNING number
+
+-- STORE_UNKEYED_QUEUE
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT number, 0, CAST(?2 AS bigint), 0, 0, 0
+FROM reports
+WHERE number = ANY(CAST(?1 AS bigint[]))
+ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0
+
+-- STORE_UNKEYED_PROGRAM
+UPDATE groups
+SET program = coalesce((SELECT regexp_replace(r.executable, '^.*/', '') FROM reports r
+        WHERE r.group_number = groups.number ORDER BY r.time, r.number LIMIT 1), '')
+WHERE program = '' AND number IN (SELECT group_number FROM reports WHERE number = ANY(CAST(?1 AS bigint[])))
+
+-- STORE_UNKEYED_COUNT
+INSERT INTO program_days(project, program, environment, release, day, part, count,
+    first_seen, last_seen)
+SELECT g.project, regexp_replace(r.executable, '^.*/', ''), r.environment, r.release, r.time / 86400000, 0,
+count(*), min(r.time), max(r.time)
+FROM reports r
+JOIN groups g ON g.number = r.group_number
+WHERE r.number = ANY(CAST(?1 AS bigint[]))
+GROUP BY 1, 2, 3, 4, 5
+ON CONFLICT(project, program, environment, release, day, part) DO UPDATE SET
+count = program_days.count + excluded.count,
+first_seen = CASE WHEN excluded.first_seen < program_days.first_seen
+THEN excluded.first_seen ELSE program_days.first_seen END,
+last_seen = CASE WHEN excluded.last_seen > program_days.last_seen
+THEN excluded.last_seen ELSE program_days.last_seen END
 
 -- STORE_JOB_ADD
 INSERT INTO jobs(report, rank, queued, until, tries, turn)
@@ -711,6 +828,14 @@ AND NOT EXISTS(SELECT 1 FROM alert_sends s WHERE s.alert = alerts.number)
 -- STORE_ALERT_FORGET_SENDS
 DELETE FROM alert_sends WHERE alert IN (SELECT number FROM alerts WHERE time < ?1)
 
+-- STORE_ORDER_FORGET
+DELETE FROM release_places WHERE project = ?1 AND program = ?2
+
+-- STORE_ORDER_ADD
+INSERT INTO release_places(project, program, release, place, time)
+VALUES(?1, ?2, ?3, ?4, ?5)
+ON CONFLICT(project, program, release) DO UPDATE SET place = excluded.place
+
 -- STORE_SESSION_ADD
 INSERT INTO sessions(project, session, release, hostname, day)
 VALUES(?1, ?2, ?3, ?4, ?5)
@@ -793,23 +918,10 @@ SELECT f.value, f.count,
                     AND o.value = f.value)), 0) AS bigint)
     FROM (SELECT number, count
         FROM groups
-        WHERE project = ?5
-        ORDER BY last_seen DESC, number DESC LIMIT 500) g WHERE g.number <> f.group_number) AS elsewhere,
-f.last_seen
-FROM (SELECT * FROM (SELECT group_number, kind, value, count, last_seen
-        FROM facets
-        WHERE group_number = (SELECT number FROM groups WHERE fingerprint
-            = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)) AND kind = ?2 LIMIT 10000) v
-    WHERE count >= ?4 ORDER BY count DESC, value LIMIT ?3) f
-ORDER BY f.count DESC, f.value
-
--- STORE_LIST_VALUES_OF_ALL
-SELECT f.value, f.count,
-(SELECT CAST(coalesce(sum((SELECT o.count FROM facets o
-                    WHERE o.group_number = g.number AND o.kind = f.kind
-                    AND o.value = f.value)), 0) AS bigint)
-    FROM (SELECT number, count
-        FROM groups
+        WHERE project = (SELECT project FROM groups WHERE number = (SELECT number FROM groups WHERE fingerprint
+                = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)))
+        AND program = (SELECT program FROM groups WHERE number = (SELECT number FROM groups WHERE fingerprint
+                = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)))
         ORDER BY last_seen DESC, number DESC LIMIT 500) g WHERE g.number <> f.group_number) AS elsewhere,
 f.last_seen
 FROM (SELECT * FROM (SELECT group_number, kind, value, count, last_seen
@@ -823,35 +935,48 @@ ORDER BY f.count DESC, f.value
 SELECT CAST(coalesce(sum(g.count), 0) AS bigint)
 FROM (SELECT number, count
     FROM groups
-    WHERE project = ?2
-    ORDER BY last_seen DESC, number DESC LIMIT 500) g
-WHERE g.number <> (SELECT number FROM groups WHERE fingerprint
-    = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1))
-
--- STORE_COUNT_OTHERS_OF_ALL
-SELECT CAST(coalesce(sum(g.count), 0) AS bigint)
-FROM (SELECT number, count
-    FROM groups
+    WHERE project = (SELECT project FROM groups WHERE number = (SELECT number FROM groups WHERE fingerprint
+            = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)))
+    AND program = (SELECT program FROM groups WHERE number = (SELECT number FROM groups WHERE fingerprint
+            = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)))
     ORDER BY last_seen DESC, number DESC LIMIT 500) g
 WHERE g.number <> (SELECT number FROM groups WHERE fingerprint
     = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1))
 
 -- STORE_LIST_RELEASES
-SELECT value, CAST(sum(count) AS bigint) AS count, 0 AS elsewhere,
-max(last_seen) AS last_seen
-FROM facets
-WHERE kind = 5
-GROUP BY value
-ORDER BY 4 DESC, 1 DESC LIMIT ?1
+SELECT r.project, r.program, r.release, r.count, r.recent, r.first_seen, r.last_seen,
+coalesce((SELECT o.place FROM release_places o WHERE o.project = r.project
+        AND o.program = r.program AND o.release = r.release), -1) AS place,
+CASE WHEN EXISTS(SELECT 1 FROM groups g WHERE g.program = r.program
+    AND g.first_release = r.release AND g.project = r.project) THEN 1 ELSE 0 END
+AS began
+FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
+    CAST(sum(CASE WHEN day > ?4 THEN count ELSE 0 END) AS bigint) AS recent,
+    min(first_seen) AS first_seen, max(last_seen) AS last_seen
+    FROM program_days
+    WHERE release <> '' AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+    AND (?3 = '' OR environment = ?3)
+    GROUP BY project, program, release
+    ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
--- STORE_LIST_RELEASES_OF
-SELECT f.value, CAST(sum(f.count) AS bigint) AS count, 0 AS elsewhere,
-max(f.last_seen) AS last_seen
-FROM groups g
-JOIN facets f ON f.group_number = g.number AND f.kind = 5
-WHERE g.project = ?2
-GROUP BY f.value
-ORDER BY 4 DESC, 1 DESC LIMIT ?1
+-- STORE_LIST_PROGRAMS
+SELECT program, CAST(sum(count) AS bigint) AS count
+FROM program_days
+WHERE ?1 = '' OR project = ?1
+GROUP BY program
+ORDER BY 2 DESC, 1 LIMIT ?2
+
+-- STORE_PROGRAM_WEEKS
+SELECT project, program, CAST(coalesce(sum(recent), 0) AS bigint) AS recent,
+CAST(coalesce(sum(before), 0) AS bigint) AS before
+FROM (SELECT g.project AS project, g.program AS program,
+    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > ?2 AND d.day <= ?3) AS recent,
+    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > ?4 AND d.day <= ?2) AS before
+    FROM groups g
+    WHERE g.last_seen >= ?5 AND g.first_seen < ?1) w
+GROUP BY project, program
 
 -- STORE_LIST_LONE_HOSTS
 SELECT f.value, count(*) AS count, CAST(sum(f.count) AS bigint) AS elsewhere,
@@ -1239,6 +1364,7 @@ WITH hit AS (
     SELECT g.number AS number, {if by_count}g.count{end}
     {if by_machines}g.machines{end}
     {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
     {if by_last_seen}g.last_seen{end} AS place
     {if sorts}FROM (SELECT g.number, g.first_seen, g.last_seen{end}
         FROM groups g
@@ -1259,14 +1385,10 @@ WITH hit AS (
                     {if any}1 = 1{end}
                     {if open}g.status IN ('open', 'regressed'){end}
                     {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                    {if rising looked_up}g.number = ANY(CAST(:risen AS bigint[])){end}
-                    {if rising !looked_up}g.last_seen >= :week_ms AND g.first_seen < :week_ms
-                        AND (g.number IN (SELECT d.group_number FROM group_days d
-                                WHERE d.day > :week_before AND d.day <= :today
-                                GROUP BY d.group_number
-                                HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-                                AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-                        ) IS TRUE{end}
+                    {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                    {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                            || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                        OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
                     {if assigned}g.assignee <> ''{end}
                     {if assignee}g.assignee = :value{end}
                     {if project}g.project = :value{end}
@@ -1305,6 +1427,7 @@ WITH hit AS (
         {if sorts}ORDER BY {if by_count}g.count{end}
             {if by_machines}g.machines{end}
             {if by_first_seen}g.first_seen{end}
+            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
             {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
     {if bounded}
         {each term}
@@ -1556,18 +1679,233 @@ WITH hit AS (
     {if after !counts_sort}AND ({if by_count}g.count{end}
             {if by_machines}g.machines{end}
             {if by_first_seen}g.first_seen{end}
+            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
             {if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
     {if ordered}ORDER BY {if by_count}g.count{end}
         {if by_machines}g.machines{end}
         {if by_first_seen}g.first_seen{end}
+        {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
         {if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
     {if limited}LIMIT :most{end}
 )
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
 g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
-g.until_time, g.version, g.project, h.place AS place,
-{if counts_sort}h.place{end}
+g.until_time, g.version, g.project, g.program, h.place AS place,
+{if counts_sort by_count}h.place{end}
+{if counts_sort !by_count}{if !narrowed}g.count{end}
+    {each lone}
+        {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+            {if count_since}+ (SELECT count(*) FROM reports r{end}
+                {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+        {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value = :value
+                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end}){end}
+        {if count_part}
+            CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value = :value
+                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end}) = 1
+            THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value = :value
+                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end})
+            ELSE
+        {end}
+    {end}
+    {if words}
+        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+        {each term}
+            {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value = :value
+                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                        {if signal}f.value = CAST(:number AS text){end}
+                        {if part}{if ascii}
+                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(f.value) <> length(f.value)
+                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                        {if whole}f.value = :value{end}{end}
+                    {if word}
+                        (f.kind IN (1, 3, 5)
+                            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+                    {end}
+                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+                    LIMIT 1) IS NOT NULL{end}
+        {end} THEN
+        {if rest_whole}
+            CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+            {each rest_lone}
+                (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value = :value
+                            OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end})
+            {end}
+            ELSE
+        {end}
+        (SELECT count(*)
+            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+                    {if negated}AND NOT{end}
+                    {if !negated}AND{end} (
+                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                            {if since}r.time >= :number{end}
+                            {if until}r.time < :number{end}
+                            {if signal}r.signal = :number{end}
+                            {if release}r.release = :value{end}
+                            {if environment}r.environment = :value{end}
+                            {if signal_name}r.signal_name = :value{end}
+                            {if host}r.hostname = :value{end}
+                            {if program}(r.executable = :value
+                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                            {if tag}
+                                EXISTS(SELECT 1 FROM tags t
+                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+                            {end}
+                            {if word}
+                                {if ascii}
+                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                                {end}
+                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                                        {if as_is part}{if ascii}
+                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(m.list) <> length(m.list)
+                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                                        {if part}{if ascii}
+                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                                        {if !part}substr(j.value, 4) = :value{end}
+                                        LIMIT 1) IS NOT NULL{end}
+                                {if word}){end}
+                            {if by_row}LIMIT 1) IS NOT NULL{end}
+                    )
+                {end}
+                {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+                                {if of_time}{if negated}AND NOT{end}
+                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
+                                        {if until}r.time < :number{end}){end}
+                            {end}
+                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+            ) c)
+        {if rest_whole}END{end}
+        ELSE
+    {end}
+    {if examined}(SELECT count(*)
+            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+                    {if negated}AND NOT{end}
+                    {if !negated}AND{end} (
+                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                            {if since}r.time >= :number{end}
+                            {if until}r.time < :number{end}
+                            {if signal}r.signal = :number{end}
+                            {if release}r.release = :value{end}
+                            {if environment}r.environment = :value{end}
+                            {if signal_name}r.signal_name = :value{end}
+                            {if host}r.hostname = :value{end}
+                            {if program}(r.executable = :value
+                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                            {if tag}
+                                EXISTS(SELECT 1 FROM tags t
+                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+                            {end}
+                            {if word}
+                                {if ascii}
+                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                                {end}
+                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                                        {if as_is part}{if ascii}
+                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(m.list) <> length(m.list)
+                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                                        {if part}{if ascii}
+                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                                        {if !part}substr(j.value, 4) = :value{end}
+                                        LIMIT 1) IS NOT NULL{end}
+                                {if word}){end}
+                            {if by_row}LIMIT 1) IS NOT NULL{end}
+                    )
+                {end}
+                {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+                                {if of_time}{if negated}AND NOT{end}
+                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
+                                        {if until}r.time < :number{end}){end}
+                            {end}
+                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+            ) c){end}
+    {if words}END{end}
+    {if count_part}END{end}{end}
 {if !counts_sort}{if !narrowed}g.count{end}
     {each lone}
         {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
@@ -1782,6 +2120,130 @@ g.until_time, g.version, g.project, h.place AS place,
     {if words}END{end}
     {if count_part}END{end}{end}
 AS filtered,
+{if counts_sort by_machines}h.place{end}
+{if counts_sort !by_machines}{if !narrowed}g.machines{end}
+    {if narrowed}
+        (SELECT count(DISTINCT c.hostname)
+            FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+                    {if negated}AND NOT{end}
+                    {if !negated}AND{end} (
+                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                            {if since}r.time >= :number{end}
+                            {if until}r.time < :number{end}
+                            {if signal}r.signal = :number{end}
+                            {if release}r.release = :value{end}
+                            {if environment}r.environment = :value{end}
+                            {if signal_name}r.signal_name = :value{end}
+                            {if host}r.hostname = :value{end}
+                            {if program}(r.executable = :value
+                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                            {if tag}
+                                EXISTS(SELECT 1 FROM tags t
+                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+                            {end}
+                            {if word}
+                                {if ascii}
+                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                                {end}
+                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                                        {if as_is part}{if ascii}
+                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(m.list) <> length(m.list)
+                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                                        {if part}{if ascii}
+                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                                        {if !part}substr(j.value, 4) = :value{end}
+                                        LIMIT 1) IS NOT NULL{end}
+                                {if word}){end}
+                            {if by_row}LIMIT 1) IS NOT NULL{end}
+                    )
+                {end}
+                {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+                                {if of_time}{if negated}AND NOT{end}
+                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
+                                        {if until}r.time < :number{end}){end}
+                            {end}
+                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+            ) c WHERE c.hostname <> '')
+{end}{end}
+{if !counts_sort}{if !narrowed}g.machines{end}
+    {if narrowed}
+        (SELECT count(DISTINCT c.hostname)
+            FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+                    {if negated}AND NOT{end}
+                    {if !negated}AND{end} (
+                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                            {if since}r.time >= :number{end}
+                            {if until}r.time < :number{end}
+                            {if signal}r.signal = :number{end}
+                            {if release}r.release = :value{end}
+                            {if environment}r.environment = :value{end}
+                            {if signal_name}r.signal_name = :value{end}
+                            {if host}r.hostname = :value{end}
+                            {if program}(r.executable = :value
+                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                            {if tag}
+                                EXISTS(SELECT 1 FROM tags t
+                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+                            {end}
+                            {if word}
+                                {if ascii}
+                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                                {end}
+                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                                        {if as_is part}{if ascii}
+                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(m.list) <> length(m.list)
+                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                                        {if part}{if ascii}
+                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                                            {end}
+                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                                        {if !part}substr(j.value, 4) = :value{end}
+                                        LIMIT 1) IS NOT NULL{end}
+                                {if word}){end}
+                            {if by_row}LIMIT 1) IS NOT NULL{end}
+                    )
+                {end}
+                {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+                                {if of_time}{if negated}AND NOT{end}
+                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
+                                        {if until}r.time < :number{end}){end}
+                            {end}
+                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+            ) c WHERE c.hostname <> '')
+{end}{end}
+AS filtered_machines,
 {if !examined}0{end}
 {if examined}
     {each lone}
@@ -1869,7 +2331,7 @@ AS found
 FROM (
     SELECT number, place
     {if !counts_sort}FROM hit{end}
-    {if counts_sort}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
+    {if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
             {each lone}
                 {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
                             WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
@@ -2082,6 +2544,67 @@ FROM (
                     ) c){end}
             {if words}END{end}
             {if count_part}END{end} AS place FROM hit g) c{end}
+    {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
+            {if narrowed}
+                (SELECT count(DISTINCT c.hostname)
+                    FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+                            {if negated}AND NOT{end}
+                            {if !negated}AND{end} (
+                                {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                                    {if since}r.time >= :number{end}
+                                    {if until}r.time < :number{end}
+                                    {if signal}r.signal = :number{end}
+                                    {if release}r.release = :value{end}
+                                    {if environment}r.environment = :value{end}
+                                    {if signal_name}r.signal_name = :value{end}
+                                    {if host}r.hostname = :value{end}
+                                    {if program}(r.executable = :value
+                                            OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                                    {if tag}
+                                        EXISTS(SELECT 1 FROM tags t
+                                            WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+                                    {end}
+                                    {if word}
+                                        {if ascii}
+                                            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                                                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                                        {end}
+                                        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                                            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                                                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                                        {end}
+                                        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                                                {if as_is part}{if ascii}
+                                                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                            OR (octet_length(m.list) <> length(m.list)
+                                                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                                                    {end}
+                                                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                                                {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                                                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                                                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                                                {if part}{if ascii}
+                                                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                                                    {end}
+                                                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                                                {if !part}substr(j.value, 4) = :value{end}
+                                                LIMIT 1) IS NOT NULL{end}
+                                        {if word}){end}
+                                    {if by_row}LIMIT 1) IS NOT NULL{end}
+                            )
+                        {end}
+                        {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+                                        {if of_time}{if negated}AND NOT{end}
+                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
+                                                {if until}r.time < :number{end}){end}
+                                    {end}
+                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+                    ) c WHERE c.hostname <> '')
+            {end} AS place FROM hit g) c{end}
     {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
     ORDER BY place DESC, number DESC LIMIT :limit
 ) h
@@ -2093,6 +2616,7 @@ ORDER BY h.place DESC, g.number DESC
 SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
     {if by_machines}g.machines{end}
     {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
     {if by_last_seen}g.last_seen{end} AS place
     {if sorts}FROM (SELECT g.number, g.first_seen, g.last_seen{end}
         FROM groups g
@@ -2113,14 +2637,10 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                     {if any}1 = 1{end}
                     {if open}g.status IN ('open', 'regressed'){end}
                     {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                    {if rising looked_up}g.number = ANY(CAST(:risen AS bigint[])){end}
-                    {if rising !looked_up}g.last_seen >= :week_ms AND g.first_seen < :week_ms
-                        AND (g.number IN (SELECT d.group_number FROM group_days d
-                                WHERE d.day > :week_before AND d.day <= :today
-                                GROUP BY d.group_number
-                                HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-                                AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-                        ) IS TRUE{end}
+                    {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                    {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                            || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                        OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
                     {if assigned}g.assignee <> ''{end}
                     {if assignee}g.assignee = :value{end}
                     {if project}g.project = :value{end}
@@ -2159,6 +2679,7 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {if sorts}ORDER BY {if by_count}g.count{end}
             {if by_machines}g.machines{end}
             {if by_first_seen}g.first_seen{end}
+            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
             {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
     {if bounded}
         {each term}
@@ -2410,10 +2931,12 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
     {if after !counts_sort}AND ({if by_count}g.count{end}
             {if by_machines}g.machines{end}
             {if by_first_seen}g.first_seen{end}
+            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
             {if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
     {if ordered}ORDER BY {if by_count}g.count{end}
         {if by_machines}g.machines{end}
         {if by_first_seen}g.first_seen{end}
+        {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
         {if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
     {if limited}LIMIT :most{end}) hit
 
@@ -2421,7 +2944,8 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
 g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
-g.until_time, g.version, g.project, g.last_seen AS place, g.count AS filtered, 0 AS cut, 1 AS found
+g.until_time, g.version, g.project, g.program, g.last_seen AS place, g.count AS filtered,
+g.machines AS filtered_machines, 0 AS cut, 1 AS found
 FROM groups g
 WHERE 1 = 1 AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
@@ -2454,14 +2978,10 @@ WHERE 1 = 1
             {if any}1 = 1{end}
             {if open}g.status IN ('open', 'regressed'){end}
             {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising looked_up}g.number = ANY(CAST(:risen AS bigint[])){end}
-            {if rising !looked_up}g.last_seen >= :week_ms AND g.first_seen < :week_ms
-                AND (g.number IN (SELECT d.group_number FROM group_days d
-                        WHERE d.day > :week_before AND d.day <= :today
-                        GROUP BY d.group_number
-                        HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-                        AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-                ) IS TRUE{end}
+            {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+            {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
             {if assigned}g.assignee <> ''{end}
             {if assignee}g.assignee = :value{end}
             {if project}g.project = :value{end}
@@ -2600,14 +3120,10 @@ WHERE 1 = 1
             {if any}1 = 1{end}
             {if open}g.status IN ('open', 'regressed'){end}
             {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising looked_up}g.number = ANY(CAST(:risen AS bigint[])){end}
-            {if rising !looked_up}g.last_seen >= :week_ms AND g.first_seen < :week_ms
-                AND (g.number IN (SELECT d.group_number FROM group_days d
-                        WHERE d.day > :week_before AND d.day <= :today
-                        GROUP BY d.group_number
-                        HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-                        AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-                ) IS TRUE{end}
+            {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+            {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
             {if assigned}g.assignee <> ''{end}
             {if assignee}g.assignee = :value{end}
             {if project}g.project = :value{end}
@@ -2737,14 +3253,10 @@ WHERE 1 = 1
             {if any}1 = 1{end}
             {if open}g.status IN ('open', 'regressed'){end}
             {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising looked_up}g.number = ANY(CAST(:risen AS bigint[])){end}
-            {if rising !looked_up}g.last_seen >= :week_ms AND g.first_seen < :week_ms
-                AND (g.number IN (SELECT d.group_number FROM group_days d
-                        WHERE d.day > :week_before AND d.day <= :today
-                        GROUP BY d.group_number
-                        HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-                        AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-                ) IS TRUE{end}
+            {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+            {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
             {if assigned}g.assignee <> ''{end}
             {if assignee}g.assignee = :value{end}
             {if project}g.project = :value{end}
@@ -2819,10 +3331,12 @@ WHERE f.kind <= 5 AND
 {end}
 
 -- STORE_RISEN
-SELECT g.number FROM groups g WHERE g.last_seen >= :week_ms AND g.first_seen < :week_ms
-AND (g.number IN (SELECT d.group_number FROM group_days d
-        WHERE d.day > :week_before AND d.day <= :today
-        GROUP BY d.group_number
-        HAVING sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 10
-        AND 3 * sum(CASE WHEN d.day > :week THEN d.count ELSE 0 END) >= 2 * sum(d.count))
-) IS TRUE
+SELECT number, project, program, recent, before
+FROM (SELECT g.number AS number, g.project AS project, g.program AS program,
+    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > ?2 AND d.day <= ?3) AS recent,
+    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > ?4 AND d.day <= ?2) AS before
+    FROM groups g
+    WHERE g.last_seen >= ?1 AND g.first_seen < ?1) w
+WHERE recent >= 10 AND recent > before
