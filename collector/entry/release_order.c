@@ -73,8 +73,8 @@ static int compare_release_text(const struct piece *a, const struct piece *b)
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-// is_word is true for a word that says nothing of an order: a code name, a branch.
-static bool is_word(const struct piece *piece)
+// is_code_name is true for a word that says nothing of an order: a code name, a branch.
+static bool is_code_name(const struct piece *piece)
 {
     return piece->size > 1 && !piece->number && !piece->early;
 }
@@ -83,8 +83,9 @@ static bool is_word(const struct piece *piece)
 // place of the first number.
 static bool has_order(const struct piece *a, const struct piece *b, bool first)
 {
-    bool words = is_word(a) && is_word(b);
-    return !words && !(first && a->number != b->number && (is_word(a) || is_word(b)));
+    bool words = is_code_name(a) && is_code_name(b);
+    return !words &&
+           !(first && a->number != b->number && (is_code_name(a) || is_code_name(b)));
 }
 
 static int compare_pieces(const struct piece *a, const struct piece *b)

@@ -54,9 +54,9 @@ static int by_program(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-// is_newer compares by declared places, else by numbers, else by when they were first
-// seen.
-static bool is_newer(const struct release *a, const struct release *b)
+// is_newer_release compares by declared places, else by numbers, else by when they were
+// first seen.
+static bool is_newer_release(const struct release *a, const struct release *b)
 {
     int order = 0;
     if (a->place >= 0 && b->place >= 0)
@@ -81,7 +81,7 @@ static void order_program(struct release *list, size_t count)
     for (size_t i = 1; i < count; i++) {
         struct release moved = list[i];
         size_t at = 0;
-        while (at < i && !is_newer(&moved, &list[at]))
+        while (at < i && !is_newer_release(&moved, &list[at]))
             at++;
         memmove(&list[at + 1], &list[at], (i - at) * sizeof(list[0]));
         list[at] = moved;
