@@ -4,7 +4,8 @@
 # that it names exist, and a signal, a crash kind and a variable that are added to a copy of the tree, in
 # the files that it gives, are understood, have names, and compile. With BUILD, a tree that
 # Ninja has built, columns of the groups page are added too: a collector of the copy, with
-# AddressSanitizer, stores a report and gives them, and upgrades a store that lacks them.
+# AddressSanitizer, stores a report and gives them, and upgrades a store that lacks them. So
+# are the recipes of how_to_add_command.py.
 
 import concurrent.futures
 import gzip
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+import how_to_add_command
 import source_tree
 
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`")
@@ -273,6 +275,19 @@ def add_columns(root, build, copy, said):
     return problems or try_trap(copy, root)
 
 
+def add_to_command(root, build, said):
+    """Carries out the recipes whose effect is seen in the command."""
+    edited = how_to_add_command.EDITS
+    with tempfile.TemporaryDirectory() as copy:
+        for path in {path for edits in edited.values() for path in edits}:
+            os.makedirs(os.path.join(copy, os.path.dirname(path)), exist_ok=True)
+            shutil.copy(os.path.join(root, path), os.path.join(copy, path))
+        problems = []
+        for what, edits in edited.items():
+            problems += add_to(copy, what, edits, said)
+        return problems or list(how_to_add_command.problems(root, build, copy))
+
+
 def compile_and_run(copy):
     with open(os.path.join(copy, "main.c"), "w", encoding="utf-8") as file:
         file.write(PROGRAM)
@@ -307,7 +322,9 @@ def main(root, build=None):
         problems = problems or compile_and_run(copy)
         problems = problems or list(kind_needs_its_parts(copy))
         if build is not None and not problems:
-            problems = add_columns(os.path.abspath(root), os.path.abspath(build), copy, said)
+            root, build = os.path.abspath(root), os.path.abspath(build)
+            problems = add_columns(root, build, copy, said)
+            problems += add_to_command(root, build, said)
     source_tree.report("how_to_add", problems, len(named))
 
 
