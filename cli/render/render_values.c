@@ -22,7 +22,7 @@ struct listing {
     size_t lines_left;
 };
 
-static void append_value(const json_t *value, struct text *out)
+static void append_one_line(const json_t *value, struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) plain = { 0 };
     value_text_append(value, &plain);
@@ -45,12 +45,12 @@ static void append_argument(const json_t *argument, struct text *out)
                      json_integer_value(json_object_get(argument, "index")));
     text_append_string(out, " = ");
     if (value != NULL)
-        append_value(value, out);
+        append_one_line(value, out);
     else if (entry == NULL)
         text_append_string(out, "?");
     if (entry != NULL && (value == NULL || !json_equal(value, entry))) {
         text_append_string(out, value != NULL ? " (" : "");
-        append_value(entry, out);
+        append_one_line(entry, out);
         text_append_string(out, value != NULL ? " when called)" : " when called");
     }
     if (confidence != NULL && strcmp(confidence, "likely") == 0)
@@ -135,7 +135,7 @@ static void render_value_line(struct listing *listing, const char *name,
     bool nested = inner(value) != NULL && report_string(value, "address") == NULL;
     if (!nested) {
         text_append_string(&line, " = ");
-        append_value(value, &line);
+        append_one_line(value, &line);
     }
     pen_plain(listing->pen, "%*s%s%s\n", indent, "", name,
               line.bytes != NULL ? line.bytes : "");
@@ -196,7 +196,7 @@ static void render_watch(struct listing *listing, const json_t *watch)
     }
     if (inner(value) == NULL || value_text_pointee(value) != NULL) {
         text_append_string(&line, " = ");
-        append_value(value, &line);
+        append_one_line(value, &line);
     }
     pen_plain(listing->pen, "%s\n", line.bytes != NULL ? line.bytes : "");
     render_members(listing, inner(value));

@@ -162,13 +162,12 @@ static void separate_held_parts(struct held_file *file)
 
 static enum ch_status read_held_mapping(struct held_file *file, struct cursor *record)
 {
-    const struct held_mapping *before =
-        file->mapping_count != 0 ? &file->mappings[file->mapping_count - 1] : NULL;
+    size_t count = file->mapping_count;
+    uint64_t before = count != 0 ? file->mappings[count - 1].end : 0;
     struct held_mapping mapping = { .start = cursor_u64(record) };
     mapping.end = cursor_u64(record);
     mapping.flags = cursor_u64(record);
-    if (!cursor_ok(record) || mapping.end < mapping.start ||
-        (before != NULL && mapping.start < before->end))
+    if (!cursor_ok(record) || mapping.end < mapping.start || mapping.start < before)
         return CH_ERR_MALFORMED;
     file->mappings[file->mapping_count++] = mapping;
     return CH_OK;

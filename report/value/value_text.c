@@ -212,10 +212,10 @@ struct value_level {
     size_t next;
 };
 
-// open_value begins a value. True: it has elements or parentheses, which are to be
-// written and closed.
-static bool open_value(const json_t **value, struct value_level *level,
-                       struct text *out)
+// begin_open_value begins a value. True: it has elements or parentheses, which are to
+// be written and closed.
+static bool begin_open_value(const json_t **value, struct value_level *level,
+                             struct text *out)
 {
     const json_t *of = *value;
     const json_t *elements = elements_of(of);
@@ -281,7 +281,7 @@ void value_text_append(const json_t *value, struct text *out)
     for (;;) {
         if (depth == NESTED_MAX || !is_open(value))
             append_leaf(value, out);
-        else if (open_value(&value, &levels[depth], out) &&
+        else if (begin_open_value(&value, &levels[depth], out) &&
                  levels[depth++].elements == NULL)
             continue; // value is what is in the parentheses
         while (depth > 0 &&

@@ -10,9 +10,6 @@ enum { LAYOUT_QUEUE = 64, WORD_BYTES = 8 };
 // SIZE_LIMIT: no container has as many items, so its size was never set.
 #define SIZE_LIMIT (UINT64_C(1) << 40)
 
-static const struct layout_row *const layout_tables[] = { layout_cxx, layout_libcxx,
-                                                          layout_rust, layout_other };
-
 // layout_bare completes the type without typedefs and qualifiers, and gives it. The
 // table may move.
 static uint32_t layout_bare(struct layout_object *object, uint32_t type)
@@ -94,7 +91,7 @@ bool layout_member_of(struct layout_object *object, uint32_t type, const char *p
     return layout_resolve(object, layout_bare(object, type), path, out);
 }
 
-static bool layout_fits(struct layout_object *object, const struct layout_row *row)
+bool layout_fits(struct layout_object *object, const struct layout_row *row)
 {
     const struct type *type = &object->table->types[object->type];
     if (strncmp(type->name, row->name, strlen(row->name)) != 0)
@@ -111,49 +108,6 @@ static bool layout_fits(struct layout_object *object, const struct layout_row *r
     }
     object->row = row;
     return true;
-}
-
-bool layout_find(struct layout_object *object)
-{
-    const struct type *type = &object->table->types[object->type];
-    if (type->kind != TYPE_STRUCT && type->kind != TYPE_UNION)
-        return false;
-    if (layout_rust_enum(object))
-        return true;
-    for (size_t i = 0; i < sizeof(layout_tables) / sizeof(layout_tables[0]); i++)
-        for (const struct layout_row *row = layout_tables[i]; row->name != NULL; row++)
-            if (row->name[0] == type->name[0] && layout_fits(object, row))
-                return true;
-    return false;
-}
-
-bool layout_row_is_text(const struct layout_row *row)
-{
-    layout_read_fn *const readers[] = { layout_read_text, layout_read_shared_string,
-                                        layout_read_libcxx_string,
-                                        layout_read_qt_string };
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-        if (row->read == readers[i])
-            return true;
-    return false;
-}
-
-bool layout_is_text(const struct type_table *table, uint32_t type)
-{
-    struct layout_object object = { .table = table, .type = type_strip(table, type) };
-    return layout_find(&object) && layout_row_is_text(object.row);
-}
-
-bool layout_read(struct layout_object *object, struct layout_view *out)
-{
-    const char *kind = object->row->kind;
-    bool map = strstr(kind, "map") != NULL || strstr(kind, "Map") != NULL;
-    *out = (struct layout_view){ .form = map ? LAYOUT_PAIRS : LAYOUT_SEQUENCE,
-                                 .kind = kind,
-                                 .owners = -1,
-                                 .index = -1 };
-    object->row->read(object, out);
-    return out->kind != NULL;
 }
 
 uint32_t layout_argument(const struct layout_object *object, uint32_t type,
@@ -466,7 +420,7 @@ void layout_read_bit_set(struct layout_object *object, struct layout_view *out)
     }
 }
 
-// It is a number of periods, with the unit if there is one.
+// layout_read_duration writes a number of periods, with the unit if there is one.
 void layout_read_duration(struct layout_object *object, struct layout_view *out)
 {
     static const struct {
@@ -498,4 +452,17 @@ void layout_read_duration(struct layout_object *object, struct layout_view *out)
         (void)snprintf(out->word, sizeof(out->word),
                        "%" PRId64 " of %" PRId64 "/%" PRId64 " s", (int64_t)ticks,
                        times, parts);
+}
+
+void layout_read_optional(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t engaged;
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 1, &engaged, out))
+        return;
+    if (engaged > 1)
+        layout_damage(out, "it neither holds a value nor none");
+    if (engaged == 1)
+        (void)layout_add(out, object->members[0].type,
+                         object->address + object->members[0].offset);
 }

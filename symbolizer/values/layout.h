@@ -3,7 +3,7 @@
 // What an object of a library's type holds: the elements of a vector, the pairs of a
 // map, the text of a string, the object that a smart pointer leads to.
 //
-// A layout is a row of a table (layout_cxx.c, layout_rust.c, ...): how the type's name
+// A layout is a row of a table (layout_table.h): how the type's name
 // begins, the paths of the members that it has to have, and a function that finds the
 // contents. A type with the name and without the members has another layout, or is a
 // class of the program's own, and is shown by its members.
@@ -98,31 +98,11 @@ struct layout_row {
     const char *paths[LAYOUT_MEMBERS];
 };
 
-// layout_find finds the row of the object's type and its members. False: it has none.
-bool layout_find(struct layout_object *object);
+// layout_fits finds the members that row names in the object's type. False: it has
+// another name, or lacks one.
+bool layout_fits(struct layout_object *object, const struct layout_row *row);
 
-// layout_rust_enum finds the row of an enum of Rust. False: the type is none.
-bool layout_rust_enum(struct layout_object *object);
-
-// layout_row_is_text returns true if objects of the row hold text.
-bool layout_row_is_text(const struct layout_row *row);
-
-// layout_is_text returns true if objects of the type hold text.
-bool layout_is_text(const struct type_table *table, uint32_t type);
-
-// layout_read finds what an object holds, of which layout_find found the row. False: it
-// cannot be told, and the object is to be shown by its members.
-bool layout_read(struct layout_object *object, struct layout_view *out);
-
-// What follows is for rows.
-
-// The tables end with a row without a name.
-extern const struct layout_row layout_cxx[];
-extern const struct layout_row layout_libcxx[];
-extern const struct layout_row layout_rust[];
-extern const struct layout_row layout_other[];
-
-// layout_member finds a member of a type by its path. False: it has none.
+// layout_member_of finds a member of a type by its path. False: it has none.
 bool layout_member_of(struct layout_object *object, uint32_t type, const char *path,
                       struct layout_member *out);
 
@@ -170,17 +150,13 @@ void layout_bits(struct layout_object *object, struct layout_view *out,
 // layout_damage notes what contradicts itself.
 void layout_damage(struct layout_view *out, const char *what);
 
-// Readers of texts.
-layout_read_fn layout_read_text; // a pointer to the text, its size
-layout_read_fn layout_read_shared_string;
-layout_read_fn layout_read_libcxx_string;
-layout_read_fn layout_read_qt_string;
-
 // Readers that several libraries' types share.
 layout_read_fn layout_read_inside;   // the member at 0
 layout_read_fn layout_read_range;    // pointers to the first element and past the last
 layout_read_fn layout_read_counted;  // a pointer to the first element, their number
+layout_read_fn layout_read_text;     // a pointer to the text, its size
 layout_read_fn layout_read_pointer;  // a pointer
 layout_read_fn layout_read_tuple;    // the object's bases have the elements
+layout_read_fn layout_read_optional; // a value, and that it is there
 layout_read_fn layout_read_bit_set;  // the words of bits; their number is an argument
 layout_read_fn layout_read_duration; // a number of periods, which are an argument

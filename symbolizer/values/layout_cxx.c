@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 
 enum {
     TREE_HEAD = 32, // color, parent, left, right of a node
@@ -19,9 +19,11 @@ enum {
     DEQUE_BYTES = 512,
 };
 
-// The string of old objects is a pointer to its text; size, capacity and the number of
-// owners are before that. Where these were not copied, the text is one of C.
-void layout_read_shared_string(struct layout_object *object, struct layout_view *out)
+// layout_cxx_read_shared_string reads the string of old objects. It is a pointer to its
+// text; size, capacity and the number of owners are before that. Where these were not
+// copied, the text is one of C.
+void layout_cxx_read_shared_string(struct layout_object *object,
+                                   struct layout_view *out)
 {
     enum { SIZE = 24, CAPACITY = 16, SHOWN = 256 };
     uint64_t size;
@@ -48,7 +50,7 @@ void layout_read_shared_string(struct layout_object *object, struct layout_view 
         out->kind = NULL;
 }
 
-static void read_bit_vector(struct layout_object *object, struct layout_view *out)
+static void cxx_read_bit_vector(struct layout_object *object, struct layout_view *out)
 {
     uint64_t first;
     uint64_t last;
@@ -64,7 +66,7 @@ static void read_bit_vector(struct layout_object *object, struct layout_view *ou
         layout_bits(object, out, first, before, (last - first) * 8 + bits - before);
 }
 
-static void read_list(struct layout_object *object, struct layout_view *out)
+static void cxx_read_list(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t head = object->address + object->members[0].offset;
@@ -91,7 +93,7 @@ static void read_list(struct layout_object *object, struct layout_view *out)
         out->size = count;
 }
 
-static void read_forward_list(struct layout_object *object, struct layout_view *out)
+static void cxx_read_forward_list(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t after = layout_after(object, LINK, type);
@@ -115,7 +117,7 @@ static void read_forward_list(struct layout_object *object, struct layout_view *
     out->at_least = at != 0;
 }
 
-static void read_deque(struct layout_object *object, struct layout_view *out)
+static void cxx_read_deque(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t each = layout_size(object, type);
@@ -167,9 +169,10 @@ struct tree {
     uint64_t left; // nodes that may still be looked at
 };
 
-// tree_link reads a link of a node, and checks that the node there leads back. False:
-// there is none, or it cannot be followed.
-static bool tree_link(struct tree *tree, uint64_t node, uint64_t offset, uint64_t *to)
+// cxx_tree_link reads a link of a node, and checks that the node there leads back.
+// False: there is none, or it cannot be followed.
+static bool cxx_tree_link(struct tree *tree, uint64_t node, uint64_t offset,
+                          uint64_t *to)
 {
     uint64_t back;
     if (tree->out->damage != NULL || tree->left-- == 0 ||
@@ -181,15 +184,15 @@ static bool tree_link(struct tree *tree, uint64_t node, uint64_t offset, uint64_
     return back == node;
 }
 
-// tree_next gives the node after a node, or the header. False: a link cannot be
+// cxx_tree_next gives the node after a node, or the header. False: a link cannot be
 // followed.
-static bool tree_next(struct tree *tree, uint64_t *node)
+static bool cxx_tree_next(struct tree *tree, uint64_t *node)
 {
     uint64_t at = *node;
     uint64_t to;
     struct layout_view *out = tree->out;
-    if (tree_link(tree, at, TREE_RIGHT, &to)) {
-        for (at = to; tree_link(tree, at, TREE_LEFT, &to); at = to)
+    if (cxx_tree_link(tree, at, TREE_RIGHT, &to)) {
+        for (at = to; cxx_tree_link(tree, at, TREE_LEFT, &to); at = to)
             continue;
         *node = at;
         return out->damage == NULL;
@@ -215,7 +218,7 @@ static bool tree_next(struct tree *tree, uint64_t *node)
     return false;
 }
 
-static void read_tree(struct layout_object *object, struct layout_view *out)
+static void cxx_read_tree(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->members[1].type, 1);
     struct tree tree = { .object = object,
@@ -226,11 +229,11 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
     uint64_t color;
     if (!layout_field(object, 2, &out->size, out) || out->size == 0)
         return;
-    if (!tree_link(&tree, tree.header, TREE_PARENT, &node)) {
+    if (!cxx_tree_link(&tree, tree.header, TREE_PARENT, &node)) {
         layout_damage(out, out->missing ? NULL : "its root does not lead back");
         return;
     }
-    for (uint64_t to; tree_link(&tree, node, TREE_LEFT, &to); node = to)
+    for (uint64_t to; cxx_tree_link(&tree, node, TREE_LEFT, &to); node = to)
         continue;
     if (out->missing && out->item_count == 0)
         return; // the first is not known
@@ -248,12 +251,12 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
         }
         (void)layout_add_pair(object, out, type,
                               node + layout_after(object, TREE_HEAD, type));
-        if (i + 1 < out->size && !tree_next(&tree, &node))
+        if (i + 1 < out->size && !cxx_tree_next(&tree, &node))
             return;
     }
 }
 
-static void read_hash(struct layout_object *object, struct layout_view *out)
+static void cxx_read_hash(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->members[3].type, 1);
     uint64_t after = layout_after(object, LINK, type);
@@ -285,20 +288,7 @@ static void read_hash(struct layout_object *object, struct layout_view *out)
         layout_damage(out, "it has more elements than its size");
 }
 
-static void read_optional(struct layout_object *object, struct layout_view *out)
-{
-    uint64_t engaged;
-    out->form = LAYOUT_CHOICE;
-    if (!layout_field(object, 1, &engaged, out))
-        return;
-    if (engaged > 1)
-        layout_damage(out, "it neither holds a value nor none");
-    if (engaged == 1)
-        (void)layout_add(out, object->members[0].type,
-                         object->address + object->members[0].offset);
-}
-
-static void read_variant(struct layout_object *object, struct layout_view *out)
+static void cxx_read_variant(struct layout_object *object, struct layout_view *out)
 {
     uint64_t index;
     uint64_t size = layout_size(object, object->members[0].type);
@@ -317,8 +307,9 @@ static void read_variant(struct layout_object *object, struct layout_view *out)
                      object->address + object->members[1].offset);
 }
 
-// A unique_ptr has a tuple of its pointer and what deletes it.
-static void read_unique(struct layout_object *object, struct layout_view *out)
+// cxx_read_unique reads a unique_ptr, which has a tuple of its pointer and what deletes
+// it.
+static void cxx_read_unique(struct layout_object *object, struct layout_view *out)
 {
     struct layout_view tuple = { .kind = "tuple" };
     struct layout_object inner = *object;
@@ -337,7 +328,7 @@ static void read_unique(struct layout_object *object, struct layout_view *out)
         (void)layout_add(out, type, out->address);
 }
 
-static void read_shared(struct layout_object *object, struct layout_view *out)
+static void cxx_read_shared(struct layout_object *object, struct layout_view *out)
 {
     enum { OWNERS = 8 };
     uint64_t block;
@@ -353,9 +344,10 @@ static void read_shared(struct layout_object *object, struct layout_view *out)
         layout_damage(out, "nobody owns it");
 }
 
-// read_node_iterator reads an iterator that points to a node, at which the element is.
-static void read_node_iterator(struct layout_object *object, struct layout_view *out,
-                               uint64_t head)
+// cxx_read_node_iterator reads an iterator that points to a node, at which the element
+// is.
+static void cxx_read_node_iterator(struct layout_object *object,
+                                   struct layout_view *out, uint64_t head)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     out->form = LAYOUT_POINTER;
@@ -365,22 +357,25 @@ static void read_node_iterator(struct layout_object *object, struct layout_view 
         (void)layout_add(out, type, out->address + layout_after(object, head, type));
 }
 
-static void read_tree_iterator(struct layout_object *object, struct layout_view *out)
+static void cxx_read_tree_iterator(struct layout_object *object,
+                                   struct layout_view *out)
 {
-    read_node_iterator(object, out, TREE_HEAD);
+    cxx_read_node_iterator(object, out, TREE_HEAD);
 }
 
-static void read_list_iterator(struct layout_object *object, struct layout_view *out)
+static void cxx_read_list_iterator(struct layout_object *object,
+                                   struct layout_view *out)
 {
-    read_node_iterator(object, out, LIST_HEAD);
+    cxx_read_node_iterator(object, out, LIST_HEAD);
 }
 
-static void read_chain_iterator(struct layout_object *object, struct layout_view *out)
+static void cxx_read_chain_iterator(struct layout_object *object,
+                                    struct layout_view *out)
 {
-    read_node_iterator(object, out, LINK);
+    cxx_read_node_iterator(object, out, LINK);
 }
 
-static void read_mutex(struct layout_object *object, struct layout_view *out)
+static void cxx_read_mutex(struct layout_object *object, struct layout_view *out)
 {
     uint64_t lock;
     uint64_t owner;
@@ -394,7 +389,7 @@ static void read_mutex(struct layout_object *object, struct layout_view *out)
                        owner);
 }
 
-static void read_thread(struct layout_object *object, struct layout_view *out)
+static void cxx_read_thread(struct layout_object *object, struct layout_view *out)
 {
     uint64_t id;
     out->form = LAYOUT_WORDS;
@@ -403,8 +398,8 @@ static void read_thread(struct layout_object *object, struct layout_view *out)
                        id);
 }
 
-// A span of a fixed size has it as an argument.
-static void read_span(struct layout_object *object, struct layout_view *out)
+// cxx_read_span reads a span. One of a fixed size has it as an argument.
+static void cxx_read_span(struct layout_object *object, struct layout_view *out)
 {
     uint64_t begin;
     uint64_t size = (uint64_t)layout_argument_value(object, object->type, 1);
@@ -424,12 +419,12 @@ const struct layout_row layout_cxx[] = {
       { "_M_dataplus._M_p", "_M_string_length" } },
     { "basic_string<char,",
       "string",
-      layout_read_shared_string,
+      layout_cxx_read_shared_string,
       { "_M_dataplus._M_p" } },
     { "basic_string_view<", "string_view", layout_read_text, { "_M_str", "_M_len" } },
     { "vector<bool,",
       "vector",
-      read_bit_vector,
+      cxx_read_bit_vector,
       { "_M_impl._M_start._M_p", "_M_impl._M_finish._M_p",
         "_M_impl._M_finish._M_offset", "_M_impl._M_start._M_offset" } },
     { "vector<",
@@ -437,57 +432,60 @@ const struct layout_row layout_cxx[] = {
       layout_read_range,
       { "_M_impl._M_start", "_M_impl._M_finish", "_M_impl._M_end_of_storage" } },
     { "array<", "array", layout_read_inside, { "_M_elems" } },
-    { "span<", "span", read_span, { "_M_ptr", "?_M_extent._M_extent_value" } },
+    { "span<", "span", cxx_read_span, { "_M_ptr", "?_M_extent._M_extent_value" } },
     { "initializer_list<",
       "initializer_list",
       layout_read_counted,
       { "_M_array", "_M_len" } },
     { "valarray<", "valarray", layout_read_counted, { "_M_data", "_M_size" } },
     { "tuple<", "tuple", layout_read_tuple, { "_M_head_impl" } },
-    { "list<", "list", read_list, { "_M_impl._M_node", "?_M_impl._M_node._M_size" } },
+    { "list<",
+      "list",
+      cxx_read_list,
+      { "_M_impl._M_node", "?_M_impl._M_node._M_size" } },
     { "forward_list<",
       "forward_list",
-      read_forward_list,
+      cxx_read_forward_list,
       { "_M_impl._M_head._M_next" } },
-    { "deque<", "deque", read_deque, { "_M_impl._M_start", "_M_impl._M_finish" } },
+    { "deque<", "deque", cxx_read_deque, { "_M_impl._M_start", "_M_impl._M_finish" } },
 #define TREE                                                                           \
     {                                                                                  \
         "_M_t._M_impl._M_header", "_M_t", "_M_t._M_impl._M_node_count"                 \
     }
-    { "map<", "map", read_tree, TREE },
-    { "multimap<", "multimap", read_tree, TREE },
-    { "set<", "set", read_tree, TREE },
-    { "multiset<", "multiset", read_tree, TREE },
+    { "map<", "map", cxx_read_tree, TREE },
+    { "multimap<", "multimap", cxx_read_tree, TREE },
+    { "set<", "set", cxx_read_tree, TREE },
+    { "multiset<", "multiset", cxx_read_tree, TREE },
 #define HASH                                                                           \
     {                                                                                  \
         "_M_h._M_before_begin._M_nxt", "_M_h._M_element_count",                        \
             "_M_h._M_bucket_count", "_M_h"                                             \
     }
-    { "unordered_map<", "unordered_map", read_hash, HASH },
-    { "unordered_multimap<", "unordered_multimap", read_hash, HASH },
-    { "unordered_set<", "unordered_set", read_hash, HASH },
-    { "unordered_multiset<", "unordered_multiset", read_hash, HASH },
+    { "unordered_map<", "unordered_map", cxx_read_hash, HASH },
+    { "unordered_multimap<", "unordered_multimap", cxx_read_hash, HASH },
+    { "unordered_set<", "unordered_set", cxx_read_hash, HASH },
+    { "unordered_multiset<", "unordered_multiset", cxx_read_hash, HASH },
     { "queue<", "queue", layout_read_inside, { "c" } },
     { "stack<", "stack", layout_read_inside, { "c" } },
     { "priority_queue<", "priority_queue", layout_read_inside, { "c" } },
     { "optional<",
       "optional",
-      read_optional,
+      layout_read_optional,
       { "_M_payload._M_payload._M_value", "_M_payload._M_engaged" } },
-    { "variant<", "variant", read_variant, { "_M_index", "_M_u" } },
-    { "unique_ptr<", "unique_ptr", read_unique, { "_M_t._M_t" } },
-    { "shared_ptr<", "shared_ptr", read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
-    { "weak_ptr<", "weak_ptr", read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
+    { "variant<", "variant", cxx_read_variant, { "_M_index", "_M_u" } },
+    { "unique_ptr<", "unique_ptr", cxx_read_unique, { "_M_t._M_t" } },
+    { "shared_ptr<", "shared_ptr", cxx_read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
+    { "weak_ptr<", "weak_ptr", cxx_read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
     { "reference_wrapper<", "reference_wrapper", layout_read_pointer, { "_M_data" } },
     { "__normal_iterator<", "iterator", layout_read_pointer, { "_M_current" } },
     { "_Deque_iterator<", "iterator", layout_read_pointer, { "_M_cur" } },
-    { "_Rb_tree_iterator<", "iterator", read_tree_iterator, { "_M_node" } },
-    { "_Rb_tree_const_iterator<", "iterator", read_tree_iterator, { "_M_node" } },
-    { "_List_iterator<", "iterator", read_list_iterator, { "_M_node" } },
-    { "_List_const_iterator<", "iterator", read_list_iterator, { "_M_node" } },
-    { "_Fwd_list_iterator<", "iterator", read_chain_iterator, { "_M_node" } },
-    { "_Node_iterator<", "iterator", read_chain_iterator, { "_M_cur" } },
-    { "_Node_const_iterator<", "iterator", read_chain_iterator, { "_M_cur" } },
+    { "_Rb_tree_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
+    { "_Rb_tree_const_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
+    { "_List_iterator<", "iterator", cxx_read_list_iterator, { "_M_node" } },
+    { "_List_const_iterator<", "iterator", cxx_read_list_iterator, { "_M_node" } },
+    { "_Fwd_list_iterator<", "iterator", cxx_read_chain_iterator, { "_M_node" } },
+    { "_Node_iterator<", "iterator", cxx_read_chain_iterator, { "_M_cur" } },
+    { "_Node_const_iterator<", "iterator", cxx_read_chain_iterator, { "_M_cur" } },
     { "duration<", "duration", layout_read_duration, { "__r" } },
     { "time_point<", "time_point", layout_read_inside, { "__d" } },
     { "path", "path", layout_read_inside, { "_M_pathname", "_M_cmpts" } },
@@ -505,10 +503,10 @@ const struct layout_row layout_cxx[] = {
     {                                                                                  \
         "_M_mutex.__data.__lock", "_M_mutex.__data.__owner"                            \
     }
-    { "mutex", "mutex", read_mutex, MUTEX },
-    { "recursive_mutex", "mutex", read_mutex, MUTEX },
-    { "timed_mutex", "mutex", read_mutex, MUTEX },
-    { "recursive_timed_mutex", "mutex", read_mutex, MUTEX },
-    { "thread", "thread", read_thread, { "_M_id._M_thread" } },
+    { "mutex", "mutex", cxx_read_mutex, MUTEX },
+    { "recursive_mutex", "mutex", cxx_read_mutex, MUTEX },
+    { "timed_mutex", "mutex", cxx_read_mutex, MUTEX },
+    { "recursive_timed_mutex", "mutex", cxx_read_mutex, MUTEX },
+    { "thread", "thread", cxx_read_thread, { "_M_id._M_thread" } },
     { 0 },
 };

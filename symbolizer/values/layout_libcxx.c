@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 
 enum {
     LINK = 8,
@@ -20,9 +20,9 @@ enum {
     DEQUE_FEWEST = 16,
 };
 
-// A short string is in the object: its first byte has the size, and its lowest bit is
-// 0.
-void layout_read_libcxx_string(struct layout_object *object, struct layout_view *out)
+// layout_libcxx_read_string reads a string. A short one is in the object: its first
+// byte has the size, and its lowest bit is 0.
+void layout_libcxx_read_string(struct layout_object *object, struct layout_view *out)
 {
     enum { SIZE = 8, ADDRESS = 16, SHORT_SIZE = 22, BYTES = 24 };
     uint64_t first;
@@ -45,7 +45,7 @@ void layout_read_libcxx_string(struct layout_object *object, struct layout_view 
         out->kind = NULL;
 }
 
-static void read_list(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_list(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t head = object->address + object->members[0].offset;
@@ -69,7 +69,8 @@ static void read_list(struct layout_object *object, struct layout_view *out)
     }
 }
 
-static void read_forward_list(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_forward_list(struct layout_object *object,
+                                     struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t at;
@@ -85,7 +86,7 @@ static void read_forward_list(struct layout_object *object, struct layout_view *
     out->at_least = at != 0;
 }
 
-static void read_deque(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_deque(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t each = layout_size(object, type);
@@ -109,9 +110,9 @@ static void read_deque(struct layout_object *object, struct layout_view *out)
     }
 }
 
-// tree_step gives the node after a node. False: a link cannot be followed.
-static bool tree_step(struct layout_object *object, struct layout_view *out,
-                      uint64_t *node)
+// libcxx_tree_step gives the node after a node. False: a link cannot be followed.
+static bool libcxx_tree_step(struct layout_object *object, struct layout_view *out,
+                             uint64_t *node)
 {
     uint64_t at = *node;
     uint64_t to;
@@ -146,7 +147,7 @@ static bool tree_step(struct layout_object *object, struct layout_view *out,
     return left > 0;
 }
 
-static void read_tree(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_tree(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->members[0].type, 0);
     uint64_t node;
@@ -168,12 +169,12 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
         }
         (void)layout_add_pair(object, out, type,
                               node + layout_after(object, TREE_HEAD, type));
-        if (i + 1 < out->size && !tree_step(object, out, &node))
+        if (i + 1 < out->size && !libcxx_tree_step(object, out, &node))
             return;
     }
 }
 
-static void read_hash(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_hash(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->members[0].type, 0);
     uint64_t node;
@@ -197,20 +198,7 @@ static void read_hash(struct layout_object *object, struct layout_view *out)
         layout_damage(out, "its size is not the number of its elements");
 }
 
-static void read_optional(struct layout_object *object, struct layout_view *out)
-{
-    uint64_t engaged;
-    out->form = LAYOUT_CHOICE;
-    if (!layout_field(object, 1, &engaged, out))
-        return;
-    if (engaged > 1)
-        layout_damage(out, "it neither holds a value nor none");
-    if (engaged == 1)
-        (void)layout_add(out, object->members[0].type,
-                         object->address + object->members[0].offset);
-}
-
-static void read_variant(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_variant(struct layout_object *object, struct layout_view *out)
 {
     uint64_t index;
     const struct type *type = &object->table->types[object->type];
@@ -226,7 +214,7 @@ static void read_variant(struct layout_object *object, struct layout_view *out)
                      object->address + object->members[1].offset);
 }
 
-static void read_shared(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_shared(struct layout_object *object, struct layout_view *out)
 {
     enum { OWNERS = 8 };
     uint64_t block;
@@ -235,14 +223,14 @@ static void read_shared(struct layout_object *object, struct layout_view *out)
     if (out->kind == NULL || !layout_field(object, 1, &block, out) || block == 0 ||
         !layout_word(object, block + OWNERS, &others, out))
         return;
-    out->owners = (int64_t)others + 1; // it has those besides the first
+    out->owners = (int64_t)others + 1; // the first is not counted
     if (out->owners == 0 && strcmp(object->row->kind, "weak_ptr") == 0)
         out->item_count = 0;
     else if (out->owners <= 0 || out->owners > INT32_MAX)
         layout_damage(out, "nobody owns it");
 }
 
-static void read_tuple(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_tuple(struct layout_object *object, struct layout_view *out)
 {
     struct layout_object inner = *object;
     inner.type = type_strip(object->table, object->members[0].type);
@@ -250,7 +238,8 @@ static void read_tuple(struct layout_object *object, struct layout_view *out)
     layout_read_tuple(&inner, out);
 }
 
-static void read_bit_vector(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_bit_vector(struct layout_object *object,
+                                   struct layout_view *out)
 {
     uint64_t begin;
     uint64_t size;
@@ -263,7 +252,7 @@ static void read_bit_vector(struct layout_object *object, struct layout_view *ou
         layout_bits(object, out, begin, 0, size);
 }
 
-static void read_complex(struct layout_object *object, struct layout_view *out)
+static void libcxx_read_complex(struct layout_object *object, struct layout_view *out)
 {
     for (size_t i = 0; i < 2; i++)
         (void)layout_add(out, object->members[i].type,
@@ -273,11 +262,11 @@ static void read_complex(struct layout_object *object, struct layout_view *out)
 }
 
 const struct layout_row layout_libcxx[] = {
-    { "basic_string<char,", "string", layout_read_libcxx_string, { "__r_" } },
-    { "basic_string<char,", "string", layout_read_libcxx_string, { "__rep_" } },
+    { "basic_string<char,", "string", layout_libcxx_read_string, { "__r_" } },
+    { "basic_string<char,", "string", layout_libcxx_read_string, { "__rep_" } },
     { "basic_string_view<", "string_view", layout_read_text, { "__data_", "__size_" } },
     { "basic_string_view<", "string_view", layout_read_text, { "__data", "__size" } },
-    { "vector<bool,", "vector", read_bit_vector, { "__begin_", "__size_" } },
+    { "vector<bool,", "vector", libcxx_read_bit_vector, { "__begin_", "__size_" } },
     { "vector<",
       "vector",
       layout_read_range,
@@ -285,22 +274,25 @@ const struct layout_row layout_libcxx[] = {
     { "array<", "array", layout_read_inside, { "__elems_" } },
     { "span<", "span", layout_read_counted, { "__data_", "__size_" } },
     { "span<", "span", layout_read_counted, { "__data", "__size" } },
-    { "tuple<", "tuple", read_tuple, { "__base_" } },
-    { "list<", "list", read_list, { "__end_", "__size_alloc_.__value_" } },
-    { "list<", "list", read_list, { "__end_", "__size_" } },
+    { "tuple<", "tuple", libcxx_read_tuple, { "__base_" } },
+    { "list<", "list", libcxx_read_list, { "__end_", "__size_alloc_.__value_" } },
+    { "list<", "list", libcxx_read_list, { "__end_", "__size_" } },
     { "forward_list<",
       "forward_list",
-      read_forward_list,
+      libcxx_read_forward_list,
       { "__before_begin_.__value_.__next_" } },
     { "forward_list<",
       "forward_list",
-      read_forward_list,
+      libcxx_read_forward_list,
       { "__before_begin_.__next_" } },
     { "deque<",
       "deque",
-      read_deque,
+      libcxx_read_deque,
       { "__map_.__begin_", "__start_", "__size_.__value_" } },
-    { "deque<", "deque", read_deque, { "__map_.__begin_", "__start_", "__size_" } },
+    { "deque<",
+      "deque",
+      libcxx_read_deque,
+      { "__map_.__begin_", "__start_", "__size_" } },
 #define OLD_TREE                                                                       \
     {                                                                                  \
         "__tree_", "__tree_.__begin_node_", "__tree_.__pair3_.__value_",               \
@@ -310,14 +302,14 @@ const struct layout_row layout_libcxx[] = {
     {                                                                                  \
         "__tree_", "__tree_.__begin_node_", "__tree_.__size_", "__tree_.__end_node_"   \
     }
-    { "map<", "map", read_tree, OLD_TREE },
-    { "map<", "map", read_tree, TREE },
-    { "multimap<", "multimap", read_tree, OLD_TREE },
-    { "multimap<", "multimap", read_tree, TREE },
-    { "set<", "set", read_tree, OLD_TREE },
-    { "set<", "set", read_tree, TREE },
-    { "multiset<", "multiset", read_tree, OLD_TREE },
-    { "multiset<", "multiset", read_tree, TREE },
+    { "map<", "map", libcxx_read_tree, OLD_TREE },
+    { "map<", "map", libcxx_read_tree, TREE },
+    { "multimap<", "multimap", libcxx_read_tree, OLD_TREE },
+    { "multimap<", "multimap", libcxx_read_tree, TREE },
+    { "set<", "set", libcxx_read_tree, OLD_TREE },
+    { "set<", "set", libcxx_read_tree, TREE },
+    { "multiset<", "multiset", libcxx_read_tree, OLD_TREE },
+    { "multiset<", "multiset", libcxx_read_tree, TREE },
 #define OLD_HASH                                                                       \
     {                                                                                  \
         "__table_", "__table_.__p1_.__value_.__next_", "__table_.__p2_.__value_"       \
@@ -326,28 +318,34 @@ const struct layout_row layout_libcxx[] = {
     {                                                                                  \
         "__table_", "__table_.__first_node_.__next_", "__table_.__size_"               \
     }
-    { "unordered_map<", "unordered_map", read_hash, OLD_HASH },
-    { "unordered_map<", "unordered_map", read_hash, HASH },
-    { "unordered_multimap<", "unordered_multimap", read_hash, OLD_HASH },
-    { "unordered_multimap<", "unordered_multimap", read_hash, HASH },
-    { "unordered_set<", "unordered_set", read_hash, OLD_HASH },
-    { "unordered_set<", "unordered_set", read_hash, HASH },
-    { "unordered_multiset<", "unordered_multiset", read_hash, OLD_HASH },
-    { "unordered_multiset<", "unordered_multiset", read_hash, HASH },
-    { "optional<", "optional", read_optional, { "__val_", "__engaged_" } },
-    { "variant<", "variant", read_variant, { "__impl.__index", "__impl.__data" } },
-    { "variant<", "variant", read_variant, { "__impl_.__index", "__impl_.__data" } },
+    { "unordered_map<", "unordered_map", libcxx_read_hash, OLD_HASH },
+    { "unordered_map<", "unordered_map", libcxx_read_hash, HASH },
+    { "unordered_multimap<", "unordered_multimap", libcxx_read_hash, OLD_HASH },
+    { "unordered_multimap<", "unordered_multimap", libcxx_read_hash, HASH },
+    { "unordered_set<", "unordered_set", libcxx_read_hash, OLD_HASH },
+    { "unordered_set<", "unordered_set", libcxx_read_hash, HASH },
+    { "unordered_multiset<", "unordered_multiset", libcxx_read_hash, OLD_HASH },
+    { "unordered_multiset<", "unordered_multiset", libcxx_read_hash, HASH },
+    { "optional<", "optional", layout_read_optional, { "__val_", "__engaged_" } },
+    { "variant<",
+      "variant",
+      libcxx_read_variant,
+      { "__impl.__index", "__impl.__data" } },
+    { "variant<",
+      "variant",
+      libcxx_read_variant,
+      { "__impl_.__index", "__impl_.__data" } },
     { "unique_ptr<", "unique_ptr", layout_read_pointer, { "__ptr_.__value_" } },
     { "unique_ptr<", "unique_ptr", layout_read_pointer, { "__ptr_" } },
-    { "shared_ptr<", "shared_ptr", read_shared, { "__ptr_", "__cntrl_" } },
-    { "weak_ptr<", "weak_ptr", read_shared, { "__ptr_", "__cntrl_" } },
+    { "shared_ptr<", "shared_ptr", libcxx_read_shared, { "__ptr_", "__cntrl_" } },
+    { "weak_ptr<", "weak_ptr", libcxx_read_shared, { "__ptr_", "__cntrl_" } },
     { "reference_wrapper<", "reference_wrapper", layout_read_pointer, { "__f_" } },
     { "__wrap_iter<", "iterator", layout_read_pointer, { "__i" } },
     { "__wrap_iter<", "iterator", layout_read_pointer, { "__i_" } },
     { "path", "path", layout_read_inside, { "__pn_" } },
     { "atomic<", "atomic", layout_read_inside, { "__a_.__a_value" } },
     { "bitset<", "bitset", layout_read_bit_set, { "__first_" } },
-    { "complex<", "complex", read_complex, { "__re_", "__im_" } },
+    { "complex<", "complex", libcxx_read_complex, { "__re_", "__im_" } },
     { "duration<", "duration", layout_read_duration, { "__rep_" } },
     { "time_point<", "time_point", layout_read_inside, { "__d_" } },
     { "queue<", "queue", layout_read_inside, { "c" } },

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of Go, and of libraries of C and C++ besides the standard ones: GLib, Qt,
-// Boost, Abseil.
+// The types of Go, and of libraries of C and C++ other than the standard ones: GLib,
+// Qt, Boost, Abseil.
 #include <string.h>
 
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 
 enum { WORD = 8 };
 
-// A GList is shown from the node that is at hand, a GQueue from its head.
-static void read_g_list(struct layout_object *object, struct layout_view *out)
+// other_read_g_list reads a GList. It is shown from the node that is at hand, a GQueue
+// from its head.
+static void other_read_g_list(struct layout_object *object, struct layout_view *out)
 {
     uint64_t at = object->address;
     uint64_t next;
@@ -28,8 +29,9 @@ static void read_g_list(struct layout_object *object, struct layout_view *out)
         layout_damage(out, "its links do not end");
 }
 
-// A string of Qt 5 has its data after a header that says where.
-void layout_read_qt_string(struct layout_object *object, struct layout_view *out)
+// layout_other_read_qt_string reads a string of Qt 5. It has its data after a header
+// that says where.
+void layout_other_read_qt_string(struct layout_object *object, struct layout_view *out)
 {
     uint64_t head;
     uint64_t offset;
@@ -49,7 +51,8 @@ void layout_read_qt_string(struct layout_object *object, struct layout_view *out
     out->address = head + offset;
 }
 
-static void read_boost_optional(struct layout_object *object, struct layout_view *out)
+static void other_read_boost_optional(struct layout_object *object,
+                                      struct layout_view *out)
 {
     uint64_t engaged;
     out->form = LAYOUT_CHOICE;
@@ -66,16 +69,19 @@ const struct layout_row layout_other[] = {
     { "string", "string", layout_read_text, { "str", "len" } },
     { "[]", "slice", layout_read_counted, { "array", "len" } },
     { "_GString", "GString", layout_read_text, { "str", "len", "allocated_len" } },
-    { "_GList", "GList", read_g_list, { "data", "next", "prev" } },
-    { "_GSList", "GSList", read_g_list, { "data", "next" } },
+    { "_GList", "GList", other_read_g_list, { "data", "next", "prev" } },
+    { "_GSList", "GSList", other_read_g_list, { "data", "next" } },
     { "_GPtrArray", "GPtrArray", layout_read_counted, { "pdata", "len" } },
     { "_GByteArray", "GByteArray", layout_read_counted, { "data", "len" } },
     { "QString", "QString", layout_read_text, { "d.ptr", "d.size" } },
     { "QByteArray", "QByteArray", layout_read_text, { "d.ptr", "d.size" } },
-    { "QString", "QString", layout_read_qt_string, { "d" } },
-    { "QByteArray", "QByteArray", layout_read_qt_string, { "d" } },
+    { "QString", "QString", layout_other_read_qt_string, { "d" } },
+    { "QByteArray", "QByteArray", layout_other_read_qt_string, { "d" } },
     { "QList<", "QList", layout_read_counted, { "d.ptr", "d.size" } },
-    { "optional<", "optional", read_boost_optional, { "m_initialized", "m_storage" } },
+    { "optional<",
+      "optional",
+      other_read_boost_optional,
+      { "m_initialized", "m_storage" } },
     { "intrusive_ptr<", "intrusive_ptr", layout_read_pointer, { "px" } },
     { "shared_ptr<", "shared_ptr", layout_read_pointer, { "px" } },
     { "scoped_ptr<", "scoped_ptr", layout_read_pointer, { "px" } },

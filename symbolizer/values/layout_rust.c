@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 
 enum {
     NODE_ITEMS = 11, // of a node of a B-tree
@@ -15,7 +15,7 @@ enum {
     PROBED = 4096, // bytes of a hash table that are looked at
 };
 
-static void read_duration(struct layout_object *object, struct layout_view *out)
+static void rust_read_duration(struct layout_object *object, struct layout_view *out)
 {
     uint64_t seconds;
     uint64_t nanoseconds;
@@ -26,8 +26,9 @@ static void read_duration(struct layout_object *object, struct layout_view *out)
                        seconds, nanoseconds);
 }
 
-// The owners and the object are in one block.
-static void read_counted_owner(struct layout_object *object, struct layout_view *out)
+// rust_read_counted_owner reads an Rc: the owners and the object are in one block.
+static void rust_read_counted_owner(struct layout_object *object,
+                                    struct layout_view *out)
 {
     struct layout_member value;
     struct layout_member strong;
@@ -51,8 +52,8 @@ static void read_counted_owner(struct layout_object *object, struct layout_view 
     (void)layout_add(out, value.type, out->address);
 }
 
-static void read_ring(struct layout_object *object, struct layout_view *out,
-                      uint64_t first, uint64_t count, uint64_t room)
+static void rust_read_ring(struct layout_object *object, struct layout_view *out,
+                           uint64_t first, uint64_t count, uint64_t room)
 {
     uint32_t type = layout_argument(object, object->type, 0);
     uint64_t each = layout_size(object, type);
@@ -69,18 +70,19 @@ static void read_ring(struct layout_object *object, struct layout_view *out,
             return;
 }
 
-static void read_deque(struct layout_object *object, struct layout_view *out)
+static void rust_read_deque(struct layout_object *object, struct layout_view *out)
 {
     uint64_t first;
     uint64_t count;
     uint64_t room;
     if (layout_field(object, 1, &first, out) && layout_field(object, 2, &count, out) &&
         layout_field(object, 3, &room, out))
-        read_ring(object, out, first, count, room);
+        rust_read_ring(object, out, first, count, room);
 }
 
-// Before 1.67 it has the places of both ends, and room for a power of two.
-static void read_old_deque(struct layout_object *object, struct layout_view *out)
+// rust_read_old_deque reads a VecDeque as before 1.67. It has the places of both ends,
+// and room for a power of two.
+static void rust_read_old_deque(struct layout_object *object, struct layout_view *out)
 {
     uint64_t tail;
     uint64_t head;
@@ -91,12 +93,13 @@ static void read_old_deque(struct layout_object *object, struct layout_view *out
     if (room == 0 || (room & (room - 1)) != 0)
         layout_damage(out, "its room is no power of two");
     else
-        read_ring(object, out, tail, (head - tail) & (room - 1), room);
+        rust_read_ring(object, out, tail, (head - tail) & (room - 1), room);
 }
 
-// A hash table has a byte for each place, the highest bit of which is clear where it is
-// taken; the pairs are before these bytes, in the reverse order.
-static void read_hash(struct layout_object *object, struct layout_view *out)
+// rust_read_hash reads a HashMap. It has a byte for each place, the highest bit of
+// which is clear where it is taken; the pairs are before these bytes, in the reverse
+// order.
+static void rust_read_hash(struct layout_object *object, struct layout_view *out)
 {
     uint32_t type = layout_argument(object, object->members[0].type, 0);
     uint64_t each = layout_size(object, type);
@@ -147,8 +150,8 @@ struct tree_level {
     bool entered; // what is below the next element was
 };
 
-// tree_enter begins a node: its number of elements is read. False: it cannot be.
-static bool tree_enter(struct tree *tree, struct tree_level *level, uint64_t node)
+// rust_tree_enter begins a node: its number of elements is read. False: it cannot be.
+static bool rust_tree_enter(struct tree *tree, struct tree_level *level, uint64_t node)
 {
     level->node = node;
     level->next = 0;
@@ -161,9 +164,9 @@ static bool tree_enter(struct tree *tree, struct tree_level *level, uint64_t nod
     return tree->out->damage == NULL;
 }
 
-// tree_descend begins the child before the next element of a level.
-static bool tree_descend(struct tree *tree, const struct tree_level *level,
-                         struct tree_level *below)
+// rust_tree_descend begins the child before the next element of a level.
+static bool rust_tree_descend(struct tree *tree, const struct tree_level *level,
+                              struct tree_level *below)
 {
     uint64_t child;
     uint64_t back;
@@ -173,10 +176,10 @@ static bool tree_descend(struct tree *tree, const struct tree_level *level,
         return false;
     if (back != level->node)
         layout_damage(tree->out, "a link does not lead back");
-    return back == level->node && tree_enter(tree, below, child);
+    return back == level->node && rust_tree_enter(tree, below, child);
 }
 
-static void tree_take(struct tree *tree, const struct tree_level *level)
+static void rust_tree_take(struct tree *tree, const struct tree_level *level)
 {
     struct layout_view *out = tree->out;
     uint64_t sizes[2] = { layout_size(tree->object, tree->types[0]),
@@ -190,21 +193,21 @@ static void tree_take(struct tree *tree, const struct tree_level *level)
     };
 }
 
-// tree_visit walks in order: what is below an element, the element, and so on.
-static void tree_visit(struct tree *tree, uint64_t root, uint64_t height)
+// rust_tree_visit walks in order: what is below an element, the element, and so on.
+static void rust_tree_visit(struct tree *tree, uint64_t root, uint64_t height)
 {
     struct tree_level levels[TREE_DEPTH + 1];
     uint64_t depth = 1;
-    if (!tree_enter(tree, &levels[0], root))
+    if (!rust_tree_enter(tree, &levels[0], root))
         return;
     while (depth > 0 && tree->out->item_count < LAYOUT_ITEMS) {
         struct tree_level *level = &levels[depth - 1];
         if (depth <= height && !level->entered) {
             level->entered = true;
-            if (!tree_descend(tree, level, &levels[depth++]))
+            if (!rust_tree_descend(tree, level, &levels[depth++]))
                 return;
         } else if (level->next < level->count) {
-            tree_take(tree, level);
+            rust_tree_take(tree, level);
             level->next++;
             level->entered = false;
         } else {
@@ -213,8 +216,8 @@ static void tree_visit(struct tree *tree, uint64_t root, uint64_t height)
     }
 }
 
-// find_node finds the type of nodes: the root's pointer leads to one.
-static bool find_node(struct tree *tree, uint32_t reference)
+// rust_find_node finds the type of nodes: the root's pointer leads to one.
+static bool rust_find_node(struct tree *tree, uint32_t reference)
 {
     struct layout_object *object = tree->object;
     struct layout_member pointer;
@@ -231,7 +234,7 @@ static bool find_node(struct tree *tree, uint32_t reference)
            (tree->edges = data.offset, true);
 }
 
-static void read_tree(struct layout_object *object, struct layout_view *out)
+static void rust_read_tree(struct layout_object *object, struct layout_view *out)
 {
     struct tree tree = { .object = object, .out = out };
     struct layout_member height;
@@ -247,7 +250,7 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
     if (!layout_member_of(object, option, "Some.__0", &some) ||
         !layout_member_of(object, some.type, "height", &height) ||
         !layout_member_of(object, some.type, "node", &node) ||
-        !find_node(&tree, some.type)) {
+        !rust_find_node(&tree, some.type)) {
         out->kind = NULL;
         return;
     }
@@ -258,7 +261,7 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
     if (levels > TREE_DEPTH)
         layout_damage(out, "its tree is too deep");
     else
-        tree_visit(&tree, root, levels);
+        rust_tree_visit(&tree, root, levels);
     if (layout_size(object, tree.types[1]) != 0)
         return;
     out->form = LAYOUT_SEQUENCE;
@@ -267,8 +270,8 @@ static void read_tree(struct layout_object *object, struct layout_view *out)
         out->items[i].value = out->items[i].key;
 }
 
-// read_enum finds the variant that an enum is.
-static void read_enum(struct layout_object *object, struct layout_view *out)
+// rust_read_enum finds the variant that an enum is.
+static void rust_read_enum(struct layout_object *object, struct layout_view *out)
 {
     const struct type *type = &object->table->types[object->type];
     const struct type_part *parts = &object->table->parts[type->first_part];
@@ -303,7 +306,7 @@ static void read_enum(struct layout_object *object, struct layout_view *out)
 
 bool layout_rust_enum(struct layout_object *object)
 {
-    static const struct layout_row row = { "", "enum", read_enum, { 0 } };
+    static const struct layout_row row = { "", "enum", rust_read_enum, { 0 } };
     const struct type *type = &object->table->types[object->type];
     if (!type->variants || type->part_count < 2)
         return false;
@@ -345,23 +348,29 @@ const struct layout_row layout_rust[] = {
     { "Vec<", "Vec", layout_read_counted, { INNER, "len" } },
     { "VecDeque<",
       "VecDeque",
-      read_old_deque,
+      rust_read_old_deque,
       { POINTERS, "tail", "head", "buf.cap" } },
-    { "VecDeque<", "VecDeque", read_deque, { POINTERS, "head", "len", "buf.cap" } },
-    { "VecDeque<", "VecDeque", read_deque, { INNER, "head", "len", "buf.inner.cap" } },
+    { "VecDeque<",
+      "VecDeque",
+      rust_read_deque,
+      { POINTERS, "head", "len", "buf.cap" } },
+    { "VecDeque<",
+      "VecDeque",
+      rust_read_deque,
+      { INNER, "head", "len", "buf.inner.cap" } },
 #define HASH(prefix)                                                                   \
     {                                                                                  \
         prefix "table", prefix "table.table.ctrl.pointer", prefix "table.table.items", \
             prefix "table.table.bucket_mask"                                           \
     }
-    { "HashMap<", "HashMap", read_hash, HASH("base.") },
-    { "HashMap<", "HashMap", read_hash, HASH("") },
-    { "HashSet<", "HashSet", read_hash, HASH("base.map.") },
-    { "HashSet<", "HashSet", read_hash, HASH("map.") },
-    { "BTreeMap<", "BTreeMap", read_tree, { "root", "length" } },
+    { "HashMap<", "HashMap", rust_read_hash, HASH("base.") },
+    { "HashMap<", "HashMap", rust_read_hash, HASH("") },
+    { "HashSet<", "HashSet", rust_read_hash, HASH("base.map.") },
+    { "HashSet<", "HashSet", rust_read_hash, HASH("map.") },
+    { "BTreeMap<", "BTreeMap", rust_read_tree, { "root", "length" } },
     { "BTreeSet<", "BTreeSet", layout_read_inside, { "map" } },
-    { "Rc<", "Rc", read_counted_owner, { "ptr.pointer" } },
-    { "Arc<", "Arc", read_counted_owner, { "ptr.pointer" } },
+    { "Rc<", "Rc", rust_read_counted_owner, { "ptr.pointer" } },
+    { "Arc<", "Arc", rust_read_counted_owner, { "ptr.pointer" } },
     { "Cell<", "Cell", layout_read_inside, { "value.value" } },
     { "RefCell<", "RefCell", layout_read_inside, { "value.value" } },
     { "UnsafeCell<", "UnsafeCell", layout_read_inside, { "value" } },
@@ -373,8 +382,8 @@ const struct layout_row layout_rust[] = {
     { "AtomicBool", "atomic", layout_read_inside, { "v.value" } },
     { "AtomicU", "atomic", layout_read_inside, { "v.value" } },
     { "AtomicI", "atomic", layout_read_inside, { "v.value" } },
-    { "Duration", "Duration", read_duration, { "secs", "nanos" } },
-    { "Duration", "Duration", read_duration, { "secs", "nanos.__0" } },
+    { "Duration", "Duration", rust_read_duration, { "secs", "nanos" } },
+    { "Duration", "Duration", rust_read_duration, { "secs", "nanos.__0" } },
     { "String", "String", layout_read_inside, { "vec" } },
     { 0 },
 };

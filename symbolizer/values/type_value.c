@@ -9,7 +9,7 @@
 #include "report/secrets/sanitize.h"
 #include "report/secrets/secret.h"
 #include "symbolizer/types/type_members.h"
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 #include "symbolizer/values/type_scalar.h"
 
 enum {
@@ -100,7 +100,7 @@ static bool is_hidden(const struct making *m, const struct item *item, uint32_t 
     return item->secret && !(item->open && structure);
 }
 
-// value_is_rust_reference is whether a pointer is a Box or a reference of Rust, the
+// value_is_rust_reference says whether a pointer is a Box or a reference of Rust, the
 // types of which have names: like references of C++ they always lead to an object.
 static bool value_is_rust_reference(const struct type *type)
 {
@@ -387,8 +387,8 @@ static void push_pair(struct making *m, const struct item *item,
     value_complete(m->how, from->key.type);
     struct layout_object object = layout_object_of(m->how, &from->key);
     value_push(m, &next);
-    if (layout_find(&object) && layout_row_is_text(object.row) &&
-        layout_read(&object, &view)) {
+    if (layout_table_find(&object) && layout_table_row_is_text(object.row) &&
+        layout_table_read(&object, &view)) {
         (void)read_characters(m, &view, &key);
         text_append(&key, "", 1);
         if (text_ok(&key) && !item->secret)
@@ -500,7 +500,7 @@ static bool value_look_inside(const struct making *m, struct item *item,
     for (int i = 0; i < INSIDE_MAX; i++) {
         value_complete(m->how, item->place.type);
         struct layout_object object = layout_object_of(m->how, &item->place);
-        if (!layout_find(&object) || !layout_read(&object, out))
+        if (!layout_table_find(&object) || !layout_table_read(&object, out))
             return false;
         if (out->form != LAYOUT_INSIDE)
             return true;
@@ -650,7 +650,7 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type)
         index = complete_type(table, table->types[index].target);
     if (table->types[index].kind == TYPE_ARRAY)
         return find_dimensions(table, index, &d) && is_char(table, d.element);
-    return layout_is_text(table, index);
+    return layout_table_is_text(table, index);
 }
 
 // value_plain_size does what type_value_bytes_size does, but for arrays.

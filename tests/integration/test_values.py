@@ -66,7 +66,8 @@ def crash(scene, command):
         os.unlink(path)
     printed = dict(line.split("\t", 1) for line in ended.stdout.splitlines() if "\t" in line)
     frames = harness.frames_of(harness.crashed_thread(report))
-    frame, = [f for f in frames if f.get("function", "").startswith("fill")]
+    frame, = [f for f in frames
+              if f.get("function", "").startswith(("fill", "containers::fill"))]
     shown = {}
     for local in frame["locals"]:
         shown.setdefault(local["name"], local.get("value"))
@@ -130,6 +131,18 @@ class Values(unittest.TestCase):
             except subprocess.CalledProcessError:
                 self.skipTest("no libc++")
             self.check(scene, path, range(harness.SEED, harness.SEED + RUNS))
+
+    def test_containers_of_rust_hold_what_the_program_says(self):
+        compilers = [path for path in ("/usr/bin/rustc", shutil.which("rustc"))
+                     if path is not None and os.path.exists(path)]
+        if not compilers:
+            self.skipTest("no rustc")
+        for compiler in compilers if harness.FULL else compilers[-1:]:
+            with self.subTest(compiler=compiler), Scene() as scene:
+                path = os.path.join(scene.folder, "containers")
+                subprocess.run([compiler, "-A", "warnings", "-g", "-C", "debug-assertions=off",
+                                "-o", path, os.path.join(CASES, "containers.rs")], check=True)
+                self.check(scene, path, range(harness.SEED, harness.SEED + RUNS))
 
     def test_damaged_containers_end_the_walk_and_nothing_else(self):
         told = 0

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 
 enum {
     BUILDER_NODES = 64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/values/layout.h"
+#include "symbolizer/values/layout_table.h"
 
 #include "support/layout_builder.h"
 #include "support/test.h"
@@ -84,7 +84,7 @@ static void a_string_object_is_its_text(void **state)
                  strcmp(json_string_value(value), "longer than fifteen.") == 0;
     bool masked =
         json_is_string(secret) && strcmp(json_string_value(secret), "***") == 0;
-    bool is = layout_is_text(&table, type);
+    bool is = layout_table_is_text(&table, type);
     json_decref(value);
     json_decref(secret);
     type_table_deinit(&table);
@@ -121,7 +121,7 @@ static void a_class_that_only_has_the_members_is_none(void **state)
     (void)state;
     struct type_table table;
     uint32_t type = begin_string(&table, "basic_string_of_mine<char>");
-    bool is = layout_is_text(&table, type);
+    bool is = layout_table_is_text(&table, type);
     type_table_deinit(&table);
     assert_false(is);
 }
@@ -174,7 +174,7 @@ static void every_layout_is_found_by_its_members(void **state)
         struct layout_object object = { .table = &builder.table,
                                         .type = builder.types[i] };
         found +=
-            layout_find(&object) &&
+            layout_table_find(&object) &&
             strcmp(object.row->name, builder.table.types[builder.types[i]].name) == 0;
     }
     type_table_deinit(&builder.table);

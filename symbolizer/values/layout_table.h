@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layouts that are known: a table for each library, which ends with a row without a
+// name. The first row that fits a type is taken.
+#pragma once
+#include "symbolizer/values/layout.h"
+
+extern const struct layout_row layout_cxx[];    // libstdc++
+extern const struct layout_row layout_libcxx[]; // LLVM's
+extern const struct layout_row layout_rust[];
+extern const struct layout_row layout_other[];
+
+// These read texts, as layout_read_text does.
+layout_read_fn layout_cxx_read_shared_string;
+layout_read_fn layout_libcxx_read_string;
+layout_read_fn layout_other_read_qt_string;
+
+// layout_rust_enum finds the row of an enum of Rust. False: the type is none.
+bool layout_rust_enum(struct layout_object *object);
+
+// layout_table_find finds the row of the object's type and its members. False: it has
+// none.
+bool layout_table_find(struct layout_object *object);
+
+// layout_table_read finds what an object holds, of which layout_table_find found the
+// row. False: that is not known, and the object is to be shown by its members.
+bool layout_table_read(struct layout_object *object, struct layout_view *out);
+
+// layout_table_row_is_text says whether objects of the row hold text.
+bool layout_table_row_is_text(const struct layout_row *row);
+
+// layout_table_is_text says whether objects of the type do.
+bool layout_table_is_text(const struct type_table *table, uint32_t type);
