@@ -20,13 +20,15 @@ static uint32_t layout_bare(struct layout_object *object, uint32_t type)
     return bare;
 }
 
-// layout_is_transparent returns true if a member's own members are searched without its
-// being named: a base class, an unnamed structure.
+// layout_is_transparent says whether a member's own members are searched without its
+// being named: an unnamed structure, or a base class, which has no name or that of its
+// type.
 static bool layout_is_transparent(const struct type_table *table,
                                   const struct type_part *part)
 {
-    enum type_kind kind = table->types[type_strip(table, part->type)].kind;
-    return part->name[0] == 0 && (kind == TYPE_STRUCT || kind == TYPE_UNION);
+    const struct type *type = &table->types[type_strip(table, part->type)];
+    return (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION) &&
+           (part->name[0] == 0 || strcmp(part->name, type->name) == 0);
 }
 
 // A layout_queue is the structures that are still to be looked at: bases have bases.

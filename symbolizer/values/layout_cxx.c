@@ -341,7 +341,7 @@ static void cxx_read_shared(struct layout_object *object, struct layout_view *ou
     if (owners == 0 && strcmp(object->row->kind, "weak_ptr") == 0)
         out->item_count = 0; // it has expired
     else if (owners == 0 || owners > INT32_MAX)
-        layout_damage(out, "nobody owns it");
+        layout_damage(out, "it has no owner");
 }
 
 // cxx_read_node_iterator reads an iterator that points to a node, at which the element

@@ -227,7 +227,7 @@ static void libcxx_read_shared(struct layout_object *object, struct layout_view 
     if (out->owners == 0 && strcmp(object->row->kind, "weak_ptr") == 0)
         out->item_count = 0;
     else if (out->owners <= 0 || out->owners > INT32_MAX)
-        layout_damage(out, "nobody owns it");
+        layout_damage(out, "it has no owner");
 }
 
 static void libcxx_read_tuple(struct layout_object *object, struct layout_view *out)

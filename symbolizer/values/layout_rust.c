@@ -46,7 +46,7 @@ static void rust_read_counted_owner(struct layout_object *object,
     if (layout_word(object, at + strong.offset, &owners, out)) {
         out->owners = (int64_t)owners;
         if (owners == 0 || owners > INT32_MAX)
-            layout_damage(out, "nobody owns it");
+            layout_damage(out, "it has no owner");
     }
     out->address = at + value.offset;
     (void)layout_add(out, value.type, out->address);
