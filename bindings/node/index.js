@@ -8,6 +8,9 @@
 const fs = require('fs');
 const path = require('path');
 
+// FRAMES_MOST is how many frames of an exception a reader takes.
+const FRAMES_MOST = 96;
+
 // setting is a variable, or what the program gave.
 function setting(options, name) {
   return process.env[`CRASHHOOK_${name.toUpperCase()}`] || options[name];
@@ -28,6 +31,28 @@ function startTicks() {
   return BigInt(line.slice(line.lastIndexOf(')') + 2).split(' ')[19]);
 }
 
+// typeOf is the class of an exception: classes that do not set their name have Error's.
+function typeOf(error) {
+  if (!(error instanceof Error)) return error === null ? 'null' : typeof error;
+  const named = error.constructor && error.constructor.name;
+  return (error.name !== 'Error' && error.name) || named || 'Error';
+}
+
+// frames reads the lines of a stack, innermost first:
+//   at login (/srv/shop/login.js:12:9), at async Shop.open (file:///srv/shop/shop.mjs:4:3),
+//   at /srv/shop/main.js:2:1
+function frames(stack) {
+  const found = [];
+  for (const line of stack.split('\n')) {
+    const named = /^\s+at (?:async )?(.+?)(?: \[as [^\]]*\])? \((.+):(\d+):\d+\)$/.exec(line);
+    const bare = /^\s+at (?:async )?(.+):(\d+):\d+$/.exec(line);
+    const [name, file, at] = named ? named.slice(1) : bare ? ['(anonymous)', bare[1], bare[2]] : [];
+    if (file !== undefined && found.length < FRAMES_MOST)
+      found.push(`frame: ${name.replace(/^Object\./, '')} at ${file.replace(/^file:\/\//, '')}:${at}`);
+  }
+  return found;
+}
+
 function words(options, error) {
   const stack = error instanceof Error && error.stack ? String(error.stack) : String(error);
   const head = {
@@ -39,12 +64,14 @@ function words(options, error) {
     release: setting(options, 'release'),
     environment: setting(options, 'environment'),
     tags: setting(options, 'tags'),
-    message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    message: error instanceof Error ? `${typeOf(error)}: ${error.message}` : String(error),
+    type: typeOf(error),
+    language: 'javascript',
   };
   const lines = Object.entries(head)
     .filter(([, value]) => value !== undefined && value !== '')
     .map(([name, value]) => `${name}: ${String(value).replace(/\n/g, ' ')}`);
-  return ['crashhook words 1', ...lines, '', stack, ''].join('\n');
+  return ['crashhook words 1', ...lines, ...frames(stack), '', stack, ''].join('\n');
 }
 
 function leave(options, error) {

@@ -45,7 +45,8 @@ struct taking {
     const struct termination *
         termination; // what a supervisor saw of a liveness record; NULL: there was none
     struct process_facts *process;
-    const struct liveness *live; // of that; NULL: there is none
+    const struct liveness *live;    // of that; NULL: there is none
+    const struct exit_words *words; // that the report is of; NULL: there are none
 };
 
 // is_report_of_record is true if the report is of the same crash as the record.
@@ -100,6 +101,7 @@ static bool record_is_reported(const struct taking *taking,
 // CH_END: it repeats a report that spool has; NULL: there is no spool.
 static enum ch_status make_record_report(const struct session *session,
                                          const struct spool *spool,
+                                         const struct exit_words *words,
                                          struct record_capture *record, const char *id,
                                          struct text *out)
 {
@@ -111,6 +113,10 @@ static enum ch_status make_record_report(const struct session *session,
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
         return status;
+    if (words != NULL)
+        exit_words_add(words,
+                       record->settings.sanitize != SETTING_NO ? words->home : NULL,
+                       report);
     (void)session_complete(
         session, report, &(const struct session_files){ .attach = &record->settings });
     if (spool != NULL && same_termination_is_reported(spool, id, report))
@@ -132,8 +138,8 @@ static enum ch_status store_record_report(const struct taking *taking,
     char id[REPORT_ID_SIZE];
     int lock_fd = -1;
     report_id_make(record->crash.realtime_ns / 1000000, id);
-    enum ch_status status =
-        make_record_report(taking->session, taking->spool, record, id, &json);
+    enum ch_status status = make_record_report(taking->session, taking->spool,
+                                               taking->words, record, id, &json);
     if (status == CH_END)
         return CH_OK;
     if (status == CH_OK)
@@ -335,8 +341,10 @@ static enum ch_status store_words(const struct taking *taking,
     struct settings settings = taking->session->settings;
     struct process_facts facts = { .pid = termination->pid,
                                    .start_ticks = start_ticks };
-    struct taking with_termination = { taking->session, taking->spool, termination,
-                                       NULL, NULL };
+    struct taking with_termination = { .session = taking->session,
+                                       .spool = taking->spool,
+                                       .termination = termination,
+                                       .words = words };
     spool_liveness_name(start_ticks, termination->pid, liveness);
     if (words->status >= 0 && taking->live != NULL &&
         liveness_is_filled(taking->live) &&
@@ -413,7 +421,7 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
     enum ch_status status = record_capture_open(&record, fd, &session->settings);
     if (status != CH_OK)
         return status;
-    status = make_record_report(session, NULL, &record, id, out);
+    status = make_record_report(session, NULL, NULL, &record, id, out);
     record_capture_close(&record);
     return status;
 }
@@ -435,7 +443,7 @@ void crash_records_killed(const struct session *session,
                           struct process_facts *process, const struct liveness *live)
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
-    struct taking taking = { session, &spool, termination, process, live };
+    struct taking taking = { session, &spool, termination, process, live, NULL };
     char name[SPOOL_LIVENESS_NAME_SIZE];
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK ||
         (termination->exits &&

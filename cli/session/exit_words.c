@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/secrets/sanitize.h"
 #include "report/summary/crash_kind.h"
+#include "report/summary/panic_text.h"
 
 enum { WORDS_MAX = 2000 };
 
@@ -110,6 +112,8 @@ static const struct words_key {
     { "release", offsetof(struct exit_words, release) },
     { "environment", offsetof(struct exit_words, environment) },
     { "tags", offsetof(struct exit_words, tags) },
+    { "type", offsetof(struct exit_words, type) },
+    { "language", offsetof(struct exit_words, language) },
 };
 
 // words_number reads a number of the head; other text is as if it were not there.
@@ -126,6 +130,9 @@ static void take_words_value(struct exit_words *words, const char *name, char *v
         if (strcmp(name, words_keys[i].name) == 0 && value[0] != 0)
             memcpy((char *)words + words_keys[i].at, &value, sizeof(value));
     }
+    if (strcmp(name, "frame") == 0 && value[0] != 0 &&
+        words->frame_count < EXIT_WORDS_FRAMES)
+        words->frames[words->frame_count++] = value;
     if (strcmp(name, "pid") == 0)
         words->pid = words_number(value, INT32_MAX, 0);
     if (strcmp(name, "status") == 0)
@@ -199,6 +206,63 @@ enum ch_status exit_words_read(int fd, struct exit_words *out)
     judge_words(&words);
     *out = words;
     return CH_OK;
+}
+
+// frame_of_words is the frame of `FUNCTION at FILE:LINE`, or of a function alone. One
+// that an interpreter ran is marked so: its name is taken as it is written.
+static json_t *frame_of_words(const struct exit_words *words, const char *home,
+                              const char *line)
+{
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    static const char *const interpreted[] = { "python", "javascript" };
+    const char *file = strstr(line, " at ");
+    const char *colon = file != NULL ? strrchr(file, ':') : NULL;
+    size_t name = file != NULL ? (size_t)(file - line) : strlen(line);
+    json_t *frame = json_pack("{s:s, s:s%}", "kind", "ra", "function", line, name);
+    if (frame == NULL)
+        return NULL;
+    if (colon != NULL) {
+        struct text CH_CLEANUP(text_deinit) given = { 0 };
+        file += strlen(" at ");
+        text_append(&given, file, (size_t)(colon - file));
+        if (text_ok(&given) && given.size != 0)
+            sanitize_path(given.bytes, home, &path);
+        (void)json_object_set_new(frame, "file", json_string(path.bytes));
+        (void)json_object_set_new(frame, "line",
+                                  json_integer(words_number(colon + 1, INT32_MAX, 0)));
+    }
+    for (size_t i = 0; i < sizeof(interpreted) / sizeof(interpreted[0]); i++) {
+        if (words->language == NULL || strcmp(words->language, interpreted[i]) != 0)
+            continue;
+        (void)json_object_set_new(frame, "language", json_string(words->language));
+        (void)json_object_set_new(frame, "source", json_string("interpreter"));
+        (void)json_object_set_new(frame, "inline", json_true());
+    }
+    return frame;
+}
+
+void exit_words_add(const struct exit_words *words, const char *home, json_t *report)
+{
+    json_t *crash = json_object_get(report, "crash");
+    if (words->type == NULL || !json_is_object(crash))
+        return;
+    const char *what = json_string_value(json_object_get(crash, "message"));
+    size_t size = strlen(words->type);
+    what = what != NULL ? what : "";
+    if (strncmp(what, words->type, size) == 0)
+        what += size + 2 * (strncmp(what + size, ": ", 2) == 0);
+    size = strlen(what);
+    if (crash_kind_of(words->kind) == CRASH_KIND_PANIC)
+        what = panic_text(what, &size);
+    json_t *exception = json_pack("{s:s, s:s%, s:[]}", "type", words->type, "what",
+                                  what, size, "stack");
+    json_t *stack = json_object_get(exception, "stack");
+    for (size_t i = 0; i < words->frame_count; i++)
+        (void)json_array_append_new(stack,
+                                    frame_of_words(words, home, words->frames[i]));
+    if (json_array_size(stack) == 0)
+        (void)json_object_del(exception, "stack");
+    (void)json_object_set_new(crash, "exception", exception);
 }
 
 void exit_words_deinit(struct exit_words *words)

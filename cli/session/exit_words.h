@@ -10,7 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "base/text.h"
+
+enum { EXIT_WORDS_FRAMES = 96 };
 
 struct exit_words {
     struct text bytes; // of the file; the strings below are in it
@@ -25,7 +29,15 @@ struct exit_words {
     const char *release;
     const char *environment;
     const char *tags;
+    const char *type;                      // of the exception
+    const char *language;                  // of the frames, as in reports
+    const char *frames[EXIT_WORDS_FRAMES]; // FUNCTION at FILE:LINE, innermost first
+    size_t frame_count;
 };
+
+// exit_words_add adds the exception with its frames to a report of these words, which
+// has their message already. home is masked in paths; NULL: nothing is.
+void exit_words_add(const struct exit_words *words, const char *home, json_t *report);
 
 // exit_words_read reads the file open as fd. CH_ERR_MALFORMED: it is something else.
 CH_CHECKED enum ch_status exit_words_read(int fd, struct exit_words *out);

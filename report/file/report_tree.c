@@ -78,6 +78,12 @@ json_t *report_frames(const json_t *thread)
     return json_object_get(json_object_get(thread, "backtrace"), "frames");
 }
 
+json_t *report_exception_stack(const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    return json_object_get(json_object_get(crash, "exception"), "stack");
+}
+
 bool report_frame_is_code(const json_t *frame)
 {
     const char *kind = report_string(frame, "kind");

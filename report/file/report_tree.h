@@ -44,6 +44,10 @@ json_t *report_crashed_thread(const json_t *report);
 // report_frames is the thread's array of frames, or NULL.
 json_t *report_frames(const json_t *thread);
 
+// report_exception_stack is the frames, innermost first, that a language gave of the
+// exception that ended the program; NULL: it gave none.
+json_t *report_exception_stack(const json_t *report);
+
 // report_frame_is_code is true for a frame that stands for code, and not for omit and
 // trunc.
 bool report_frame_is_code(const json_t *frame);

@@ -481,7 +481,7 @@ static void write_key(struct keying *keying)
         text_appendf(&key->material, "ended signal %lld\n", (long long)signal);
     const char *cause = report_string(json_object_get(keying->crash, "death"), "cause");
     size_t first = next_in_app(keying, 0);
-    if (cause != NULL)
+    if (cause != NULL && report_exception_stack(keying->report) == NULL)
         choose_program(keying, cause);
     else if (first < keying->count)
         choose_in_app(keying, first);
@@ -494,7 +494,9 @@ static void write_key(struct keying *keying)
 bool group_key_make(const json_t *report, struct group_key *out)
 {
     *out = (struct group_key){ 0 };
-    const json_t *frames = report_frames(report_crashed_thread(report));
+    const json_t *said = report_exception_stack(report);
+    const json_t *frames =
+        said != NULL ? said : report_frames(report_crashed_thread(report));
     size_t most = json_array_size(frames);
     most = most < FRAMES_READ ? most : FRAMES_READ;
     struct keying keying = { .report = report,

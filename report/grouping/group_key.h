@@ -21,7 +21,8 @@
 //    by the expression, by the panic's message without numbers and quoted parts, by the
 //    type.
 // 8. Of a process that was killed the key is its program and the cause (crash.death):
-//    the frame that it had reached is random.
+//    the frame that it had reached is random. An exception that ended it has frames of
+//    its own where a language gave them (crash.exception.stack), which count instead.
 //
 // Never part of it: addresses, pointer values, the kind of the crash, callers, the
 // version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised.

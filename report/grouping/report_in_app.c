@@ -138,6 +138,9 @@ static void mark_stacks(json_t *report, const char *list, struct seen_frames *ma
 void report_in_app_mark(json_t *report)
 {
     struct seen_frames marked = { 0 };
+    const json_t *said = report_exception_stack(report);
+    for (size_t i = 0; i < json_array_size(said); i++)
+        mark_frame(report, json_array_get(said, i));
     mark_stacks(report, "threads", &marked);
     mark_stacks(report, "goroutines", &marked);
 }

@@ -43,6 +43,32 @@ static void words_have_what_their_head_names_and_the_text(void **state)
     exit_words_deinit(&words);
 }
 
+static void frames_become_those_of_the_exception(void **state)
+{
+    (void)state;
+    static const char text[] = "crashhook words 1\nmessage: KeyError: 'a'\n"
+                               "type: KeyError\nlanguage: python\nhome: /home/kim\n"
+                               "frame: <lambda> at /home/kim/a b.py:12\nframe: main\n"
+                               "frame: \xff at x:1\n\nTraceback\n";
+    struct exit_words words;
+    json_t *report = json_pack("{s:{s:s}}", "crash", "message", "KeyError: 'a'");
+    assert_int_equal(read_words(text, strlen(text), &words), CH_OK);
+    exit_words_add(&words, words.home, report);
+    exit_words_deinit(&words);
+    json_t *wanted = json_loads(
+        "{\"type\":\"KeyError\",\"what\":\"'a'\",\"stack\":["
+        "{\"kind\":\"ra\",\"function\":\"<lambda>\",\"file\":\"~/a b.py\",\"line\":12,"
+        "\"language\":\"python\",\"source\":\"interpreter\",\"inline\":true},"
+        "{\"kind\":\"ra\",\"function\":\"main\",\"language\":\"python\","
+        "\"source\":\"interpreter\",\"inline\":true}]}",
+        0, NULL);
+    int same = json_equal(
+        json_object_get(json_object_get(report, "crash"), "exception"), wanted);
+    json_decref(report);
+    json_decref(wanted);
+    assert_true(same);
+}
+
 static void words_without_a_head_are_judged_by_their_text(void **state)
 {
     (void)state;
@@ -101,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_have_what_their_head_names_and_the_text),
+        cmocka_unit_test(frames_become_those_of_the_exception),
         cmocka_unit_test(words_without_a_head_are_judged_by_their_text),
         cmocka_unit_test(words_that_are_cut_anywhere_are_none_or_fewer),
         cmocka_unit_test(numbers_out_of_range_are_as_if_they_were_not_there),

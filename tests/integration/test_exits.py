@@ -143,6 +143,131 @@ class Exits(unittest.TestCase):
             keys = [report["fingerprint2"] for report in scene.reports()]
             self.assertEqual(len(set(keys)), 2)
 
+    def group(self, *command, **variables):
+        """Runs a program that an exception ends: its title, and the key of its group."""
+        with Scene() as scene:
+            scene.preload = None
+            done = subprocess.run(command, check=False, timeout=60, stderr=subprocess.PIPE,
+                                  env=scene.environment({"LIBCRASHHOOK": HANDLER,
+                                                         "HOME": self.home, **variables}))
+            self.assertIn(done.returncode, (1, 101), done.stderr)
+            scene.command("list")
+            crashes = [report for report in scene.reports() if "crash" in report]
+            self.assertEqual(len(crashes), 1)
+            self.report = crashes[0]
+            return crashes[0]["title"], crashes[0]["fingerprint2"]
+
+    def check_groups(self, ways):
+        """Each way has a title of its own and, however often it is gone, a group of its own."""
+        keys = []
+        for title, command, variables in ways:
+            with self.subTest(title):
+                said, key = self.group(*command, **variables)
+                self.assertTrue(said.startswith(title + " \u00b7 "), said)
+                self.assertEqual(self.group(*command, **variables)[1], key)
+                keys.append(key)
+        self.assertEqual(len(set(keys)), len(ways))
+
+    def write_way(self, name, text):
+        path = os.path.join(self.home, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def make_home(self):
+        self.home = tempfile.mkdtemp(prefix="crashhook-home.")
+        self.addCleanup(shutil.rmtree, self.home)
+
+    def test_exceptions_of_python_are_grouped_by_type_and_the_programs_innermost_function(self):
+        self.make_home()
+        self.write_way("lib/site-packages/library.py",
+                       "class LibraryError(Exception): pass\n"
+                       "def parse(text): raise LibraryError('cannot parse ' + text)\n")
+        path = self.write_way("shop.py", """
+import json, os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib", "site-packages"))
+import crashhook, library
+crashhook.report_exceptions()
+def price_of(order): return order["price"]
+def login(user): raise ValueError("no token for %s %d" % (user, os.getpid()))
+class Stock:
+    def read(self): return json.loads("{")
+    def parse(self): return library.parse("pear")
+{"price": lambda: price_of({}), "login": lambda: login("kim"), "value": lambda: int("x"),
+ "json": lambda: Stock().read(), "library": lambda: Stock().parse()}[sys.argv[1]]()
+""")
+        place = "Stock." if sys.version_info >= (3, 11) else ""
+        ways = (("KeyError \"'price'\" in price_of (shop.py)", "price"),
+                ('ValueError "no token for kim', "login"), ('ValueError "invalid literal', "value"),
+                ('json.decoder.JSONDecodeError "Expecting property name', "json"),
+                (f'library.LibraryError "cannot parse pear" in {place}parse (shop.py)', "library"))
+        keys = set()
+        for title, way in ways:
+            said, key = self.group("/usr/bin/python3", path, way,
+                                   PYTHONPATH=os.path.join(BINDINGS, "python"))
+            self.assertTrue(said.startswith(title), said)
+            # The numbers in its text differ.
+            self.assertEqual(key, self.group("/usr/bin/python3", path, way, PYTHONPATH=os.path.join(
+                BINDINGS, "python"))[1])
+            keys.add(key)
+        self.assertEqual(len(keys), len(ways))
+        stack = self.report["crash"]["exception"]["stack"]
+        self.assertEqual((stack[0]["function"], stack[0]["file"], stack[0]["system"]),
+                         ("parse", "~/lib/site-packages/library.py", True))
+        self.assertEqual((stack[1]["file"], stack[1]["line"]), ("~/shop.py", 10))
+
+    @unittest.skipIf(shutil.which("node") is None, "there is no node")
+    def test_exceptions_of_node_are_grouped_by_class_and_the_programs_innermost_function(self):
+        self.make_home()
+        self.write_way("node_modules/library/index.js",
+                       "exports.parse = function parse(text) { throw new RangeError(text); };")
+        os.symlink(os.path.join(BINDINGS, "node"), os.path.join(self.home, "node_modules/crashhook"))
+        path = self.write_way("shop.js", """
+require('crashhook').reportExceptions();
+class NoToken extends Error {}
+function priceOf(order) { return order.price.cents; }
+function login(user) { throw new NoToken('for ' + user); }
+async function stock() { await null; require('library').parse('pear'); }
+({ price: () => priceOf({}), login: () => login('kim'), stock, text: () => { throw 'a text'; } })[
+  process.argv[2]]();
+""")
+        self.check_groups(tuple((title, ("node", path, way), {}) for title, way in (
+            ('TypeError "Cannot read properties of undefined (reading \'cents\')" in priceOf (shop.js)',
+             "price"),
+            ('NoToken "for kim" in login (shop.js)', "login"),
+            ('RangeError "pear" in stock (shop.js)', "stock"))))
+        self.assertIn('string "a text"', self.group("node", path, "text")[0])
+
+    def test_panics_of_rust_are_grouped_by_what_they_say_and_the_programs_innermost_function(self):
+        self.make_home()
+        rustc = rust_compiler()
+        if shutil.which(rustc) is None:
+            self.skipTest(f"there is no {rustc}")
+        path = self.write_way("shop.rs", """
+#[inline(never)] fn price_of(prices: &[i32]) { println!("{}", prices[prices.len() + 3]); }
+#[inline(never)] fn login(token: Option<u8>) { token.expect("no token"); }
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some("live") { crashhook::set_panic_hook(); }
+    crashhook::report_fatal_panics();
+    match std::env::args().nth(2).as_deref() { Some("price") => price_of(&[]), _ => login(None) }
+}
+""")
+        version = subprocess.run([rustc, "--version"], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        known = int(re.search(r" 1\.(\d+)", version).group(1)) >= 65
+        subprocess.run([rustc, "--edition", "2021", "-g", "--crate-type", "rlib", "--crate-name",
+                        "crashhook", *(["--cfg", "has_backtrace"] if known else []), "--out-dir",
+                        self.home, os.path.join(BINDINGS, "rust", "src", "lib.rs")], check=True)
+        program = os.path.join(self.home, "shop")
+        subprocess.run([rustc, "--edition", "2021", "-g", "-o", program, "--extern",
+                        f"crashhook={self.home}/libcrashhook.rlib", path], check=True)
+        for how in ("fatal", "live"):
+            titles = ["panic \"index out of bounds", 'panic "no token"']
+            self.check_groups(tuple((title, (program, how, way), {}) for title, way in zip(
+                (titles[0] + ": the len is 0 but the index is 3\" in shop::price_of",
+                 titles[1] + " in shop::login"), ("price", "login"))) if known else ())
+
     def test_a_go_panic_is_reported_with_its_goroutine(self):
         self.sources = [os.path.join(PROGRAMS, "panics.go")]
         with Scene() as scene:

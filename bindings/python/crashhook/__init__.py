@@ -25,6 +25,8 @@ _MEMBERS = ("url", "token_file", "spool", "agent", "timeout", "print", "release"
             "symbolize", "hold", "mode", "handlers", "preset", "arguments", "sanitize", "memory",
             "own", "rate", "log", "kills", "starts")
 _FIRST_MEMBERS = 9
+# Of an exception: as many as a reader takes.
+_FRAMES_MOST = 96
 
 
 class _Options(ctypes.Structure):
@@ -155,6 +157,17 @@ def _spool():
     return os.path.join(home, ".local/state/crashhook")
 
 
+def _frames(trace):
+    """The innermost frames of a traceback, innermost first."""
+    frames = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append((getattr(code, "co_qualname", code.co_name), code.co_filename,
+                       trace.tb_lineno))
+        trace = trace.tb_next
+    return frames[:-_FRAMES_MOST - 1:-1]
+
+
 def _words(kind, value, trace, status):
     """The file of docs/formats/exit_words.md."""
     head = {"kind": "uncaught-exception", "pid": os.getpid(), "status": status,
@@ -162,8 +175,13 @@ def _words(kind, value, trace, status):
             "release": _setting("release"), "environment": _setting("environment"),
             "tags": _setting("tags"),
             "message": "".join(traceback.format_exception_only(kind, value)).strip()}
+    head["type"] = kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else \
+        f"{kind.__module__}.{kind.__qualname__}"
+    head["language"] = "python"
     lines = [f"{name}: {each}".replace("\n", " ") for name, each in head.items()
              if each is not None]
+    lines += [f"frame: {function} at {os.path.abspath(file)}:{line}".replace("\n", " ")
+              for function, file, line in _frames(trace)]
     text = "".join(traceback.format_exception(kind, value, trace))
     return "\n".join(["crashhook words 1", *lines, "", text])
 

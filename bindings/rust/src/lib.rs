@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! crashhook::Options::new().release("1.4.2").install().ok();
-//! crashhook::set_panic_hook();
+//! crashhook::report_fatal_panics();
 //! ```
 //!
 //! `crashhook/crashhook.h` says what each function promises. Those that tell of the
@@ -220,17 +220,20 @@ fn message_of(info: &panic::PanicInfo<'_>) -> String {
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a value of another type".to_string());
     match info.location() {
-        Some(place) => format!("panicked at {}:{}: {message}", place.file(), place.line()),
+        Some(place) => format!("panicked at {place}: {message}"),
         None => format!("panicked: {message}"),
     }
 }
 
-/// Reports every panic when it begins, with its stack, and then calls the hook that was
-/// there. A panic that aborts is reported once: as the abort, or where it began to unwind
-/// before it reached code that it may not leave, as it began.
+/// Reports every panic when it begins, as a live report with all threads, and then calls
+/// the hook that was there. A panic that ends the program is also reported as the crash
+/// that it is, as by `report_fatal_panics`. A panic that aborts is reported once: as the
+/// abort, or where it began to unwind before it reached code that it may not leave, as it
+/// began.
 pub fn set_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(put_panic_hook);
+    report_fatal_panics();
 }
 
 /// Has a panic that ends the program reported when it has ended, with its message and the

@@ -79,6 +79,36 @@ fn start_ticks() -> Option<u64> {
     line[line.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
 }
 
+/// How many frames a reader takes.
+const FRAMES_KEPT: usize = 96;
+
+/// The lines `frame: FUNCTION at FILE:LINE` of a stack, innermost first, from where the
+/// program panicked:
+///
+///    4: shop::find_page
+///              at ./src/main.rs:18:5
+fn frames(stack: &str) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for line in stack.lines() {
+        let line = line.trim_start();
+        if let (Some(place), Some(last)) = (line.strip_prefix("at "), found.last_mut()) {
+            let place = place.strip_prefix("./").unwrap_or(place);
+            let end = place.rfind(':').unwrap_or(place.len()); // of the line; a column follows
+            if !last.contains(" at ") {
+                *last += &format!(" at {}", &place[..end]);
+            }
+        } else if let Some((number, function)) = line.split_once(": ") {
+            if number.bytes().all(|digit| digit.is_ascii_digit()) {
+                found.push(format!("frame: {function}"));
+            }
+        }
+    }
+    let begins = |line: &String| line.contains("rust_begin_unwind") || line.contains("::begin_panic");
+    let first = found.iter().rposition(begins).map_or(0, |last| last + 1);
+    let own = |line: &&String| !line.starts_with("frame: crashhook::");
+    found[first..].iter().filter(own).take(FRAMES_KEPT).map(|line| line.clone() + "\n").collect()
+}
+
 fn head(kept: &Kept, message: &str) -> String {
     let none = Settings::default();
     let own = kept.settings.as_ref().unwrap_or(&none);
@@ -93,6 +123,8 @@ fn head(kept: &Kept, message: &str) -> String {
         ("environment", variable("CRASHHOOK_ENVIRONMENT", own.environment.as_ref())),
         ("tags", variable("CRASHHOOK_TAGS", own.tags.as_ref())),
         ("message", Some(message.to_string())),
+        ("type", Some("panic".to_string())),
+        ("language", Some("rust".to_string())),
     ];
     let mut text = "crashhook words 1\n".to_string();
     for (name, value) in values {
@@ -100,7 +132,7 @@ fn head(kept: &Kept, message: &str) -> String {
             text += &format!("{name}: {}\n", value.replace('\n', " "));
         }
     }
-    text + "\n"
+    text + &kept.panics.last().map_or(String::new(), |(_, stack)| frames(stack)) + "\n"
 }
 
 fn leave(kept: &Kept) -> io::Result<()> {
