@@ -52,8 +52,9 @@ static bool is_being_worked_on(const struct session *session, const char *id)
 
 // await_names waits until a report of the spool has names: without them, a user whose
 // program has just crashed would see addresses. The report is read again after each
-// look at its lock, because the one that was read may have been replaced.
-static void await_names(struct session *session, json_t **report)
+// look at its lock, because the one that was read may have been replaced. As JSON a
+// report that nobody works on is shown as it is.
+static void await_names(struct session *session, bool as_json, json_t **report)
 {
     enum { TURNS = 600, TURN_US = 50000 };
     char id[REPORT_ID_SIZE];
@@ -68,6 +69,8 @@ static void await_names(struct session *session, json_t **report)
             return;
         json_decref(*report);
         *report = again;
+        if (!busy && as_json)
+            return;
         if (!busy)
             break;
         (void)usleep(TURN_US);
@@ -105,7 +108,7 @@ static int run_show(const struct options *options)
     session_init(&session, options);
     if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
-    await_names(&session, &report);
+    await_names(&session, strcmp(format, "json") == 0, &report);
 
     if (options_given(options, "as-sent"))
         return print_as_sent(&session, report);

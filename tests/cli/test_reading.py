@@ -169,7 +169,7 @@ class Show(unittest.TestCase):
             self.assertEqual((shown.returncode, err), (0, ""))
             self.assertIn("table_insert", out)
 
-    def test_a_report_that_nobody_names_any_more_is_shown_as_it_is(self):
+    def test_a_report_that_nobody_names_any_more_is_shown_as_it_is_in_json(self):
         with Scene() as scene:
             identity = scene.add(1, "raw.json")
             done = scene.run("show", "--json", identity)
