@@ -280,11 +280,16 @@ static int run_list(const struct options *options)
     json_auto_t *rows = json_array();
     bool complete = true;
     session_init(&session, options);
-    if (session_spool_open(&session, SPOOL_READ) != CH_OK)
+    enum ch_status status = session_spool_open(&session, SPOOL_READ);
+    if (status == CH_OK) {
+        crash_records_take(&session);
+        collect_take(&session);
+        status = spool_list(&session.spool, &listing);
+    } else if (status != CH_END || options_given(options, "spool")) {
         return COMMAND_FAILED;
-    crash_records_take(&session);
-    collect_take(&session);
-    enum ch_status status = spool_list(&session.spool, &listing);
+    } else {
+        status = CH_OK; // nothing has crashed yet
+    }
     if (status != CH_OK)
         return command_fail("cannot list spool '%s': %s", session.spool_path,
                             spool_why(status));

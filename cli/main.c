@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/edit_distance.h"
 #include "base/system/program_start.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
@@ -35,6 +36,7 @@ static const struct command *const commands[] = {
     &symbols_upload_command,
     &symbols_index_command,
     &doctor_command,
+    &init_command,
     &ci_command,
     &mcp_command,
     &finish_command,
@@ -106,7 +108,7 @@ static void print_command_help(const struct command *command)
 static bool wants_help(const struct command *command, char **argv)
 {
     for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
-        if (strcmp(*argv, "--help") == 0)
+        if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
             return true;
         if (command->in_order && (*argv)[0] != '-')
             return false;
@@ -145,6 +147,28 @@ static int run_row(const struct command *command, char **argv)
     return command->run(&options);
 }
 
+// misspelled says that there is no command word, and which one is like it.
+static int misspelled(const char *word)
+{
+    enum { DISTANCE_MAX = 2 };
+    size_t fewest = DISTANCE_MAX + 1;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        char name[EDIT_DISTANCE_BYTES];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(commands[i]->name, " "),
+                       commands[i]->name);
+        size_t distance = edit_distance(word, name);
+        if (commands[i]->hidden || distance >= fewest)
+            continue;
+        fewest = distance;
+        nearest = commands[i]->name;
+    }
+    if (nearest == NULL || fewest >= strlen(word))
+        return command_misused("there is no command '%s': see crashhook --help", word);
+    return command_misused("there is no command '%s': did you mean '%.*s'?", word,
+                           (int)strcspn(nearest, " "), nearest);
+}
+
 // run_words finds the command that argv names and runs it.
 static int run_words(char **argv)
 {
@@ -156,13 +180,19 @@ static int run_words(char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (!command_in_group(commands[i], argv[0]))
             continue;
-        bool help = argv[1] != NULL && strcmp(argv[1], "--help") == 0;
+        bool help = argv[1] != NULL &&
+                    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
         FILE *to = help ? stdout : stderr;
         fprintf(to, "usage: crashhook COMMAND, where COMMAND is one of\n");
         print_list(argv[0], to);
         return help ? COMMAND_DONE : COMMAND_USAGE;
     }
-    return command_misused("there is no command '%s': see crashhook --help", argv[0]);
+    return misspelled(argv[0]);
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
 static int run_crashhook(int argc, char **argv)
@@ -173,9 +203,9 @@ static int run_crashhook(int argc, char **argv)
         print_overview(stderr);
         return COMMAND_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+    if (is_one_of(argv[1], "--help", "-h", "help"))
         print_overview(stdout);
-    else if (strcmp(argv[1], "--version") == 0)
+    else if (is_one_of(argv[1], "--version", "-V", "version"))
         puts("crashhook " CRASHHOOK_VERSION);
     else
         result = run_words(argv + 1);

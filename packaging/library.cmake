@@ -54,6 +54,10 @@ install(FILES ${public_headers} COMPONENT library
 install(DIRECTORY ${PROJECT_BINARY_DIR}/installed/ COMPONENT library
     DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(NOT ch_embedded)
+    # Packages run ldconfig themselves.
+    install(CODE "if(NOT DEFINED ENV{DESTDIR} AND CMAKE_INSTALL_PREFIX MATCHES \"^/usr(/local)?$\")
+        message(STATUS \"run ldconfig as root, so that programs find libcrashhook.so.${CRASHHOOK_ABI}\")
+    endif()" COMPONENT library)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings COMPONENT library
         DESTINATION ${CMAKE_INSTALL_DATADIR}/crashhook
         PATTERN __pycache__ EXCLUDE PATTERN target EXCLUDE)

@@ -88,6 +88,7 @@ extern const struct command group_command;
 extern const struct command fdr_dump_command;
 extern const struct command finish_command;
 extern const struct command groups_command;
+extern const struct command init_command;
 extern const struct command list_command;
 extern const struct command mcp_command;
 extern const struct command minidump_command;

@@ -62,11 +62,17 @@ enum ch_status session_spool_open(struct session *session, enum spool_access acc
     status = open_named(session, access);
     if (status == CH_OK)
         return CH_OK;
+    const bool missing = status == CH_ERR_IO && errno == ENOENT;
     const char *why = spool_why(status);
     // A user who names a spool, or wants it created, wants no other one.
     bool any = session->settings.spool == NULL && access != SPOOL_CREATE;
     if (any && open_fallback(session, access, why) == CH_OK)
         return CH_OK;
+    if (missing && access == SPOOL_READ) {
+        (void)command_fail("there is no report yet: spool '%s' does not exist",
+                           session->spool_path);
+        return CH_END;
+    }
     (void)command_fail("cannot open spool '%s': %s", session->spool_path, why);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "cli/session/session.h"
 
 // session_spool_open opens the spool that --spool, the variables or the user's home
-// determine.
+// determine. CH_END: SPOOL_READ wants one that does not exist yet; a line says so.
 CH_CHECKED enum ch_status session_spool_open(struct session *session,
                                              enum spool_access access);
 

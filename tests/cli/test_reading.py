@@ -318,8 +318,22 @@ class List(unittest.TestCase):
         with Scene() as scene:
             done = scene.run("list", "--spool", "/nonexistent/x")
             self.assertEqual(done.returncode, 1)
-            self.assertEqual(done.stderr, "crashhook: cannot open spool '/nonexistent/x': "
-                                          "No such file or directory\n")
+            self.assertEqual(done.stderr, "crashhook: there is no report yet: spool "
+                                          "'/nonexistent/x' does not exist\n")
+
+    def test_before_the_first_crash_there_are_no_reports_and_that_is_no_failure(self):
+        with Scene() as scene:
+            shown = {}
+            for words in (["list"], ["list", "--json"], ["show"]):
+                shown[words[-1]] = subprocess.run(
+                    [cli_scene.CRASHHOOK, *words], check=False, text=True, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={**os.environ, "CRASHHOOK_SPOOL": os.path.join(scene.folder, "none")})
+            self.assertEqual([done.returncode for done in shown.values()], [0, 0, 1])
+            self.assertEqual([done.stdout for done in shown.values()], ["", "[]\n", ""])
+            for done in shown.values():
+                self.assertRegex(done.stderr, "^crashhook: there is no report yet: spool '.*none' "
+                                              "does not exist\n$")
 
 
 class Paging(unittest.TestCase):

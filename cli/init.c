@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `crashhook init`: the lines to add to the build or the service of a program, for what
+// is found in a folder. Nothing is written.
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/file.h"
+#include "cli/session/command.h"
+
+// A way is what to do where a file of that pattern is.
+struct way {
+    const char *pattern;
+    const char *lines;
+};
+
+static const struct way ways[] = {
+    { "CMakeLists.txt",
+      "find_package(crashhook REQUIRED)\n"
+      "target_link_libraries(PROGRAM PRIVATE crashhook::crashhook)\n" },
+    { "meson.build",
+      "executable('PROGRAM', ..., dependencies: dependency('crashhook'))\n" },
+    { "[Mm]akefile*", "CFLAGS += $(shell pkg-config --cflags crashhook)\n"
+                      "LDLIBS += $(shell pkg-config --libs crashhook)\n" },
+    { "configure.ac", "PKG_CHECK_MODULES([CRASHHOOK], [crashhook])\n" },
+    { "MODULE.bazel", "bazel_dep(name = \"crashhook\")\n"
+                      "deps = [\"@crashhook//:crashhook\"],  # of the cc_binary\n" },
+    { "Cargo.toml", "cargo add --path /usr/share/crashhook/bindings/rust crashhook\n"
+                    "crashhook::Options::new().release(env!(\"CARGO_PKG_VERSION\"))"
+                    ".install().ok();\n"
+                    "crashhook::report_fatal_panics();\n" },
+    { "go.mod", "go mod edit -replace "
+                "crashhook.invalid/crashhook=/usr/share/crashhook/bindings/go\n"
+                "err := crashhook.Install(crashhook.Options{Release: \"1.0\"})\n" },
+    { "package.json", "npm install /usr/share/crashhook/bindings/node\n"
+                      "require('crashhook').reportExceptions({ release: '1.0' });\n" },
+    { "pyproject.toml", "pip install /usr/share/crashhook/bindings/python\n"
+                        "import crashhook\n"
+                        "crashhook.install(release=\"1.0\")\n"
+                        "crashhook.report_exceptions()\n" },
+    { "*.service", "[Service]\nEnvironment=CRASHHOOK_URL=http://collector:8765\n"
+                   "ExecStart=/usr/bin/crashhook run -- PROGRAM\n" },
+    { "Dockerfile", "ENTRYPOINT [\"crashhook\", \"run\", \"--hold\", \"auto\", \"--\", "
+                    "\"PROGRAM\"]\n" },
+    { "Containerfile",
+      "ENTRYPOINT [\"crashhook\", \"run\", \"--hold\", \"auto\", \"--\", "
+      "\"PROGRAM\"]\n" },
+};
+
+static void print_way(const char *file, const char *lines)
+{
+    printf("%s:\n", file);
+    for (size_t size; *lines != 0; lines += size + 1) {
+        size = strcspn(lines, "\n");
+        printf("    %.*s\n", (int)size, lines);
+    }
+}
+
+// print_found prints the lines for the first file that matches. False: there is none.
+static bool print_found(const char *folder, const struct way *way)
+{
+    char pattern[PATH_MAX];
+    glob_t found;
+    int size = snprintf(pattern, sizeof(pattern), "%s/%s", folder, way->pattern);
+    if (size < 0 || (size_t)size >= sizeof(pattern) ||
+        glob(pattern, 0, NULL, &found) != 0)
+        return false;
+    print_way(file_name(found.gl_pathv[0]), way->lines);
+    globfree(&found);
+    return true;
+}
+
+static int run_init(const struct options *options)
+{
+    const char *folder = options->argument_count != 0 ? options->arguments[0] : ".";
+    bool found = false;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        found |= print_found(folder, &ways[i]);
+    if (!found)
+        print_way("no build or service is known here; any program, unchanged",
+                  "crashhook run -- PROGRAM\n");
+    printf("\nWhere reports go is CRASHHOOK_URL in the environment of the program; "
+           "`crashhook doctor -- PROGRAM` says whether they will be made.\n");
+    return COMMAND_DONE;
+}
+
+const struct command init_command = {
+    .name = "init",
+    .summary = "Print the lines to add to the build or service in a folder",
+    .arguments = "[FOLDER]",
+    .arguments_max = 1,
+    .run = run_init,
+};

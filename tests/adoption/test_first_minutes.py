@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What somebody meets who has just installed crashhook: the command's first answers, the lines
+# of `crashhook init`, and examples that are copied alone.
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import adopter
+import harness
+from harness import AGENT, BUILD, CRASHHOOK, SOURCE, Scene
+
+FOUND = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig"), "CMAKE_PREFIX_PATH": BUILD}
+
+
+def said(*words):
+    done = subprocess.run([CRASHHOOK, *words], check=False, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout, done.stderr
+
+
+class FirstMinutes(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="crashhook-minutes.")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def init(self, **files):
+        for name, text in files.items():
+            adopter.write(self.folder, name, text)
+        status, lines, wrong = said("init", self.folder)
+        self.assertEqual((status, wrong), (0, ""))
+        return lines
+
+    def test_help_and_version_have_their_short_options(self):
+        self.assertEqual(said("-h"), said("--help"))
+        self.assertEqual(said("list", "-h"), said("list", "--help"))
+        self.assertEqual(said("symbols", "-h"), said("symbols", "--help"))
+        self.assertEqual(said("-V"), said("--version"))
+        self.assertEqual(said("-V")[0], 0)
+
+    def test_a_misspelled_command_is_answered_by_the_one_that_was_meant(self):
+        for word, meant in (("lits", "list"), ("docter", "doctor"), ("symbol", "symbols"),
+                            ("shw", "show")):
+            self.assertEqual(said(word), (2, "", f"crashhook: there is no command '{word}': "
+                                                 f"did you mean '{meant}'?\n"))
+        self.assertEqual(said("frobnicate"), (2, "", "crashhook: there is no command "
+                                                     "'frobnicate': see crashhook --help\n"))
+
+    def test_init_says_what_to_do_where_no_build_is_known(self):
+        self.assertIn("    crashhook run -- PROGRAM\n", self.init())
+
+    def test_the_lines_for_cmake_build_a_program_that_is_reported(self):
+        lines = self.init(**{"CMakeLists.txt": "", "program.c": adopter.PROGRAM})
+        added = "".join(line[4:] + "\n" for line in lines.splitlines() if line.startswith("    "))
+        adopter.write(self.folder, "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\n"
+                      "project(shop C)\nset(CMAKE_BUILD_TYPE Debug)\nadd_executable(shop program.c)\n"
+                      + added.replace("PROGRAM", "shop"))
+        adopter.run(self, "cmake", "-S", self.folder, "-B", self.folder + "/b", variables=FOUND)
+        adopter.run(self, "cmake", "--build", self.folder + "/b")
+        with Scene() as scene:
+            adopter.check_report(self, scene, adopter.crash(self, scene, self.folder + "/b/shop"))
+
+    def test_the_lines_for_make_build_a_program_that_is_reported(self):
+        lines = self.init(Makefile="", **{"program.c": adopter.PROGRAM})
+        added = "".join(line[4:] + "\n" for line in lines.splitlines() if line.startswith("    "))
+        adopter.write(self.folder, "Makefile", "CFLAGS = -g\n" + added + "program: program.c\n")
+        adopter.run(self, "make", "program", folder=self.folder, variables=FOUND)
+        with Scene() as scene:
+            adopter.check_report(self, scene, adopter.crash(self, scene, self.folder + "/program"))
+
+    def test_an_example_that_is_copied_alone_builds(self):
+        ways = {"cmake": (["cmake", "-S", ".", "-B", "b"], ["cmake", "--build", "b"]),
+                "meson": (["meson", "setup", "b"], ["meson", "compile", "-C", "b"])}
+        for name, commands in ways.items():
+            if shutil.which(name) is None:
+                continue
+            with self.subTest(name), Scene() as scene:
+                folder = os.path.join(self.folder, name)
+                subprocess.run(["cp", "-r", os.path.join(SOURCE, "examples", "adopting", name),
+                                folder], check=True)
+                for command in commands:
+                    adopter.run(self, *command, folder=folder, variables=FOUND)
+                scene.preload = None
+                ended = scene.run(["sh", "-c", f"echo pear | {folder}/b/service; exit $?"],
+                                  CRASHHOOK_AGENT=AGENT)
+                self.assertEqual(ended.status, 139, ended.stderr)
+                self.assertIn("total_in_cents at", scene.command("show").stdout)
+
+    def test_each_copy_of_the_service_is_the_same(self):
+        place = os.path.join(SOURCE, "examples", "adopting")
+        with open(os.path.join(place, "service.c"), encoding="utf-8") as file:
+            text = file.read()
+        for name in ("cmake", "cmake-fetch", "cmake-subdirectory", "meson"):
+            path = os.path.join(place, name, "service.c")
+            self.assertFalse(os.path.islink(path), path)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), text, path)
+
+
+if __name__ == "__main__":
+    harness.main()
