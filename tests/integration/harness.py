@@ -24,6 +24,8 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
+import place  # noqa: E402
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.realpath(
     os.environ.get("CRASHHOOK_BUILD", os.path.join(SOURCE, "build", "release")))
@@ -140,9 +142,12 @@ class Scene:
         return kept
 
     def start(self, command, core=False, **variables):
+        most = place.core_limit() if core else 0
+        if core and most == 0:
+            raise unittest.SkipTest("the hard limit of core files is 0")
+
         def limit_core():
-            size = resource.RLIM_INFINITY if core else 0
-            resource.setrlimit(resource.RLIMIT_CORE, (size, size))
+            resource.setrlimit(resource.RLIMIT_CORE, (most, most))
 
         return subprocess.Popen(
             command, cwd=self.folder, env=self.environment(variables),

@@ -6,6 +6,7 @@
 
 import functools
 import os
+import resource
 import shutil
 import subprocess
 
@@ -47,10 +48,21 @@ def no_root():
     return "" if os.geteuid() == 0 else "not root"
 
 
-def no_sys_ptrace():
+def has_capability(number):
     with open("/proc/self/status", encoding="ascii") as file:
         effective = next(line for line in file if line.startswith("CapEff:")).split()[1]
-    return "" if int(effective, 16) >> 19 & 1 else "no CAP_SYS_PTRACE"
+    return int(effective, 16) >> number & 1 != 0
+
+
+def no_sys_ptrace():
+    return "" if has_capability(19) else "no CAP_SYS_PTRACE"
+
+
+def core_limit():
+    """The most that a program of a test may have as its limit of core files."""
+    cap_sys_resource = 24
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    return resource.RLIM_INFINITY if has_capability(cap_sys_resource) else hard
 
 
 def not_for_others(folder):
