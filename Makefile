@@ -8,8 +8,9 @@ PREFIX ?= /usr/local
 # and for compilers that warn of more than ours; what needs them sets it up again.
 FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
+FIRST_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications system aarch64-system install clean \
+.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications system aarch64-system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -39,6 +40,12 @@ runtimes:
 demo: build-needs
 	@$(MAKE) --no-print-directory all
 	examples/demo --keep
+
+# Unit tests of what changed since origin/main; BASE names another commit. Parts whose libraries
+# are missing are left out, with their tests.
+test: build-needs
+	cmake --preset release -DCRASHHOOK_TESTS=ON -DCRASHHOOK_LEAVE_OUT_MISSING=ON $(FIRST_TESTS) >/dev/null
+	tests/check-changed build/release $(BASE)
 
 # Every test, the long ones at a reduced count.
 check: deps runtimes

@@ -9,7 +9,7 @@ set(CRASHHOOK_ABI 1)
 # CMake before 3.21 has no PROJECT_IS_TOP_LEVEL.
 set(ch_embedded ON)
 set(ch_top_level OFF)
-if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR)
+if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR OR CMAKE_PROJECT_NAME STREQUAL crashhook-collector)
     set(ch_embedded OFF)
     set(ch_top_level ON)
 endif()
