@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/export_fdr.h"
+#include "cli/fdr/fdr_export.h"
 #include "cli/render/render.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
@@ -51,7 +51,7 @@ static int export_text(const json_t *report, const struct options *options)
 
 static int export_trace(const json_t *report, const struct options *options)
 {
-    return export_fdr(report, options_value(options, "fdr-version"));
+    return fdr_export(report, options_value(options, "fdr-version"));
 }
 
 static const struct {

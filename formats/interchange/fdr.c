@@ -94,9 +94,34 @@ void fdr_reader_init_buffer(struct fdr_reader *reader, const struct fdr_header *
     reader->file = cursor_over(NULL, 0);
 }
 
+void fdr_reader_next_part(struct fdr_reader *reader, const struct fdr_part *part)
+{
+    reader->begin = part->bytes;
+    reader->begin_offset = part->offset;
+    reader->buffer = cursor_over(part->bytes, part->size);
+    reader->buffer.big_endian = reader->header.big_endian;
+    reader->buffer_is_cut = part->is_cut;
+}
+
+void fdr_reader_begin_part(struct fdr_reader *reader, const struct fdr_header *header,
+                           const struct fdr_part *part)
+{
+    *reader = (struct fdr_reader){ .header = *header,
+                                   .expected = BIT(FDR_NEW_BUFFER),
+                                   .in_buffer = true };
+    reader->file = cursor_over(NULL, 0);
+    fdr_reader_next_part(reader, part);
+}
+
+size_t fdr_reader_left(const struct fdr_reader *reader)
+{
+    return reader->in_buffer ? cursor_left(&reader->buffer) : 0;
+}
+
 static size_t fdr_offset_of(const struct fdr_reader *reader, const struct cursor *c)
 {
-    return c->at != NULL ? (size_t)(c->at - reader->begin) : 0;
+    size_t read = c->at != NULL ? (size_t)(c->at - reader->begin) : 0;
+    return reader->begin_offset + read;
 }
 
 static enum ch_status fdr_complain(struct fdr_reader *reader, size_t offset,
@@ -172,24 +197,40 @@ static enum ch_status read_kind(struct cursor c, enum fdr_kind *out)
     return CH_OK;
 }
 
+static enum ch_status read_extents(struct cursor *c, uint64_t *out)
+{
+    enum fdr_kind kind = FDR_FUNCTION;
+    if (read_kind(*c, &kind) != CH_OK || kind != FDR_BUFFER_EXTENTS)
+        return CH_ERR_MALFORMED;
+    struct cursor data = metadata_of(c);
+    *out = cursor_u64(&data);
+    return cursor_ok(&data) ? CH_OK : CH_ERR_TRUNCATED;
+}
+
+enum ch_status fdr_read_extents(const struct fdr_header *header, const void *bytes,
+                                size_t size, uint64_t *out)
+{
+    struct cursor c = cursor_over(bytes, size);
+    c.big_endian = header->big_endian;
+    return read_extents(&c, out);
+}
+
 // begin_later begins a buffer of version 2 or later, which starts with its own size.
 static enum ch_status begin_later(struct fdr_reader *reader, struct fdr_record *out)
 {
     size_t offset = fdr_offset_of(reader, &reader->file);
-    enum fdr_kind kind = FDR_FUNCTION;
-    if (read_kind(reader->file, &kind) != CH_OK || kind != FDR_BUFFER_EXTENTS) {
-        cursor_skip(&reader->file, cursor_left(&reader->file));
-        return fdr_complain(reader, offset, CH_ERR_MALFORMED,
-                            "there is no buffer where one should start");
-    }
-    struct cursor data = metadata_of(&reader->file);
-    uint64_t size = cursor_u64(&data);
-    if (!cursor_ok(&data)) {
+    uint64_t size = 0;
+    enum ch_status status = read_extents(&reader->file, &size);
+    if (status != CH_OK) {
         reader->file = cursor_over(NULL, 0);
-        return fdr_complain(reader, offset, CH_ERR_TRUNCATED,
-                            "the input ends inside a record");
+        return fdr_complain(reader, offset, status,
+                            status == CH_ERR_TRUNCATED
+                                ? "the input ends inside a record"
+                                : "there is no buffer where one should start");
     }
-    *out = (struct fdr_record){ .offset = offset, .kind = kind, .size = size };
+    *out = (struct fdr_record){ .offset = offset,
+                                .kind = FDR_BUFFER_EXTENTS,
+                                .size = size };
     if (size != 0) // a thread that recorded nothing leaves an empty one
         fdr_begin_buffer(reader, size);
     return CH_OK;

@@ -20,6 +20,7 @@
 
 enum {
     FDR_HEADER_SIZE = 32,
+    FDR_EXTENTS_SIZE = 16,
     FDR_FUNCTION_SIZE = 8,
     FDR_METADATA_SIZE = 16,
     FDR_VERSION_MAX = 5,
@@ -46,7 +47,7 @@ enum fdr_action { FDR_ENTER, FDR_EXIT, FDR_TAIL_EXIT, FDR_ENTER_ARGS, FDR_ACTION
 
 struct fdr_header {
     uint16_t version;
-    uint16_t type; // 1: flight data recorder
+    uint16_t type; // 1: flight data recorder; 0: basic mode (xray_modes.h)
     bool big_endian;
     bool constant_tsc;
     bool nonstop_tsc;
@@ -85,6 +86,7 @@ struct fdr_reader {
     struct fdr_header header;
     struct fdr_problem problem; // of the last call that found one
     const uint8_t *begin;
+    size_t begin_offset;  // of begin in the trace
     struct cursor file;   // after the buffer that is being read
     struct cursor buffer; // empty between buffers
     uint32_t expected;    // bit k: the grammar allows kind k next
@@ -105,6 +107,33 @@ CH_CHECKED enum ch_status fdr_reader_init(struct fdr_reader *reader, const void 
 // or up to the zeros where nothing was recorded yet.
 void fdr_reader_init_buffer(struct fdr_reader *reader, const struct fdr_header *header,
                             const void *bytes, size_t size);
+
+// fdr_read_extents reads the record that precedes each buffer of version 2 and later.
+// CH_ERR_MALFORMED: it is another record.
+CH_CHECKED enum ch_status fdr_read_extents(const struct fdr_header *header,
+                                           const void *bytes, size_t size,
+                                           uint64_t *out);
+
+// An fdr_part is some of the bytes of one buffer.
+struct fdr_part {
+    const void *bytes;
+    size_t size;
+    size_t offset; // of bytes in the trace
+    bool is_cut;   // the trace ends before the buffer does
+};
+
+// fdr_reader_begin_part prepares to read one buffer of a trace that is not in memory as
+// a whole. part is its beginning, without the extents of version 2 and later. Unless it
+// is all of the buffer, the caller passes the following bytes to fdr_reader_next_part
+// while at least one whole record is left.
+void fdr_reader_begin_part(struct fdr_reader *reader, const struct fdr_header *header,
+                           const struct fdr_part *part);
+
+// fdr_reader_left gives the number of bytes of the current part that were not read yet.
+size_t fdr_reader_left(const struct fdr_reader *reader);
+
+// fdr_reader_next_part continues in part, which begins with the bytes that were left.
+void fdr_reader_next_part(struct fdr_reader *reader, const struct fdr_part *part);
 
 // fdr_next_record reads one record. CH_END: there are no more. Any other failure is a
 // problem that reader->problem describes; reading may continue, and always ends.

@@ -25,39 +25,52 @@ enum ch_status fdr_functions_init(struct fdr_functions *functions,
     return cursor_ok(&functions->entries) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// functions_read_entry reads one entry and gives the address of its function.
-static enum ch_status functions_read_entry(struct fdr_functions *functions,
-                                           uint64_t *out)
+enum ch_status fdr_functions_next_sled(struct fdr_functions *functions,
+                                       struct fdr_sled *out)
 {
+    if (cursor_left(&functions->entries) == 0)
+        return CH_END;
     struct cursor entry = cursor_child(&functions->entries, ENTRY_SIZE);
-    cursor_skip(&entry, FUNCTION_OFFSET);
-    uint64_t function = cursor_u64(&entry);
-    cursor_skip(&entry, 2); // the sled's kind, and whether it is always instrumented
-    uint8_t version = cursor_u8(&entry);
+    struct fdr_sled sled = { .vaddr = cursor_u64(&entry) };
+    sled.function = cursor_u64(&entry);
+    sled.kind = cursor_u8(&entry);
+    sled.always = cursor_u8(&entry) != 0;
+    sled.version = cursor_u8(&entry);
     if (!cursor_ok(&entry))
         return CH_ERR_TRUNCATED;
-    if (version < VERSION_RELATIVE && functions->relocated)
+    if (sled.version < VERSION_RELATIVE && functions->relocated)
         return CH_ERR_UNSUPPORTED;
-    if (version >= VERSION_RELATIVE)
-        function += functions->vaddr + FUNCTION_OFFSET;
+    if (sled.version >= VERSION_RELATIVE) {
+        sled.vaddr += functions->vaddr;
+        sled.function += functions->vaddr + FUNCTION_OFFSET;
+    }
     functions->vaddr += ENTRY_SIZE;
-    *out = function;
+    if (functions->count == 0 || sled.function != functions->previous)
+        functions->count++;
+    functions->previous = sled.function;
+    sled.id = functions->count;
+    *out = sled;
     return CH_OK;
+}
+
+const char *fdr_sled_name(const struct fdr_sled *sled)
+{
+    static const char *const names[] = { "function-enter", "function-exit",
+                                         "tail-exit",      "log-args-enter",
+                                         "custom-event",   "typed-event" };
+    return sled->kind < sizeof(names) / sizeof(names[0]) ? names[sled->kind]
+                                                         : "unknown";
 }
 
 enum ch_status fdr_functions_next(struct fdr_functions *functions, uint64_t *out_vaddr)
 {
-    while (cursor_left(&functions->entries) != 0) {
-        uint64_t function = 0;
-        enum ch_status status = functions_read_entry(functions, &function);
-        if (status != CH_OK)
-            return status;
-        if (functions->count != 0 && function == functions->previous)
-            continue;
-        functions->count++;
-        functions->previous = function;
-        *out_vaddr = function;
-        return CH_OK;
-    }
-    return CH_END;
+    uint32_t before = functions->count;
+    struct fdr_sled sled;
+    enum ch_status status;
+    do {
+        status = fdr_functions_next_sled(functions, &sled);
+    } while (status == CH_OK && functions->count == before);
+    if (status == CH_OK)
+        *out_vaddr = sled.function;
+    return status;
 }

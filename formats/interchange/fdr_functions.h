@@ -12,6 +12,16 @@
 #include "base/status.h"
 #include "formats/debug/elf.h"
 
+// An fdr_sled is a place in a function where XRay can insert a call.
+struct fdr_sled {
+    uint64_t vaddr;
+    uint64_t function; // its vaddr
+    uint32_t id;       // the function's number
+    uint8_t kind;      // 0 enter, 1 exit, 2 tail exit, 3 enter and log arguments, ...
+    bool always;       // instrumented whatever the function's size
+    uint8_t version;
+};
+
 struct fdr_functions {
     struct cursor entries;
     uint64_t vaddr;    // of the next entry
@@ -24,6 +34,13 @@ struct fdr_functions {
 // CH_ERR_NOT_FOUND: the program has none. CH_ERR_UNSUPPORTED: not a 64-bit program.
 CH_CHECKED enum ch_status fdr_functions_init(struct fdr_functions *functions,
                                              const struct elf_view *elf);
+
+// fdr_functions_next_sled gives the next entry of the map. CH_END: there are no more.
+CH_CHECKED enum ch_status fdr_functions_next_sled(struct fdr_functions *functions,
+                                                  struct fdr_sled *out);
+
+// fdr_sled_name gives the kind as listings spell it, "function-enter".
+const char *fdr_sled_name(const struct fdr_sled *sled);
 
 // fdr_functions_next gives the vaddr of the next function, whose number is
 // functions->count. CH_END: there are no more.

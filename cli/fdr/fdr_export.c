@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/export_fdr.h"
+#include "cli/fdr/fdr_export.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,97 @@ static uint32_t function_id(struct trace *trace, const json_t *event)
     trace->id_count += trace->id_count < ID_MAX;
     (void)json_object_set_new(trace->ids, key, json_integer(trace->id_count));
     return trace->id_count;
+}
+
+// export_describe adds the names of function, which are in the list of the record's
+// functions, in the form of frames.
+static void export_describe(const json_t *report, const json_t *frame, json_t *function)
+{
+    static const char *const keys[] = { "function", "image_offset" };
+    const json_t *image = json_array_get(json_object_get(report, "images"),
+                                         (size_t)report_integer(frame, "image", -1));
+    const char *path = report_string(image, "path");
+    const char *build = report_string(image, "build_id");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        json_t *value = json_object_get(frame, keys[i]);
+        if (value != NULL)
+            (void)json_object_set(function, keys[i], value);
+    }
+    if (path == NULL)
+        path = report_string(image, "name");
+    if (path != NULL)
+        (void)json_object_set_new(function, "image", json_string(path));
+    if (build != NULL)
+        (void)json_object_set_new(function, "build_id", json_string(build));
+}
+
+// export_frames gives the record's list of functions, by address.
+static json_t *export_frames(const json_t *report)
+{
+    const json_t *flight = json_object_get(report, "flight");
+    json_t *frames = json_object_get(json_object_get(flight, "functions"), "frames");
+    json_t *by_address = json_object();
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        json_t *frame = json_array_get(frames, i);
+        const char *address = report_string(frame, "address");
+        if (address != NULL)
+            (void)json_object_set(by_address, address, frame);
+    }
+    return by_address;
+}
+
+struct export_functions {
+    const json_t *report;
+    json_t *frames;
+    json_t *seen;
+    void (*use)(void *context, uint32_t id, const json_t *function);
+    void *context;
+};
+
+static void export_function(struct export_functions *all, struct trace *trace,
+                            const json_t *event)
+{
+    char key[16];
+    const char *address = report_string(event, "address");
+    uint32_t id = function_id(trace, event);
+    snprintf(key, sizeof(key), "%" PRIu32, id);
+    if (address == NULL || json_object_get(all->seen, key) != NULL)
+        return;
+    (void)json_object_set_new(all->seen, key, json_true());
+    json_auto_t *function =
+        json_pack("{s:I,s:s}", "id", (json_int_t)id, "address", address);
+    if (function == NULL)
+        return;
+    export_describe(all->report, json_object_get(all->frames, address), function);
+    all->use(all->context, id, function);
+}
+
+static void export_each_function(struct export_functions *all, struct trace *trace)
+{
+    const json_t *threads =
+        json_object_get(json_object_get(all->report, "flight"), "threads");
+    all->frames = export_frames(all->report);
+    all->seen = json_object();
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *events = events_of(threads, i);
+        for (size_t k = 0; k < json_array_size(events); k++)
+            export_function(all, trace, json_array_get(events, k));
+    }
+    json_decref(all->frames);
+    json_decref(all->seen);
+}
+
+void fdr_export_functions(const json_t *report,
+                          void (*use)(void *context, uint32_t id,
+                                      const json_t *function),
+                          void *context)
+{
+    json_auto_t *ids = json_object();
+    struct trace trace = { .ids = ids };
+    struct export_functions all = { .report = report, .use = use, .context = context };
+    (void)survey_events(&trace,
+                        json_object_get(json_object_get(report, "flight"), "threads"));
+    export_each_function(&all, &trace);
 }
 
 static enum fdr_action action_of(const json_t *event)
@@ -180,6 +272,51 @@ static enum ch_status write_exported_thread(struct trace *trace, const json_t *t
     return status;
 }
 
+struct export_names {
+    struct trace *trace;
+    enum ch_status status;
+};
+
+// export_name writes an event that names a function, in a buffer of thread 0.
+static void export_name(void *context, uint32_t id, const json_t *function)
+{
+    struct export_names *names = context;
+    struct trace *trace = names->trace;
+    CH_CLEANUP(text_deinit) struct text event = { 0 };
+    (void)id;
+    char *json = json_dumps(function, JSON_COMPACT);
+    text_appendf(&event, "%s %s", FDR_EXPORT_NAME, json != NULL ? json : "");
+    free(json);
+    struct fdr_record record = { .kind = FDR_CUSTOM_EVENT,
+                                 .tsc = trace->start.tsc,
+                                 .size = event.size,
+                                 .data = (const uint8_t *)event.bytes };
+    if (names->status == CH_OK)
+        names->status = fdr_write_record(&trace->writer, &record);
+    if (names->status != CH_ERR_LIMIT)
+        return;
+    fdr_writer_end(&trace->writer);
+    fdr_writer_begin(&trace->writer, &trace->start);
+    names->status = fdr_write_record(&trace->writer, &record);
+    if (names->status == CH_ERR_LIMIT) // a name longer than a buffer is left out
+        names->status = CH_OK;
+}
+
+// write_names writes what is known of all functions, so that the trace can be read
+// without the program and its report.
+static enum ch_status write_names(struct trace *trace, const json_t *report)
+{
+    struct export_names names = { .trace = trace, .status = CH_OK };
+    struct export_functions all = { .report = report,
+                                    .use = export_name,
+                                    .context = &names };
+    trace->start.tsc = cycles_per_second;
+    fdr_writer_begin(&trace->writer, &trace->start);
+    export_each_function(&all, trace);
+    fdr_writer_end(&trace->writer);
+    return names.status;
+}
+
 // crash_time is the time in the report's id, which is the time of the crash.
 static int64_t crash_time(const json_t *report)
 {
@@ -207,12 +344,14 @@ static enum ch_status write_trace(struct trace *trace, const json_t *report,
     trace->start.pid = (int32_t)report_integer(process, "pid", 0);
     trace->crash_s = crash_time(report);
     enum ch_status status = fdr_writer_init(&trace->writer, &header, out);
+    if (status == CH_OK)
+        status = write_names(trace, report);
     for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
         status = write_exported_thread(trace, json_array_get(threads, i));
     return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
 }
 
-int export_fdr(const json_t *report, const char *version)
+int fdr_export(const json_t *report, const char *version)
 {
     struct text CH_CLEANUP(text_deinit) out = { 0 };
     json_auto_t *ids = json_object();

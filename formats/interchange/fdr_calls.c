@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/interchange/fdr_calls.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+enum { PLACES_MIN = 64 };
+
+const char *fdr_call_end_name(enum fdr_call_end how)
+{
+    static const char *const names[] = {
+        [FDR_CALL_RETURNED] = "returned",
+        [FDR_CALL_TAIL] = "tail",
+        [FDR_CALL_LEFT] = "left",
+        [FDR_CALL_OPEN] = "open",
+    };
+    return names[how];
+}
+
+void fdr_calls_init(struct fdr_calls *calls, const struct fdr_calls_user *user)
+{
+    *calls = (struct fdr_calls){ .user = *user };
+}
+
+void fdr_calls_deinit(struct fdr_calls *calls)
+{
+    for (size_t i = 0; i < calls->thread_count; i++)
+        free(calls->threads[i].open);
+    free(calls->threads);
+    free(calls->places);
+    *calls = (struct fdr_calls){ 0 };
+}
+
+static uint32_t *calls_place(const struct fdr_calls *calls, int32_t tid)
+{
+    size_t place = (uint32_t)tid * UINT32_C(0x9e3779b1) & (calls->place_count - 1);
+    while (calls->places[place] != 0 &&
+           calls->threads[calls->places[place] - 1].tid != tid)
+        place = (place + 1) & (calls->place_count - 1);
+    return &calls->places[place];
+}
+
+// calls_grow_places makes room for one more thread in the hash table.
+static bool calls_grow_places(struct fdr_calls *calls)
+{
+    if (calls->thread_count * 2 < calls->place_count)
+        return true;
+    size_t count = calls->place_count != 0 ? calls->place_count * 2 : PLACES_MIN;
+    uint32_t *places = calloc(count, sizeof(*places));
+    if (places == NULL)
+        return false;
+    free(calls->places);
+    calls->places = places;
+    calls->place_count = count;
+    for (size_t i = 0; i < calls->thread_count; i++)
+        *calls_place(calls, calls->threads[i].tid) = (uint32_t)i + 1;
+    return true;
+}
+
+// calls_thread finds or adds the thread. CH_ERR_LIMIT: there are too many.
+static enum ch_status calls_thread(struct fdr_calls *calls, int32_t tid,
+                                   struct fdr_calls_thread **out)
+{
+    size_t count = calls->thread_count;
+    if (calls->last >= count || calls->threads[calls->last].tid != tid) {
+        if (!calls_grow_places(calls))
+            return CH_ERR_NO_MEMORY;
+        uint32_t *place = calls_place(calls, tid);
+        if (*place == 0 && count == FDR_CALLS_THREADS_MAX)
+            return CH_ERR_LIMIT;
+        if (*place == 0 && !array_reserve(&calls->threads, &calls->thread_capacity,
+                                          count, sizeof(*calls->threads)))
+            return CH_ERR_NO_MEMORY;
+        if (*place == 0) {
+            calls->threads[count] = (struct fdr_calls_thread){ .tid = tid };
+            *place = (uint32_t)++calls->thread_count;
+        }
+        calls->last = *place - 1;
+    }
+    *out = &calls->threads[calls->last];
+    return CH_OK;
+}
+
+static enum ch_status calls_enter(struct fdr_calls *calls,
+                                  struct fdr_calls_thread *thread,
+                                  const struct fdr_record *record)
+{
+    if (thread->deeper != 0 || calls->open_count == FDR_CALLS_OPEN_MAX) {
+        thread->deeper++;
+        calls->left_out++;
+        return CH_OK;
+    }
+    if (!array_reserve(&thread->open, &thread->open_capacity, thread->open_count,
+                       sizeof(*thread->open)))
+        return CH_ERR_NO_MEMORY;
+    struct fdr_call *call = &thread->open[thread->open_count++];
+    *call = (struct fdr_call){ .begin = record->tsc, .function = record->function };
+    calls->open_count++;
+    calls->user.enter(calls->user.context, thread, call);
+    return CH_OK;
+}
+
+// calls_pop ends the innermost open call. A clock that goes back gives a call no time.
+static void calls_pop(struct fdr_calls *calls, struct fdr_calls_thread *thread,
+                      uint64_t end, enum fdr_call_end how)
+{
+    const struct fdr_call *call = &thread->open[thread->open_count - 1];
+    if (end < call->begin)
+        end = call->begin;
+    calls->user.leave(calls->user.context, thread, call, end, how);
+    thread->open_count--;
+    calls->open_count--;
+}
+
+static void calls_leave(struct fdr_calls *calls, struct fdr_calls_thread *thread,
+                        const struct fdr_record *record)
+{
+    size_t level = thread->open_count;
+    if (thread->deeper != 0) {
+        thread->deeper--;
+        return;
+    }
+    while (level != 0 && thread->open[level - 1].function != record->function)
+        level--;
+    if (level == 0) {
+        calls->unmatched++;
+        return;
+    }
+    while (thread->open_count > level)
+        calls_pop(calls, thread, record->tsc, FDR_CALL_LEFT);
+    calls_pop(calls, thread, record->tsc,
+              record->action == FDR_TAIL_EXIT ? FDR_CALL_TAIL : FDR_CALL_RETURNED);
+}
+
+enum ch_status fdr_calls_add(struct fdr_calls *calls, const struct fdr_record *record)
+{
+    struct fdr_calls_thread *thread;
+    if (record->kind != FDR_FUNCTION)
+        return CH_OK;
+    enum ch_status status = calls_thread(calls, record->tid, &thread);
+    if (status == CH_ERR_LIMIT) {
+        calls->left_out++;
+        return CH_OK;
+    }
+    if (status != CH_OK)
+        return status;
+    thread->last_tsc = record->tsc;
+    if (record->action == FDR_ENTER || record->action == FDR_ENTER_ARGS)
+        return calls_enter(calls, thread, record);
+    calls_leave(calls, thread, record);
+    return CH_OK;
+}
+
+void fdr_calls_finish(struct fdr_calls *calls)
+{
+    for (size_t i = 0; i < calls->thread_count; i++) {
+        struct fdr_calls_thread *thread = &calls->threads[i];
+        while (thread->open_count != 0)
+            calls_pop(calls, thread, thread->last_tsc, FDR_CALL_OPEN);
+    }
+}
