@@ -8,40 +8,50 @@
 // suspended is a number stored after these, at an offset that no ABI specifies.
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backtrace/frame_list.h"
-#include "backtrace/local_space.h"
+#include "backtrace/local_code.h"
 
 enum { WORD = 8, CHAIN_MAX = 4096 };
 
 // chain is the state of following a chain of coroutines.
 struct chain {
-    struct local_space *space;
     uint64_t coroutine;  // address of the next one's frame; 0: none
     size_t continuation; // offset of the handle in each coroutine's frame
 };
+
+static bool read_own_word(uint64_t address, uint64_t *out)
+{
+    if (!local_code_is_readable(address) || !local_code_is_readable(address + WORD - 1))
+        return false;
+    memcpy(out, (const void *)(uintptr_t)address, sizeof(*out));
+    return true;
+}
 
 // next_in_chain gives the next coroutine's frame. CH_END: there is none. CH_ERR_FAULT:
 // this is no coroutine.
 static enum ch_status next_in_chain(struct chain *chain, struct crashhook_frame *out)
 {
-    const struct memory_reader *memory = &chain->space->reader;
+    struct local_image image;
+    uint64_t low;
+    uint64_t high;
     uint64_t resume;
     uint64_t address = chain->coroutine;
     if (address == 0)
         return CH_END;
-    if (address % WORD != 0 || memory_read_word(memory, address, &resume) != CH_OK)
+    if (address % WORD != 0 || !read_own_word(address, &resume))
         return CH_ERR_FAULT;
     if (resume == 0)
         return CH_END;
-    if (!images_is_code(&chain->space->target, resume))
+    if (!local_code_image(resume, &image) ||
+        !local_code_segment(&image, resume, true, &low, &high))
         return CH_ERR_FAULT;
     *out = (struct crashhook_frame){ .kind = CRASHHOOK_FRAME_ASYNC_RESUME_POINT,
                                      .address = crashhook_address_make(resume, 64) };
     chain->coroutine = 0;
     if (chain->continuation != CRASHHOOK_NO_CONTINUATION &&
-        memory_read_word(memory, address + chain->continuation, &chain->coroutine) !=
-            CH_OK)
+        !read_own_word(address + chain->continuation, &chain->coroutine))
         return CH_ERR_FAULT;
     return CH_OK;
 }
@@ -93,10 +103,5 @@ int crashhook_backtrace_append_async(struct crashhook_backtrace *backtrace,
                            .continuation = continuation };
     if (backtrace->width != 64)
         return EINVAL;
-    enum ch_status status = local_space_take(&chain.space);
-    if (status != CH_OK)
-        return stored_errno(status);
-    int error = append_chain(backtrace, &chain, max < CHAIN_MAX ? max : CHAIN_MAX);
-    local_space_give_back(chain.space);
-    return error;
+    return append_chain(backtrace, &chain, max < CHAIN_MAX ? max : CHAIN_MAX);
 }

@@ -1,91 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backtraces of the calling thread.
+// Backtraces of the calling thread, and of exceptions thrown.
+#include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 #include "backtrace/capture_options.h"
-#include "backtrace/local_space.h"
+#include "backtrace/local_images.h"
+#include "backtrace/local_walk.h"
 #include "backtrace/stored.h"
+#include "shared/throw_ring.h"
 
-// read_registers stores PC, SP, FP and the callee-saved registers as they are here; a
-// capture_walk needs no others. It is inlined, so they belong to the enclosing
-// function, which must not end in a tail call.
-static inline __attribute__((always_inline)) void
-read_registers(struct unwind_registers *out)
-{
-    uint64_t *value = out->value;
-#if defined(__x86_64__)
-    __asm__ volatile("movq %%rbx, 3*8(%0)\n\t"
-                     "movq %%rbp, 6*8(%0)\n\t"
-                     "movq %%rsp, 7*8(%0)\n\t"
-                     "movq %%r12, 12*8(%0)\n\t"
-                     "movq %%r13, 13*8(%0)\n\t"
-                     "movq %%r14, 14*8(%0)\n\t"
-                     "movq %%r15, 15*8(%0)\n\t"
-                     "leaq 0f(%%rip), %%rax\n"
-                     "0:\n\t"
-                     "movq %%rax, 16*8(%0)"
-                     :
-                     : "r"(value)
-                     : "rax", "memory");
-#elif defined(__aarch64__)
-    __asm__ volatile("stp x19, x20, [%0, #19*8]\n\t"
-                     "stp x21, x22, [%0, #21*8]\n\t"
-                     "stp x23, x24, [%0, #23*8]\n\t"
-                     "stp x25, x26, [%0, #25*8]\n\t"
-                     "stp x27, x28, [%0, #27*8]\n\t"
-                     "stp x29, x30, [%0, #29*8]\n\t"
-                     "mov x9, sp\n\t"
-                     "adr x10, 0f\n"
-                     "0:\n\t"
-                     "stp x9, x10, [%0, #31*8]"
-                     :
-                     : "r"(value)
-                     : "x9", "x10", "memory");
-#endif
-}
+enum { FRAMES_AT_ONCE = 256 };
 
-// without_sframe gives the setting that finds the same frames where no image has
-// SFrame, so that no step looks for it.
-static enum setting_unwind without_sframe(enum setting_unwind how)
+// capture_all passes the frames of a walk on to `frames`, and where it ends.
+static void capture_all(struct local_walk *walk, struct capture_frames *frames)
 {
-    switch (how) {
-    case SETTING_UNWIND_AUTO:
-        return SETTING_UNWIND_PRECISE;
-    case SETTING_UNWIND_FAST:
-        return SETTING_UNWIND_FP;
-    default:
-        return how;
+    uint64_t addresses[FRAMES_AT_ONCE];
+    uint64_t left = CRASHHOOK_FRAMES_MAX;
+    size_t count = 1;
+    addresses[0] = walk->pc;
+    while (count != 0 && left != 0) {
+        for (size_t i = 0; i < count; i++) {
+            const struct unwind_frame frame = {
+                .address = addresses[i],
+                .kind = walk->is_interrupted ? UNWIND_KIND_PC : UNWIND_KIND_RA,
+            };
+            if (!capture_frames_keep(frames, &frame, NULL))
+                return;
+        }
+        left -= count;
+        count = local_walk_next(walk, addresses,
+                                left < FRAMES_AT_ONCE ? (size_t)left : FRAMES_AT_ONCE);
     }
-}
-
-static enum ch_status capture_walk(const struct unwind_registers *registers,
-                                   const struct crashhook_capture_options *options,
-                                   struct crashhook_backtrace **out)
-{
-    struct capture_options wanted;
-    struct local_space *space;
-    enum ch_status status = capture_options_read(options, &wanted);
-    if (status == CH_OK)
-        status = local_space_take(&space);
-    if (status != CH_OK)
-        return status;
-
-    if (!space->any_sframe)
-        wanted.how = without_sframe(wanted.how);
-    // The walk begins in crashhook_backtrace_capture, which is not shown.
-    struct capture_frames frames = {
-        .kept = &space->frames,
-        .skip = wanted.offset < SIZE_MAX ? wanted.offset + 1 : SIZE_MAX,
-    };
-    capture_frames_begin(&frames, &wanted);
-    local_memory_use_stack(&space->memory, registers->value[UNWIND_SP]);
-    (void)unwind_walk(space->unwind, registers, wanted.how, capture_frames_keep,
-                      &frames);
-    local_memory_forget_stack(&space->memory);
-    status = stored_from_walk(&space->frames, space->images, out);
-    local_space_give_back(space);
-    return status;
 }
 
 __attribute__((noinline)) int
@@ -93,18 +40,43 @@ crashhook_backtrace_capture(const struct crashhook_capture_options *options,
                             struct crashhook_backtrace **out)
 {
     struct unwind_registers registers;
-    memset(&registers, 0, sizeof(registers));
-    read_registers(&registers);
-    return stored_errno(capture_walk(&registers, options, out));
+    struct capture_options wanted;
+    struct crashhook_images *images;
+    struct local_walk walk;
+    enum ch_status status = capture_options_read(options, &wanted);
+    if (status == CH_OK)
+        status = local_images_take(&images);
+    if (status != CH_OK)
+        return stored_errno(status);
+    local_walk_here(&registers);
+    struct backtrace_limit kept = { .limit = 0 };
+    struct capture_frames frames = { .kept = &kept, .skip = wanted.offset };
+    capture_frames_begin(&frames, &wanted);
+    local_walk_begin(&walk, &registers,
+                     options != NULL ? options->algorithm : CRASHHOOK_UNWIND_AUTO);
+    local_walk_to_caller(&walk, __builtin_frame_address(0),
+                         (uintptr_t)__builtin_dwarf_cfa());
+    capture_all(&walk, &frames);
+    local_walk_finish(&walk);
+    status = stored_from_walk(&kept, images, out);
+    backtrace_limit_deinit(&kept);
+    crashhook_images_release(images);
+    return stored_errno(status);
 }
 
 int crashhook_images_capture(struct crashhook_images **out)
 {
-    struct local_space *space;
-    enum ch_status status = local_space_take(&space);
-    if (status != CH_OK)
-        return stored_errno(status);
-    *out = crashhook_images_retain(space->images);
-    local_space_give_back(space);
-    return 0;
+    return stored_errno(local_images_take(out));
+}
+
+int crashhook_backtrace_from_exception(const void *object,
+                                       struct crashhook_backtrace **out)
+{
+    uint8_t cbf[THROW_CBF_BYTES];
+    throws_find_function *find;
+    // The library is preloaded or linked, or it is not there.
+    void *found = dlsym(RTLD_DEFAULT, "crashhook_throws_find");
+    memcpy(&find, &found, sizeof(find));
+    size_t size = find != NULL ? find(object, cbf) : 0;
+    return size != 0 ? crashhook_backtrace_from_cbf(cbf, size, NULL, out) : ENOENT;
 }

@@ -91,6 +91,9 @@ void crashhook_images_release(struct crashhook_images *images)
         atomic_fetch_sub_explicit(&images->references, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < images->count; i++) {
+        struct image_memo *memo = images->items[i].named;
+        if (memo != NULL)
+            memo->release(memo);
         free(images->items[i].path);
         free(images->items[i].id);
     }

@@ -11,6 +11,11 @@
 // IMAGE_LIST_MAX is the greatest number of images accepted in a list that is read.
 enum { IMAGE_LIST_MAX = 1 << 16 };
 
+// An image_memo is what another module keeps with an image of a list.
+struct image_memo {
+    void (*release)(struct image_memo *memo); // called with the list's last reference
+};
+
 struct crashhook_image {
     char *path;       // NULL: not known
     const char *name; // in path
@@ -18,7 +23,8 @@ struct crashhook_image {
     size_t id_size;
     uint64_t base;
     uint64_t end_of_text;
-    unsigned width; // of addresses, in bits
+    unsigned width;                     // of addresses, in bits
+    _Atomic(struct image_memo *) named; // NULL: none of its names was looked up
 };
 
 struct crashhook_images {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "backtrace/frame_list.h"
+#include "backtrace/named_cache.h"
 #include "backtrace/symbol.h"
 #include "base/array.h"
 
@@ -55,6 +56,10 @@ void crashhook_symbolicated_backtrace_destroy(
     for (size_t i = 0; i < named->symbol_count; i++)
         crashhook_symbol_destroy(named->symbols[i]);
     free(named->symbols);
+    for (size_t i = 0; i < named->entry_count; i++)
+        named_entry_release(named->entries[i]);
+    free(named->entries);
+    free(named->copies);
     free(named->frames);
     crashhook_images_release(named->images);
     crashhook_backtrace_destroy(named->backtrace);

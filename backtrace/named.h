@@ -4,7 +4,8 @@
 // debug files, by named_json.c from JSON.
 //
 // Frames point to symbols, and frames with the same address share theirs: deep
-// recursion takes memory for each frame, but for its names only once.
+// recursion takes memory for each frame, but for its names only once. The symbols of
+// debug files are copies whose strings belong to entries; those of JSON own theirs.
 #pragma once
 #include "backtrace/stored.h"
 #include "crashhook/backtrace_symbols.h"
@@ -15,6 +16,9 @@ struct crashhook_symbolicated_backtrace {
     struct crashhook_symbolicated_frame *frames;
     size_t count;
     size_t capacity;
+    struct named_entry **entries; // references
+    size_t entry_count;
+    struct crashhook_symbol *copies;   // of the entries' symbols
     struct crashhook_symbol **symbols; // owned
     size_t symbol_count;
     size_t symbol_capacity;

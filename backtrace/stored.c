@@ -115,6 +115,13 @@ enum ch_status stored_from_walk(const struct backtrace_limit *limit,
     return status;
 }
 
+int crashhook_backtrace_from_cbf(const uint8_t *cbf, size_t size,
+                                 struct crashhook_images *images,
+                                 struct crashhook_backtrace **out)
+{
+    return stored_errno(stored_create(STORED_NATIVE, cbf, size, images, out));
+}
+
 void crashhook_backtrace_destroy(struct crashhook_backtrace *backtrace)
 {
     if (backtrace == NULL)

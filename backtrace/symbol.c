@@ -73,6 +73,13 @@ static bool is_not_in_app(const struct crashhook_symbol *symbol)
     return !verdict.in_app;
 }
 
+void symbol_judge(struct crashhook_symbol *symbol)
+{
+    symbol->is_runtime_failure = is_runtime_failure(symbol->raw_name);
+    symbol->is_thunk = is_thunk(symbol->raw_name);
+    symbol->is_system = is_not_in_app(symbol);
+}
+
 enum ch_status symbol_create(const struct crashhook_symbol *from,
                              struct crashhook_symbol **out)
 {
@@ -87,9 +94,7 @@ enum ch_status symbol_create(const struct crashhook_symbol *from,
         crashhook_symbol_destroy(made);
         return CH_ERR_NO_MEMORY;
     }
-    made->is_runtime_failure = is_runtime_failure(made->raw_name);
-    made->is_thunk = is_thunk(made->raw_name);
-    made->is_system = is_not_in_app(made);
+    symbol_judge(made);
     *out = made;
     return CH_OK;
 }

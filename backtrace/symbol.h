@@ -14,6 +14,9 @@
 CH_CHECKED enum ch_status symbol_create(const struct crashhook_symbol *from,
                                         struct crashhook_symbol **out);
 
+// symbol_judge sets the flags of a symbol with image and names.
+void symbol_judge(struct crashhook_symbol *symbol);
+
 // symbol_describe appends the symbol as the end of a line. raw: with its linker name.
 void symbol_describe(const struct crashhook_symbol *symbol, bool raw, struct text *out);
 

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Symbolicates a backtrace: its addresses are sorted by image, each image is opened
-// once, each address is looked up once; then every frame gets the symbols of its
+// Symbolicates a backtrace: each of its addresses is looked up once in the table of
+// known names (backtrace/named_cache.h); then every frame gets the symbols of its
 // address.
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backtrace/frame_list.h"
 #include "backtrace/named.h"
-#include "backtrace/symbol.h"
-#include "symbolizer/cache/symbol_cache_folder.h"
-#include "symbolizer/names/symbol_image.h"
+#include "backtrace/named_cache.h"
 
 #define NO_IMAGE SIZE_MAX
 
 // A place is one address and, once it was looked up, its symbols: first and count
-// select them in named->symbols, innermost first.
+// select them in named->copies, innermost first.
 struct place {
     uint64_t address; // adjusted
     bool after_call;
@@ -79,97 +76,51 @@ static enum ch_status list_places(struct symbolization *symbolization)
     return CH_OK;
 }
 
-static enum ch_status add_api_symbol(struct symbolization *symbolization,
-                                     struct place *place,
-                                     const struct symbol_frame *frame, uint64_t vaddr)
+// look_places_up looks all places up. named takes over the entries.
+static enum ch_status look_places_up(struct symbolization *symbolization)
 {
     struct crashhook_symbolicated_backtrace *named = symbolization->named;
-    struct crashhook_symbol from = {
-        .image = &named->images->items[place->image],
-        .image_index = place->image,
-        .raw_name = "<unknown>", // as in Swift
-    };
-    struct crashhook_symbol *symbol;
-    if (frame != NULL && frame->function != NULL) {
-        from.name = symbol_frame_public_name(frame->function);
-        from.raw_name = frame->raw_name != NULL ? frame->raw_name : frame->function;
-        from.offset = frame->inlined ? 0 : (int64_t)(vaddr - frame->start);
-    }
-    if (frame != NULL && symbolization->options & CRASHHOOK_SHOW_SOURCE_LOCATIONS &&
-        frame->file != NULL)
-        from.location = (struct crashhook_source_location){ frame->file, frame->line,
-                                                            frame->column };
-    enum ch_status status = symbol_create(&from, &symbol);
-    if (status == CH_OK)
-        status = named_add_symbol(named, symbol);
-    if (status == CH_OK)
-        place->count++;
-    return status;
-}
-
-static enum ch_status name_stored_place(struct symbolization *symbolization,
-                                        struct symbol_image *image, struct place *place)
-{
-    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
-    uint64_t base = symbolization->named->images->items[place->image].base;
-    uint64_t vaddr = place->address - base + symbol_image_base(image);
-    size_t count = symbol_image_find(image, vaddr, frames);
-    uint64_t captured = vaddr + place->after_call;
-    place->first = symbolization->named->symbol_count;
-    if (count == 0)
-        return add_api_symbol(symbolization, place, NULL, captured);
-    size_t begin =
-        symbolization->options & CRASHHOOK_SHOW_INLINE_FRAMES ? 0 : count - 1;
-    enum ch_status status = CH_OK;
-    for (size_t i = begin; status == CH_OK && i < count; i++)
-        status = add_api_symbol(symbolization, place, &frames[i], captured);
-    return status;
-}
-
-// name_symbolicated_image looks up count places of one image.
-static enum ch_status name_symbolicated_image(struct symbolization *symbolization,
-                                              struct place *places, size_t count)
-{
-    char folder[PATH_MAX];
-    struct debug_search search = { .debuginfod_url = NULL };
-    const unsigned lines =
-        CRASHHOOK_SHOW_INLINE_FRAMES | CRASHHOOK_SHOW_SOURCE_LOCATIONS;
-    struct symbol_image *image;
-    if (places->image == NO_IMAGE)
-        return CH_OK;
-    const struct crashhook_image *from =
-        &symbolization->named->images->items[places->image];
-    struct build_id id = { .size = 0 };
-    if (from->id_size <= sizeof(id.bytes)) {
-        id.size = from->id_size;
-        memcpy(id.bytes, from->id_size != 0 ? from->id : id.bytes, from->id_size);
-    }
-    if (symbolization->options & CRASHHOOK_USE_SYMBOL_CACHE)
-        search.cache_folder = symbol_cache_folder_default(folder);
-    enum ch_status status =
-        symbol_image_open(&image, from->path != NULL ? from->path : "", &id, &search,
-                          !(symbolization->options & lines));
-    if (status != CH_OK)
-        return status;
-    for (size_t i = 0; status == CH_OK && i < count; i++)
-        status = name_stored_place(symbolization, image, &places[i]);
-    symbol_image_close(image);
-    return status;
-}
-
-static enum ch_status name_stored_places(struct symbolization *symbolization)
-{
-    enum ch_status status = CH_OK;
-    size_t begin = 0;
-    for (size_t i = 1; status == CH_OK && i <= symbolization->place_count; i++) {
-        if (i < symbolization->place_count &&
-            symbolization->places[i].image == symbolization->places[begin].image)
+    size_t symbols = 0;
+    named->entries =
+        calloc(symbolization->place_count + 1, sizeof(struct named_entry *));
+    if (named->entries == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < symbolization->place_count; i++) {
+        struct place *place = &symbolization->places[i];
+        if (place->image == NO_IMAGE)
             continue;
-        status = name_symbolicated_image(symbolization, &symbolization->places[begin],
-                                         i - begin);
-        begin = i;
+        struct named_entry **entry = &named->entries[named->entry_count];
+        enum ch_status status =
+            named_cache_find(&named->images->items[place->image], place->address,
+                             place->after_call, symbolization->options, entry);
+        if (status != CH_OK)
+            return status;
+        named->entry_count++;
+        place->first = symbols;
+        place->count = (*entry)->count;
+        symbols += place->count;
     }
-    return status;
+    named->copies = calloc(symbols + 1, sizeof(*named->copies));
+    return named->copies != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+// copy_symbols makes symbols of the entries that say in which image they are.
+static void copy_symbols(struct symbolization *symbolization)
+{
+    struct crashhook_symbolicated_backtrace *named = symbolization->named;
+    size_t used = 0;
+    for (size_t i = 0; i < symbolization->place_count; i++) {
+        const struct place *place = &symbolization->places[i];
+        if (place->image == NO_IMAGE)
+            continue;
+        const struct named_entry *entry = named->entries[used++];
+        for (size_t j = 0; j < entry->count; j++) {
+            struct crashhook_symbol *symbol = &named->copies[place->first + j];
+            *symbol = entry->symbols[j];
+            symbol->image = &named->images->items[place->image];
+            symbol->image_index = place->image;
+        }
+    }
 }
 
 static enum ch_status add_symbolicated_frames(struct symbolization *symbolization,
@@ -186,7 +137,7 @@ static enum ch_status add_symbolicated_frames(struct symbolization *symbolizatio
         return named_add_frame(named, &frame);
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < place->count; i++) {
-        frame.symbol = named->symbols[place->first + i];
+        frame.symbol = &named->copies[place->first + i];
         frame.is_inline = i + 1 < place->count;
         status = named_add_frame(named, &frame);
     }
@@ -201,7 +152,9 @@ static enum ch_status name_symbolicated(struct symbolization *symbolization)
     if (status == CH_OK)
         status = list_places(symbolization);
     if (status == CH_OK)
-        status = name_stored_places(symbolization);
+        status = look_places_up(symbolization);
+    if (status == CH_OK)
+        copy_symbols(symbolization);
     for (size_t i = 0; status == CH_OK && i < symbolization->frame_count; i++)
         status = add_symbolicated_frames(symbolization, &symbolization->frames[i]);
     return status;

@@ -100,6 +100,29 @@ __attribute__((noinline)) static void throws_note(const void *object)
     crashhook_backtrace_destroy(stack);
 }
 
+CRASHHOOK_API throws_find_function crashhook_throws_find;
+
+size_t crashhook_throws_find(const void *object, uint8_t cbf[THROW_CBF_BYTES])
+{
+    const struct throw_entry *found = NULL;
+    for (size_t i = 0; i < THROW_RINGS * THROW_ENTRIES; i++) {
+        const struct throw_entry *entry =
+            &crashhook_throw_state.rings[i / THROW_ENTRIES].entries[i % THROW_ENTRIES];
+        if (entry->object == (uint64_t)(uintptr_t)object &&
+            __atomic_load_n(&entry->size, __ATOMIC_ACQUIRE) != 0 &&
+            (found == NULL || entry->time_ns > found->time_ns))
+            found = entry;
+    }
+    uint32_t size = found != NULL ? found->size : 0;
+    if (size == 0 || size > THROW_CBF_BYTES)
+        return 0;
+    memcpy(cbf, found->cbf, size);
+    // The thread that threw it may have thrown others meanwhile.
+    bool is_same = __atomic_load_n(&found->size, __ATOMIC_ACQUIRE) == size &&
+                   found->object == (uint64_t)(uintptr_t)object;
+    return is_same ? size : 0;
+}
+
 // throws_find_next is the runtime's own function. A runtime that was loaded for a
 // library alone is not among those that come next.
 static throw_function *throws_find_next(void)

@@ -55,6 +55,24 @@ static size_t walk_fast(void)
     return walk_capture(CRASHHOOK_UNWIND_FAST);
 }
 
+static size_t walk_raw_by(enum crashhook_unwind_algorithm algorithm)
+{
+    struct crashhook_raw_options options = CRASHHOOK_RAW_DEFAULTS;
+    uint64_t frames[FRAMES_MAX];
+    options.algorithm = algorithm;
+    return crashhook_backtrace_capture_raw(frames, FRAMES_MAX, &options);
+}
+
+static size_t walk_raw(void)
+{
+    return walk_raw_by(CRASHHOOK_UNWIND_AUTO);
+}
+
+static size_t walk_raw_fast(void)
+{
+    return walk_raw_by(CRASHHOOK_UNWIND_FAST);
+}
+
 // libunwind has a backtrace() of its own, so glibc's is looked up in glibc.
 static int (*glibc_backtrace)(void **, int);
 
@@ -93,6 +111,8 @@ static const struct {
     { "crashhook auto", walk_auto },
     { "crashhook precise", walk_precise },
     { "crashhook fast", walk_fast },
+    { "crashhook raw", walk_raw },
+    { "crashhook raw fast", walk_raw_fast },
     { "glibc backtrace()", walk_glibc },
     { "libunwind unw_backtrace()", walk_libunwind },
     { "frame pointers alone", walk_frame_pointers },

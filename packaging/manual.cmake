@@ -37,7 +37,8 @@ foreach(template ${templates})
         ch_manual(${page} ${of_headers} ${headers}/crashhook.h)
     elseif(page STREQUAL crashhook-backtrace.3)
         ch_manual(${page} ${of_headers} ${headers}/backtrace.h
-            ${headers}/backtrace_values.h ${headers}/backtrace_symbols.h)
+            ${headers}/backtrace_values.h ${headers}/backtrace_raw.h
+            ${headers}/backtrace_symbols.h)
     elseif(page STREQUAL crashhook-flight.3)
         ch_manual(${page} ${of_headers} ${headers}/flight.h)
     elseif(page STREQUAL crashhook-collector.1)

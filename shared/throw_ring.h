@@ -8,6 +8,7 @@
 // 0; the thread that owns the ring writes the size last. Rings of ended threads are
 // given to new ones. All of it is read from a process that may be corrupt.
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 enum { THROW_RINGS = 64, THROW_ENTRIES = 8, THROW_CBF_BYTES = 488 };
@@ -36,3 +37,7 @@ struct throw_state {
 
 // THROW_STATE_BYTES is the size of struct throw_state, as a number for its note.
 #define THROW_STATE_BYTES 263184
+
+// A throws_find_function stores the stack of the last throw of object, and gives its
+// size; 0: it is not known. libcrashhook-throws exports one, crashhook_throws_find.
+typedef size_t throws_find_function(const void *object, uint8_t cbf[THROW_CBF_BYTES]);

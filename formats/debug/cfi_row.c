@@ -7,7 +7,8 @@
 #include "formats/debug/cfi.h"
 
 enum {
-    REMEMBERED_MAX = 16, // of nested DW_CFA_remember_state; real code nests twice
+    REMEMBERED_MAX = 4, // of nested DW_CFA_remember_state; real code nests twice, and
+                        // a signal handler that captures has a small stack
 
     OP_PRIMARY_SHIFT = 6,
     OP_OPERAND = 0x3f,

@@ -4,8 +4,8 @@
 // another process, stored in a few bytes per frame, symbolicated later or elsewhere.
 //
 // This is the Swift Backtrace API (SE-0419) in C; docs/backtrace-api.md maps one to the
-// other. It is for tests, logs and diagnostics of running programs. It is not
-// async-signal-safe and is not the crash reporter, which is crashhook.h.
+// other. It is for tests, logs and diagnostics of running programs; the crash reporter
+// is crashhook.h. In a signal handler only the functions that say so may be called.
 //
 // All functions may be called from any thread at any time. Several threads may read a
 // backtrace at the same time; while one changes it (crashhook_backtrace_append_async)
@@ -57,9 +57,8 @@ struct crashhook_backtrace;
 
 // crashhook_backtrace_capture captures the calling thread. The first frame is the
 // function that called this one, as a return address. options may be NULL for the
-// defaults. EINVAL: options->size is unknown, or limit is 0. EIO: /proc/self cannot be
-// read. ENOMEM. The first call, and the first one after a dlopen, reads the image list;
-// all others cost about as much as backtrace(3).
+// defaults. EINVAL: options->size is unknown, or limit is 0. ENOMEM. The first call,
+// and the first one after a dlopen, copies the dynamic linker's list of images.
 CRASHHOOK_API int
 crashhook_backtrace_capture(const struct crashhook_capture_options *options,
                             struct crashhook_backtrace **out);
@@ -100,6 +99,22 @@ CRASHHOOK_API int crashhook_backtrace_from_frames(const char *architecture,
                                                   size_t count,
                                                   struct crashhook_images *images,
                                                   struct crashhook_backtrace **out);
+
+// crashhook_backtrace_from_cbf makes a backtrace of this machine's architecture of size
+// bytes in Compact Backtrace Format, such as crashhook_backtrace_capture_raw writes.
+// images may be NULL; a reference to them is taken. EINVAL: it is something else.
+// ENOMEM.
+CRASHHOOK_API int crashhook_backtrace_from_cbf(const uint8_t *cbf, size_t size,
+                                               struct crashhook_images *images,
+                                               struct crashhook_backtrace **out);
+
+// crashhook_backtrace_from_exception makes a backtrace of the stack at which the C++
+// exception with that object was thrown, where libcrashhook-throws is loaded and
+// CRASHHOOK_THROWS is yes. The object is what std::exception_ptr points to, or what was
+// passed to __cxa_throw. ENOENT: its stack is not known, because the library is not
+// loaded or the thread has thrown 8 exceptions since. ENOMEM.
+CRASHHOOK_API int crashhook_backtrace_from_exception(const void *object,
+                                                     struct crashhook_backtrace **out);
 
 // crashhook_backtrace_destroy frees backtrace, which may be NULL.
 CRASHHOOK_API void crashhook_backtrace_destroy(struct crashhook_backtrace *backtrace);
@@ -167,4 +182,5 @@ CRASHHOOK_API int crashhook_backtrace_from_json(const char *json, size_t length,
 }
 #endif
 
+#include "crashhook/backtrace_raw.h"
 #include "crashhook/backtrace_symbols.h"

@@ -3,8 +3,9 @@
 // A backtrace with names: functions, inlined calls, source lines. crashhook/backtrace.h
 // includes this.
 //
-// Names come from the images' files and their debug files, which are read once for a
-// whole backtrace; a file of another build than the image is refused. What is returned
+// Names come from the images' files and their debug files; a file of another build than
+// the image is refused. What was found is remembered for the whole process, by build
+// ID, so that an address costs little when it is symbolicated again. What is returned
 // by pointer here belongs to the symbolicated backtrace that returned it.
 #pragma once
 #include "crashhook/backtrace.h"
@@ -61,6 +62,12 @@ CRASHHOOK_API void crashhook_symbol_destroy(struct crashhook_symbol *symbol);
 // /src/main.c:7:3".
 CRASHHOOK_API char *crashhook_symbol_description(const struct crashhook_symbol *symbol);
 
+// crashhook_symbol_snippet gives the source lines around the symbol's, as many as
+// `around` before and after it, each with its number and the symbol's marked by ">".
+// ENOENT: the location or its file is not known here. EIO: it cannot be read. ENOMEM.
+CRASHHOOK_API int crashhook_symbol_snippet(const struct crashhook_symbol *symbol,
+                                           unsigned around, char **out);
+
 // A crashhook_symbolicated_frame is a frame, or a call that was inlined into the next
 // one. Later versions may append members.
 struct crashhook_symbolicated_frame {
@@ -94,6 +101,19 @@ CRASHHOOK_API int
 crashhook_backtrace_symbolicate(const struct crashhook_backtrace *backtrace,
                                 struct crashhook_images *images, unsigned options,
                                 struct crashhook_symbolicated_backtrace **out);
+
+// crashhook_backtrace_cache_set_limit sets how many bytes of names are remembered (16
+// MiB); 0: none. Names that a symbolicated backtrace refers to stay until it is
+// destroyed. Up to 32 images keep their files mapped as well, and what was read of
+// them.
+CRASHHOOK_API void crashhook_backtrace_cache_set_limit(size_t bytes);
+
+// crashhook_backtrace_cache_size gives how many bytes of names are remembered.
+CRASHHOOK_API size_t crashhook_backtrace_cache_size(void);
+
+// crashhook_backtrace_cache_release forgets all names, and closes all files. One that
+// another thread is reading is closed when that thread has finished.
+CRASHHOOK_API void crashhook_backtrace_cache_release(void);
 
 // crashhook_symbolicated_backtrace_destroy frees symbolicated, which may be NULL.
 CRASHHOOK_API void crashhook_symbolicated_backtrace_destroy(

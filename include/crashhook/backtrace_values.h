@@ -126,8 +126,8 @@ CRASHHOOK_API char *crashhook_image_description(const struct crashhook_image *im
 // never changes and is reference-counted: every owner of a reference releases it.
 struct crashhook_images;
 
-// crashhook_images_capture lists the images of the calling process. EIO: /proc/self
-// cannot be read. ENOMEM.
+// crashhook_images_capture lists the images of the calling process that the dynamic
+// linker has loaded, but not those of other namespaces (dlmopen). ENOMEM.
 CRASHHOOK_API int crashhook_images_capture(struct crashhook_images **out);
 
 // crashhook_images_retain takes another reference, to be released too, and returns

@@ -72,6 +72,14 @@ void debug_elf_drop_pages(const struct debug_elf *file)
         (void)madvise(mapped, size, MADV_DONTNEED);
 }
 
+void debug_elf_detach(struct debug_elf *file)
+{
+    if (file->elf == NULL || file->fd < 0 || elf_cntl(file->elf, ELF_C_FDREAD) != 0)
+        return;
+    close(file->fd);
+    file->fd = -1;
+}
+
 void debug_elf_close(struct debug_elf *file)
 {
     bool opened = file->elf != NULL || file->bytes != NULL || file->fd > 0;

@@ -36,6 +36,9 @@ CH_CHECKED enum ch_status debug_elf_over(struct debug_elf *out, void *bytes,
 // when they are used. It does nothing to a file that is not mapped.
 void debug_elf_drop_pages(const struct debug_elf *file);
 
+// debug_elf_detach closes the descriptor of file, which stays mapped.
+void debug_elf_detach(struct debug_elf *file);
+
 // debug_elf_close closes file; a zeroed one is closed.
 void debug_elf_close(struct debug_elf *file);
 

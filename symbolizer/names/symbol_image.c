@@ -174,6 +174,13 @@ enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
     return CH_OK;
 }
 
+void symbol_image_detach(struct symbol_image *image)
+{
+    debug_elf_detach(&image->files.image);
+    debug_elf_detach(&image->files.debug);
+    debug_elf_detach(&image->files.plain);
+}
+
 void symbol_image_close(struct symbol_image *image)
 {
     if (image == NULL)

@@ -28,6 +28,11 @@ CH_CHECKED enum ch_status symbol_image_open(struct symbol_image **out, const cha
                                             const struct debug_search *search,
                                             bool names_only);
 
+// symbol_image_detach closes the descriptors of the image's files, which stay mapped:
+// for a process that keeps image open for long, and may close all descriptors that it
+// does not know. Files that refer to others by relative paths do not find those later.
+void symbol_image_detach(struct symbol_image *image);
+
 // symbol_image_close closes image and frees it; NULL is allowed.
 void symbol_image_close(struct symbol_image *image);
 
