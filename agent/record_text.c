@@ -30,10 +30,10 @@ struct symbol {
     uint64_t offset;
 };
 
-// search_table looks in one symbol table for the function that contains vaddr. A
+// search_record_table looks in one symbol table for the function that contains vaddr. A
 // function without a size reaches to the next one.
-static void search_table(const struct elf_view *file, const char *table, uint64_t vaddr,
-                         struct symbol *out)
+static void search_record_table(const struct elf_view *file, const char *table,
+                                uint64_t vaddr, struct symbol *out)
 {
     struct elf_section section;
     struct elf_section names;
@@ -68,9 +68,9 @@ static void find_symbol(struct target_image *image, uint64_t address,
     out->name[0] = 0;
     if (image->deleted || image_frames_open(image, &file) != CH_OK)
         return;
-    search_table(&file, ".symtab", address - image->bias, out);
+    search_record_table(&file, ".symtab", address - image->bias, out);
     if (out->name[0] == 0)
-        search_table(&file, ".dynsym", address - image->bias, out);
+        search_record_table(&file, ".dynsym", address - image->bias, out);
 }
 
 struct frames {

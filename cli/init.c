@@ -58,8 +58,9 @@ static void print_way(const char *file, const char *lines)
     }
 }
 
-// print_found prints the lines for the first file that matches. False: there is none.
-static bool print_found(const char *folder, const struct way *way)
+// print_init_lines prints the lines for the first file that matches. False: there is
+// none.
+static bool print_init_lines(const char *folder, const struct way *way)
 {
     char pattern[PATH_MAX];
     glob_t found;
@@ -77,7 +78,7 @@ static int run_init(const struct options *options)
     const char *folder = options->argument_count != 0 ? options->arguments[0] : ".";
     bool found = false;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-        found |= print_found(folder, &ways[i]);
+        found |= print_init_lines(folder, &ways[i]);
     if (!found)
         print_way("no build or service is known here; any program, unchanged",
                   "crashhook run -- PROGRAM\n");

@@ -131,8 +131,8 @@ static bool read_crash(json_t *report, struct ci_crash *out)
     return true;
 }
 
-// count_crash adds a crash, or counts it where its group is there.
-static void count_crash(struct ci_crashes *all, struct ci_crash *crash)
+// count_ci_crash adds a crash, or counts it where its group is there.
+static void count_ci_crash(struct ci_crashes *all, struct ci_crash *crash)
 {
     for (size_t i = 0; i < all->count; i++) {
         if (strcmp(all->crashes[i].fingerprint, crash->fingerprint) != 0)
@@ -166,7 +166,7 @@ static enum command_result read_crashes(struct session *session, struct ci_crash
         if (report_integer(report, "revision", 0) == 0)
             session_symbolize(session, report);
         if (read_crash(report, &crash))
-            count_crash(all, &crash);
+            count_ci_crash(all, &crash);
     }
     return COMMAND_DONE;
 }

@@ -71,7 +71,7 @@ enum store_sort {
     STORE_SORT_FIRST_SEEN,
     STORE_SORT_COUNT, // of the reports that the filter accepts
     STORE_SORT_MACHINES,
-    STORE_SORT_RISING, // the least likely by chance first
+    STORE_SORT_RISING, // the least likely to be random first
 };
 
 // store_filter narrows a listing: all of its terms hold. Zeros do not narrow it.

@@ -176,9 +176,9 @@ bool minidump_next_range(struct minidump_list *list, struct minidump_range *out)
     return false;
 }
 
-// read_context reads a thread's context record into the order of core_notes.h.
-static void read_context(const struct minidump *dump, struct cursor c,
-                         struct core_thread *out)
+// read_machine_context reads a thread's context record into the order of core_notes.h.
+static void read_machine_context(const struct minidump *dump, struct cursor c,
+                                 struct core_thread *out)
 {
     // Of rax to r15, which the record has in the order of their machine numbers.
     static const uint8_t amd64[] = { 0, 2, 1,  3,  7,  6,  4,  5,
@@ -221,7 +221,7 @@ bool minidump_next_thread(struct minidump_list *list, struct core_thread *out,
     uint32_t offset = cursor_u32(c);
     if (!cursor_ok(c))
         return false;
-    read_context(list->dump, at(list->dump, offset, size), out);
+    read_machine_context(list->dump, at(list->dump, offset, size), out);
     if (!is_in_file(list->dump, out_stack))
         out_stack->size = 0;
     return true;
@@ -307,6 +307,6 @@ bool minidump_exception(const struct minidump *dump, struct core_thread *out,
                                         .code = (int32_t)code,
                                         .address = address };
     out->signal = (int32_t)signal;
-    read_context(dump, at(dump, offset, size), out);
+    read_machine_context(dump, at(dump, offset, size), out);
     return true;
 }
