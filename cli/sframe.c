@@ -3,20 +3,97 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
 #include "formats/debug/sframe_file.h"
+
+enum { RULE_SIZE = 40, SYMBOL_FUNCTION = 2 };
+
+// A named_function is a function of the file's symbol table.
+struct named_function {
+    uint64_t vaddr;
+    uint64_t size;
+    const char *name;
+};
+
+struct named_functions {
+    struct named_function *all; // by vaddr, then by name
+    size_t count;
+    size_t capacity;
+};
 
 // listed is a function as it is listed: what the section says and its real start.
 struct listed {
     const struct sframe_section *section;
     struct sframe_function function;
     struct sframe_start start;
+    const char *name; // NULL: not known
 };
 
-enum { RULE_SIZE = 40 };
+static void named_functions_deinit(struct named_functions *functions)
+{
+    free(functions->all);
+}
+
+static int compare_named(const void *left, const void *right)
+{
+    const struct named_function *a = left;
+    const struct named_function *b = right;
+    if (a->vaddr != b->vaddr)
+        return a->vaddr < b->vaddr ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+// read_named_functions reads the functions of a linked file's symbol table. Damage ends
+// it: the rest has no names.
+static void read_named_functions(const struct elf_view *elf,
+                                 struct named_functions *functions)
+{
+    struct elf_section table;
+    struct elf_section strings;
+    struct elf_symbol symbol;
+    if (elf_view_find_section(elf, ".symtab", &table, NULL) != CH_OK &&
+        elf_view_find_section(elf, ".dynsym", &table, NULL) != CH_OK)
+        return;
+    if (elf_view_section(elf, table.link, &strings) != CH_OK)
+        return;
+    struct cursor symbols = elf_section_cursor(elf, &table);
+    while (elf_next_symbol(elf, &symbols, &symbol) == CH_OK) {
+        struct cursor names = elf_section_cursor(elf, &strings);
+        if ((symbol.info & 0xf) != SYMBOL_FUNCTION || symbol.section == 0)
+            continue;
+        cursor_seek(&names, symbol.name);
+        const char *name = cursor_string(&names);
+        if (name == NULL || !array_reserve(&functions->all, &functions->capacity,
+                                           functions->count, sizeof(*functions->all)))
+            break;
+        functions->all[functions->count++] =
+            (struct named_function){ symbol.value, symbol.size, name };
+    }
+    if (functions->count != 0)
+        qsort(functions->all, functions->count, sizeof(*functions->all), compare_named);
+}
+
+// name_of gives the name of the function that begins at vaddr.
+static const char *name_of(const struct named_functions *functions, uint64_t vaddr)
+{
+    size_t low = 0;
+    size_t high = functions->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].vaddr < vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].vaddr == vaddr
+               ? functions->all[low].name
+               : NULL;
+}
 
 // write_rule writes a rule in the notation of both listings: cfa+N, [cfa-N], sp+N; ""
 // means unchanged or not saved.
@@ -97,6 +174,10 @@ static void print_start_json(const struct listed *listed)
         json_print_string(listed->start.section, strlen(listed->start.section));
     }
     printf(",\"size\":%" PRIu32, listed->function.size);
+    if (listed->name == NULL)
+        return;
+    fputs(",\"name\":", stdout);
+    json_print_string(listed->name, strlen(listed->name));
 }
 
 // print_rows prints the rows of the function, which may have none: in version 3 this
@@ -131,7 +212,10 @@ static enum ch_status print_sframe_function_json(const struct listed *listed)
            function->signal ? "true" : "false", function->flex ? "true" : "false",
            function->key_b ? "b" : "a");
     enum ch_status status = print_rows(listed, true);
-    fputs("]}", stdout);
+    putchar(']');
+    if (status != CH_OK)
+        printf(",\"error\":\"%s\"", ch_status_name(status));
+    putchar('}');
     return status;
 }
 
@@ -147,12 +231,20 @@ static enum ch_status print_sframe_function_text(const struct listed *listed)
         fputs(" in ", stdout);
         pen_text(&pen, listed->start.section);
     }
+    if (listed->name != NULL) {
+        const struct pen pen = { .to = stdout };
+        putchar(' ');
+        pen_text(&pen, listed->name);
+    }
     printf(", %" PRIu32 " bytes%s%s", function->size,
            function->signal ? ", signal" : "", function->key_b ? ", key B" : "");
     if (function->mask)
         printf(", in blocks of %u", function->block_size);
     puts("\n  offsets      cfa          ra           fp");
-    return print_rows(listed, false);
+    enum ch_status status = print_rows(listed, false);
+    if (status != CH_OK)
+        printf("  (its rows are %s)\n", ch_status_name(status));
+    return status;
 }
 
 static enum ch_status read_listed(const struct sframe_file *file,
@@ -197,30 +289,39 @@ static void print_sframe_header(const struct sframe_section *section, bool json)
            section->fixed_fp, section->fixed_ra, section->aux_size);
 }
 
-// dump is the progress of a listing, for the message when it fails.
+// dump is the progress of a listing, for the message at its end.
 struct dump {
     bool json;
+    struct named_functions names;
     uint64_t functions; // listed
+    uint64_t bad;       // of them
+    uint64_t first_bad;
+    enum ch_status status; // of the first bad one
 };
 
-static enum ch_status dump_section(const struct sframe_file *file,
-                                   const struct sframe_section *section,
-                                   struct dump *dump)
+// dump_function lists a function. One that cannot be read does not affect the others,
+// whose places the section's index has.
+static void dump_function(const struct sframe_file *file,
+                          const struct sframe_section *section, uint32_t index,
+                          struct dump *dump)
 {
-    for (uint32_t i = 0; i < section->function_count; i++) {
-        struct listed listed = { 0 };
-        enum ch_status status = read_listed(file, section, i, &listed);
-        if (status != CH_OK)
-            return status;
-        if (dump->json)
-            fputs(dump->functions != 0 ? ",\n " : "\n ", stdout);
-        dump->functions++;
+    struct listed listed = { 0 };
+    enum ch_status status = read_listed(file, section, index, &listed);
+    if (listed.start.known && !file->relocatable)
+        listed.name = name_of(&dump->names, listed.start.vaddr);
+    if (dump->json)
+        fputs(dump->functions != 0 ? ",\n " : "\n ", stdout);
+    if (status != CH_OK)
+        printf(dump->json ? "{\"error\":\"%s\"}" : "\n(the function is %s)\n",
+               ch_status_name(status));
+    else
         status = dump->json ? print_sframe_function_json(&listed)
                             : print_sframe_function_text(&listed);
-        if (status != CH_OK)
-            return status;
+    if (status != CH_OK && dump->bad++ == 0) {
+        dump->first_bad = dump->functions;
+        dump->status = status;
     }
-    return CH_OK;
+    dump->functions++;
 }
 
 // open_listed opens the file at path and its first section, and reports a failure.
@@ -251,6 +352,11 @@ static enum ch_status open_listed(const char *path, struct text *data,
     return status;
 }
 
+static void dump_deinit(struct dump *dump)
+{
+    named_functions_deinit(&dump->names);
+}
+
 static int run_sframe_dump(const struct options *options)
 {
     const char *path = options->arguments[0];
@@ -261,20 +367,30 @@ static int run_sframe_dump(const struct options *options)
     if (open_listed(path, &data, &file, &offset, &section) != CH_OK)
         return COMMAND_FAILED;
 
+    CH_CLEANUP(dump_deinit)
     struct dump dump = { .json = options_given(options, "json") };
     print_sframe_header(&section, dump.json);
+    if (!file.relocatable)
+        read_named_functions(&file.elf, &dump.names);
     enum ch_status status = CH_OK;
     while (status == CH_OK) {
-        status = dump_section(&file, &section, &dump);
-        if (status == CH_OK)
-            status = sframe_file_next(&file, &offset, &section);
+        for (uint32_t i = 0; i < section.function_count; i++)
+            dump_function(&file, &section, i, &dump);
+        status = sframe_file_next(&file, &offset, &section);
     }
+    bool complete = status == CH_END && dump.bad == 0;
     if (dump.json)
-        printf("\n],\"complete\":%s}\n", status == CH_END ? "true" : "false");
-    if (status == CH_END)
+        printf("\n],\"complete\":%s}\n", complete ? "true" : "false");
+    if (complete)
         return COMMAND_DONE;
-    return command_fail("cannot read .sframe of '%s': function %" PRIu64 " is %s", path,
-                        dump.functions, ch_status_name(status));
+    if (dump.bad == 0)
+        return command_fail(
+            "cannot read .sframe of '%s': section after function %" PRIu64 " is %s",
+            path, dump.functions, ch_status_name(status));
+    return command_fail("cannot read all of .sframe of '%s': function %" PRIu64
+                        " is %s; %" PRIu64 " of %" PRIu64 " functions are bad",
+                        path, dump.first_bad, ch_status_name(dump.status), dump.bad,
+                        dump.functions);
 }
 
 // find_listed finds the function that covers pc. In a linked file the section's index
@@ -305,6 +421,7 @@ static enum ch_status find_listed(const struct sframe_file *file,
 static void print_found(uint64_t pc, const struct listed *listed,
                         const struct unwind_row *row, bool json)
 {
+    const struct pen pen = { .to = stdout };
     if (json) {
         printf("{\"pc\":\"0x%" PRIx64 "\",\"function\":", pc);
         if (listed != NULL) {
@@ -326,13 +443,18 @@ static void print_found(uint64_t pc, const struct listed *listed,
     if (listed != NULL)
         printf(" in the function of %" PRIu32 " bytes at 0x%" PRIx64,
                listed->function.size, listed->start.vaddr);
+    if (listed != NULL && listed->name != NULL) {
+        fputs(", ", stdout);
+        pen_text(&pen, listed->name);
+    }
     puts(row != NULL ? ":" : ": no row");
     if (row != NULL)
         print_row_text(listed, row);
 }
 
 // look_up_row prints the rule that applies at pc, from the section that covers it.
-static enum ch_status look_up_row(const struct sframe_file *file, uint64_t pc,
+static enum ch_status look_up_row(const struct sframe_file *file,
+                                  const struct named_functions *names, uint64_t pc,
                                   bool json)
 {
     struct listed listed = { 0 };
@@ -350,6 +472,8 @@ static enum ch_status look_up_row(const struct sframe_file *file, uint64_t pc,
         return CH_OK;
     }
     struct unwind_row row = { 0 };
+    if (status == CH_OK && listed.start.known)
+        listed.name = name_of(names, listed.start.vaddr);
     if (status == CH_OK)
         status = sframe_find_row(&section, &listed.function, pc, &row);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
@@ -358,27 +482,43 @@ static enum ch_status look_up_row(const struct sframe_file *file, uint64_t pc,
     return CH_OK;
 }
 
+// find_address reads an address in hex, or the name of a function; false: it is
+// neither.
+static bool find_address(const struct named_functions *names, const char *word,
+                         uint64_t *out)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(names->all[i].name, word) == 0) {
+            *out = names->all[i].vaddr;
+            return true;
+        }
+    }
+    return command_parse_address(word, out);
+}
+
 static int run_lookup(const struct options *options)
 {
     const char *path = options->arguments[0];
     CH_CLEANUP(text_deinit) struct text data = { 0 };
+    CH_CLEANUP(named_functions_deinit) struct named_functions names = { 0 };
     struct sframe_file file;
     struct sframe_section section;
     size_t offset = 0;
-    for (size_t i = 1; i < options->argument_count; i++) {
-        uint64_t pc;
-        if (!command_parse_address(options->arguments[i], &pc))
-            return command_misused("sframe lookup: '%s' is no address in hex",
-                                   options->arguments[i]);
-    }
     if (open_listed(path, &data, &file, &offset, &section) != CH_OK)
         return COMMAND_FAILED;
-
+    if (!file.relocatable)
+        read_named_functions(&file.elf, &names);
+    uint64_t pc = 0;
+    for (size_t i = 1; i < options->argument_count; i++) {
+        if (!find_address(&names, options->arguments[i], &pc))
+            return command_misused("sframe lookup: '%s' is no address in hex and no "
+                                   "function of '%s'",
+                                   options->arguments[i], path);
+    }
     bool json = options_given(options, "json");
     for (size_t i = 1; i < options->argument_count; i++) {
-        uint64_t pc = 0;
-        (void)command_parse_address(options->arguments[i], &pc);
-        enum ch_status status = look_up_row(&file, pc, json);
+        (void)find_address(&names, options->arguments[i], &pc);
+        enum ch_status status = look_up_row(&file, &names, pc, json);
         if (status != CH_OK)
             return command_fail("cannot look up %s in .sframe of '%s': %s",
                                 options->arguments[i], path, ch_status_name(status));
@@ -403,8 +543,8 @@ const struct command sframe_dump_command = {
 
 const struct command sframe_lookup_command = {
     .name = "sframe lookup",
-    .arguments = "FILE PC...",
-    .summary = "Print the row that applies at each address",
+    .arguments = "FILE PC|FUNCTION...",
+    .summary = "Print the row that applies at each address or function's entry",
     .options = json_options,
     .run = run_lookup,
     .arguments_min = 2,
