@@ -256,11 +256,10 @@ static enum ch_status cbf_write_address(struct cbf_writer *writer, enum cbf_op k
     return CH_OK;
 }
 
-// write_omit has counts up to 31 in the opcode: it could hold 32, but Swift writes 32
-// in the long form, and our bytes are to be Swift's.
+// write_omit has counts up to 32 in the opcode. Swift writes 32 in the long form.
 static enum ch_status write_omit(struct cbf_writer *writer, uint64_t count)
 {
-    bool in_opcode = count - 1 < 31;
+    bool in_opcode = count - 1 < (writer->dialect == CBF_SWIFT_6_2 ? 31 : 32);
     unsigned size = in_opcode ? 0 : unsigned_size(count);
     if (!cbf_fits(writer, rep_size(writer->repeats) + 1 + size))
         return CH_ERR_LIMIT;

@@ -98,6 +98,27 @@ static void cbf_refuses_versions_and_words_there_are_none_of(void **state)
     assert_int_equal(cbf_reader_init(&r, word, 0), CH_ERR_TRUNCATED);
 }
 
+static void cbf_writes_an_omit_of_32_in_one_byte_and_as_swift_in_two(void **state)
+{
+    (void)state;
+    static const uint8_t ours[] = { 0x02, 0x18, 0x55, 0x5f, 0x00 };
+    static const uint8_t swifts[] = { 0x02, 0x10, 0x55, 0x60, 0x20 };
+    uint8_t bytes[16];
+    struct cbf_writer w;
+    for (int swift = 0; swift < 2; swift++) {
+        const uint8_t *expected = swift != 0 ? swifts : ours;
+        assert_int_equal(cbf_writer_init(&w, 64,
+                                         swift != 0 ? CBF_SWIFT_6_2 : CBF_SPECIFIED,
+                                         bytes, sizeof(bytes)),
+                         CH_OK);
+        assert_int_equal(cbf_write_frame(&w, CBF_PC, 0x55), CH_OK);
+        assert_int_equal(cbf_write_frame(&w, CBF_OMIT, 32), CH_OK);
+        cbf_write_end(&w);
+        assert_int_equal(w.size, 5);
+        assert_memory_equal(bytes, expected, 5);
+    }
+}
+
 static void cbf_writes_the_first_address_absolute_and_an_end(void **state)
 {
     (void)state;
@@ -240,6 +261,7 @@ int main(void)
         cmocka_unit_test(cbf_gives_a_run_of_any_length_as_one_item),
         cmocka_unit_test(cbf_stands_at_the_instruction_that_failed),
         cmocka_unit_test(cbf_refuses_versions_and_words_there_are_none_of),
+        cmocka_unit_test(cbf_writes_an_omit_of_32_in_one_byte_and_as_swift_in_two),
         cmocka_unit_test(cbf_writes_the_first_address_absolute_and_an_end),
         cmocka_unit_test(cbf_writes_neither_for_swift),
         cmocka_unit_test(cbf_writes_deep_recursion_in_a_few_bytes),
