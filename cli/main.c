@@ -37,6 +37,7 @@ static const struct command *const commands[] = {
     &fdr_graph_command,
     &fdr_extract_command,
     &types_dump_command,
+    &types_diff_command,
     &symbolize_command,
     &symbols_upload_command,
     &symbols_index_command,

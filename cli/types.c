@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "cli/session/command.h"
+#include "cli/types_diff.h"
 #include "cli/types_print.h"
 #include "symbolizer/types/type_file.h"
+#include "symbolizer/types/type_image.h"
 #include "symbolizer/types/type_name.h"
 
 // listing is the entries printed so far. DWARF units repeat each other's types, and the
@@ -14,7 +18,8 @@
 struct listing {
     const struct type_table *table;
     enum type_source source;
-    const char *wanted; // NULL: everything
+    const char *wanted;   // NULL: everything
+    struct text spelling; // wanted, in the form of types_squeeze
     bool json;
     size_t printed; // in the current array
     size_t found;
@@ -76,8 +81,68 @@ static void print_entry(struct listing *listing, const struct text *entry)
     listing->found++;
 }
 
-// type_is_wanted says whether a type is listed: it matches by its name as written, or
-// by its tag.
+// types_squeeze appends a type's name with blanks only where they separate words, and
+// with one star for a pointer to a function, for which type_name writes two.
+static void types_squeeze(const char *name, struct text *out)
+{
+    for (const char *at = name; *at != 0; at++) {
+        bool blank = isspace((unsigned char)*at) != 0;
+        char last = out->size != 0 ? out->bytes[out->size - 1] : 0;
+        const char *next = at + 1;
+        while (isspace((unsigned char)*next))
+            next++;
+        bool between_words = (isalnum((unsigned char)last) || last == '_') &&
+                             (isalnum((unsigned char)*next) || *next == '_');
+        if (!blank)
+            text_append(out, at, 1);
+        else if (between_words)
+            text_append_string(out, " ");
+    }
+    char *twice = text_ok(out) && out->size != 0 ? strstr(out->bytes, "(*)(*)") : NULL;
+    if (twice == NULL)
+        return;
+    memmove(twice, twice + 3, strlen(twice + 3) + 1);
+    out->size -= 3;
+}
+
+// types_base gives the name in a spelling that debug information has: "session" of
+// `struct session *`, "long int" of `long [3]`.
+static void types_base(const char *spelling, struct text *out)
+{
+    static const char *const words[] = { "struct ", "union ", "enum ", "const ",
+                                         "volatile " };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(spelling, words[i], length) == 0)
+            spelling += length;
+    }
+    size_t length = strcspn(spelling, "*[(");
+    while (length != 0 && isspace((unsigned char)spelling[length - 1]))
+        length--;
+    CH_CLEANUP(text_deinit) struct text name = { 0 };
+    text_appendf(&name, "%.*s", (int)length, spelling);
+    text_append_string(out, text_ok(&name) ? type_usual_name(name.bytes) : "");
+}
+
+// types_read_spelling prepares the spelling that types are compared with.
+static void types_read_spelling(struct listing *listing)
+{
+    CH_CLEANUP(text_deinit) struct text whole = { 0 };
+    const char *wanted = listing->wanted;
+    size_t length = strcspn(wanted, "*[(");
+    CH_CLEANUP(text_deinit) struct text written = { 0 };
+    while (length != 0 && isspace((unsigned char)wanted[length - 1]))
+        length--;
+    text_appendf(&written, "%.*s", (int)length, wanted);
+    text_appendf(&whole, "%s%s",
+                 text_ok(&written) ? type_usual_name(written.bytes) : "",
+                 wanted + length);
+    if (text_ok(&whole))
+        types_squeeze(whole.bytes, &listing->spelling);
+}
+
+// type_is_wanted says whether a type is listed: it matches by its name as C spells it,
+// or by its tag.
 static bool type_is_wanted(const struct listing *listing, uint32_t index)
 {
     const struct type *type = &listing->table->types[index];
@@ -86,8 +151,78 @@ static bool type_is_wanted(const struct listing *listing, uint32_t index)
     if (listing->wanted == NULL || strcmp(listing->wanted, type->name) == 0)
         return true;
     CH_CLEANUP(text_deinit) struct text name = { 0 };
-    return type_name(listing->table, index, &name) == CH_OK &&
-           strcmp(name.bytes, listing->wanted) == 0;
+    CH_CLEANUP(text_deinit) struct text squeezed = { 0 };
+    if (type_name(listing->table, index, &name) != CH_OK || name.bytes == NULL)
+        return false;
+    types_squeeze(name.bytes, &squeezed);
+    return squeezed.size != 0 && squeezed.size == listing->spelling.size &&
+           memcmp(squeezed.bytes, listing->spelling.bytes, squeezed.size) == 0;
+}
+
+// types_find gives the type with that spelling, without qualifiers before it.
+static uint32_t types_find(const struct listing *listing, const char *spelling)
+{
+    static const char *const words[] = { "const ", "volatile " };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(spelling, words[i], length) == 0)
+            spelling += length;
+    }
+    CH_CLEANUP(text_deinit) struct text copy = { 0 };
+    text_append_string(&copy, spelling);
+    const struct listing one = { .table = listing->table,
+                                 .wanted = spelling,
+                                 .spelling = copy };
+    for (uint32_t i = 1; text_ok(&copy) && i < listing->table->count; i++) {
+        if (type_is_wanted(&one, i))
+            return i;
+    }
+    return TYPE_UNKNOWN_INDEX;
+}
+
+// print_derived prints a pointer to a type, or an array of one, that the file does not
+// use, and so has no entry for.
+static void print_derived(struct listing *listing)
+{
+    CH_CLEANUP(text_deinit) struct text inner = { 0 };
+    CH_CLEANUP(text_deinit) struct text entry = { 0 };
+    size_t length =
+        listing->spelling.size != 0 ? strcspn(listing->spelling.bytes, "*[(") : 0;
+    const char *rest = length != 0 ? listing->spelling.bytes + length : "(";
+    uint64_t size = 0;
+    bool array = false;
+    text_append(&inner, listing->spelling.bytes, length);
+    uint32_t base = text_ok(&inner) && inner.size != 0
+                        ? types_find(listing, inner.bytes)
+                        : TYPE_UNKNOWN_INDEX;
+    if (base == TYPE_UNKNOWN_INDEX || *rest == 0)
+        return;
+    bool sized = type_size(listing->table, base, &size) == CH_OK;
+    for (; *rest == '*'; rest++) {
+        size = sizeof(uint64_t);
+        sized = true;
+    }
+    while (*rest == '[' && sized) {
+        char *end = NULL;
+        array = true;
+        sized = checked_mul_u64(size, strtoull(rest + 1, &end, 10), &size);
+        if (end == rest + 1 || *end != ']')
+            return;
+        rest = end + 1;
+    }
+    if (*rest != 0 || !sized)
+        return;
+    const char *kind = array ? "array" : "pointer";
+    if (!listing->json) {
+        text_appendf(&entry, "%s, %" PRIu64 " bytes, %s\n", listing->wanted, size,
+                     kind);
+        print_entry(listing, &entry);
+        return;
+    }
+    fputs("\n  {\"name\":", stdout);
+    json_print_string(listing->wanted, strlen(listing->wanted));
+    printf(",\"kind\":\"%s\",\"size\":%" PRIu64 "}", kind, size);
+    listing->found++;
 }
 
 static void print_types(struct listing *listing)
@@ -101,9 +236,14 @@ static void print_types(struct listing *listing)
             types_print_json(listing->table, i, &entry);
         else
             types_print_text(listing->table, i, &entry);
+        if (entry.size == 0 && listing->wanted != NULL &&
+            listing->table->types[i].kind != TYPE_FUNCTION)
+            types_print_kind(listing->table, i, &entry);
         if (listing->source == TYPE_FROM_CTF || is_new_entry(listing, &entry))
             print_entry(listing, &entry);
     }
+    if (listing->wanted != NULL && listing->found == 0)
+        print_derived(listing);
     text_deinit(&entry);
 }
 
@@ -139,8 +279,7 @@ static void begin_array(struct listing *listing, const char *text)
 static void print_all(struct listing *listing)
 {
     if (listing->json)
-        printf("{\"source\":\"%s\",",
-               listing->source == TYPE_FROM_CTF ? "ctf" : "dwarf");
+        printf("{\"source\":\"%s\",", type_source_name(listing->source));
     begin_array(listing, "\"types\":[");
     print_types(listing);
     begin_array(listing, "],\n \"functions\":[");
@@ -155,8 +294,9 @@ static int fail_to_read(const char *path, enum ch_status status,
                         enum type_source wanted)
 {
     static const char *const nothing[] = {
-        [TYPE_FROM_EITHER] = "neither CTF nor DWARF",
+        [TYPE_FROM_EITHER] = "neither CTF, BTF nor DWARF",
         [TYPE_FROM_CTF] = "no CTF",
+        [TYPE_FROM_BTF] = "no BTF",
         [TYPE_FROM_DWARF] = "no DWARF",
     };
     if (status == CH_ERR_NOT_FOUND)
@@ -171,49 +311,120 @@ static bool wanted_source(const struct options *options, enum type_source *out)
     *out = TYPE_FROM_EITHER;
     if (value == NULL)
         return true;
-    *out = strcmp(value, "dwarf") == 0 ? TYPE_FROM_DWARF : TYPE_FROM_CTF;
-    return *out == TYPE_FROM_DWARF || strcmp(value, "ctf") == 0;
+    for (*out = TYPE_FROM_CTF; *out <= TYPE_FROM_BTF; (*out)++) {
+        if (strcmp(value, type_source_name(*out)) == 0)
+            return true;
+    }
+    return false;
+}
+
+// types_file is one file that a command reads, with the file that it continues.
+struct types_file {
+    const char *path;
+    const char *base; // NULL: none
+    struct text bytes;
+    struct text base_bytes;
+    struct type_file *types;
+};
+
+static void types_file_deinit(struct types_file *file)
+{
+    type_file_close(file->types);
+    text_deinit(&file->bytes);
+    text_deinit(&file->base_bytes);
+}
+
+// types_file_open reads the types of a file, of DWARF those of spelling, and reports a
+// failure.
+static bool types_file_open(struct types_file *file, enum type_source wanted,
+                            const char *spelling)
+{
+    CH_CLEANUP(text_deinit) struct text name = { 0 };
+    if (spelling != NULL)
+        types_base(spelling, &name);
+    if (command_read_file(file->path, &file->bytes) != CH_OK ||
+        (file->base != NULL &&
+         command_read_file(file->base, &file->base_bytes) != CH_OK))
+        return false;
+    const struct type_bytes bytes = { file->bytes.bytes, file->bytes.size };
+    const struct type_bytes base = { file->base_bytes.bytes, file->base_bytes.size };
+    enum ch_status status =
+        type_file_open(&file->types, &bytes, &base, wanted,
+                       spelling != NULL && text_ok(&name) ? name.bytes : NULL);
+    if (status != CH_OK)
+        fail_to_read(file->path, status, wanted);
+    return status == CH_OK;
 }
 
 static int run_types_dump(const struct options *options)
 {
-    const char *path = options->arguments[0];
-    CH_CLEANUP(text_deinit) struct text data = { 0 };
-    struct type_file *file;
+    CH_CLEANUP(types_file_deinit)
+    struct types_file file = { .path = options->arguments[0],
+                               .base = options_value(options, "base") };
     struct listing listing = { .wanted = options->arguments[1],
                                .json = options_given(options, "json") };
     enum type_source wanted;
     if (!wanted_source(options, &wanted))
-        return command_misused("types dump: --source is 'ctf' or 'dwarf'");
-    if (command_read_file(path, &data) != CH_OK)
+        return command_misused("types dump: --source is 'ctf', 'btf' or 'dwarf'");
+    if (!types_file_open(&file, wanted, listing.wanted))
         return COMMAND_FAILED;
-    enum ch_status status =
-        type_file_open(&file, data.bytes, data.size, wanted, listing.wanted);
-    if (status != CH_OK)
-        return fail_to_read(path, status, wanted);
-    listing.table = type_file_table(file);
-    listing.source = type_file_source(file);
+    if (listing.wanted != NULL)
+        types_read_spelling(&listing);
+    listing.table = type_file_table(file.types);
+    listing.source = type_file_source(file.types);
     print_all(&listing);
     free(listing.seen);
-    type_file_close(file);
+    text_deinit(&listing.spelling);
     if (listing.wanted != NULL && listing.found == 0)
-        return command_fail("'%s' has no type, function or variable '%s'", path,
+        return command_fail("'%s' has no type, function or variable '%s'", file.path,
                             listing.wanted);
     return COMMAND_DONE;
 }
 
+static int run_types_diff(const struct options *options)
+{
+    CH_CLEANUP(types_file_deinit)
+    struct types_file before = { .path = options->arguments[0],
+                                 .base = options_value(options, "base") };
+    CH_CLEANUP(types_file_deinit)
+    struct types_file after = { .path = options->arguments[1], .base = before.base };
+    enum type_source wanted;
+    if (!wanted_source(options, &wanted))
+        return command_misused("types diff: --source is 'ctf', 'btf' or 'dwarf'");
+    if (!types_file_open(&before, wanted, NULL) ||
+        !types_file_open(&after, wanted, NULL))
+        return COMMAND_USAGE;
+    return types_diff_print(type_file_table(before.types), type_file_table(after.types),
+                            options_given(options, "json"));
+}
+
 static const struct option types_dump_options[] = {
     { "json", NULL, "one JSON document", 0 },
-    { "source", "ctf|dwarf", "which to read; otherwise CTF, and DWARF without it", 0 },
+    { "source", "ctf|btf|dwarf",
+      "which to read; otherwise BTF, without it CTF, without it DWARF", 0 },
+    { "base", "FILE",
+      "the BTF that the file's BTF continues: the kernel's, of a module", 0 },
     { 0 },
 };
 
 const struct command types_dump_command = {
     .name = "types dump",
     .arguments = "FILE [NAME]",
-    .summary = "The C types in a file's CTF or DWARF, or the one called NAME",
+    .summary = "The C types in a file's CTF, BTF or DWARF, or the one called NAME",
     .options = types_dump_options,
     .run = run_types_dump,
     .arguments_min = 1,
+    .arguments_max = 2,
+};
+
+const struct command types_diff_command = {
+    .name = "types diff",
+    .arguments = "BEFORE AFTER",
+    .summary =
+        "How types, functions and variables of two files differ; exits with 1 if "
+        "programs built with one do not work with the other",
+    .options = types_dump_options,
+    .run = run_types_diff,
+    .arguments_min = 2,
     .arguments_max = 2,
 };

@@ -257,6 +257,15 @@ void types_print_text(const struct type_table *table, uint32_t index, struct tex
     }
 }
 
+void types_print_kind(const struct type_table *table, uint32_t index, struct text *out)
+{
+    uint64_t size;
+    append_name(table, index, out);
+    if (type_size(table, index, &size) == CH_OK)
+        text_appendf(out, ", %" PRIu64 " bytes", size);
+    text_appendf(out, ", %s\n", type_kind_name(table->types[index].kind));
+}
+
 void types_print_symbol_text(const struct type_table *table,
                              const struct type_symbol *symbol, struct text *out)
 {

@@ -14,6 +14,9 @@ void types_print_json(const struct type_table *table, uint32_t index, struct tex
 // a pointer to, an array of, a qualified form or a signature of others.
 void types_print_text(const struct type_table *table, uint32_t index, struct text *out);
 
+// types_print_kind appends the name and size of a type of any kind as a line.
+void types_print_kind(const struct type_table *table, uint32_t index, struct text *out);
+
 // types_print_symbol_json appends a function or variable as an object.
 void types_print_symbol_json(const struct type_table *table,
                              const struct type_symbol *symbol, struct text *out);

@@ -99,6 +99,7 @@ extern const struct command mcp_command;
 extern const struct command minidump_command;
 extern const struct command run_command;
 extern const struct command show_command;
+extern const struct command types_diff_command;
 extern const struct command types_dump_command;
 extern const struct command symbols_index_command;
 extern const struct command symbols_upload_command;

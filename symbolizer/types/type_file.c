@@ -17,16 +17,6 @@ struct type_file {
     Dwarf *dwarf;
 };
 
-// without_keyword gives a type's name as debug information has it.
-static const char *without_keyword(const char *name)
-{
-    static const char *const words[] = { "struct ", "union ", "enum " };
-    for (size_t i = 0; name != NULL && i < sizeof(words) / sizeof(words[0]); i++)
-        if (strncmp(name, words[i], strlen(words[i])) == 0)
-            return name + strlen(words[i]);
-    return name;
-}
-
 static enum ch_status read_dwarf(struct type_file *file, const void *bytes, size_t size,
                                  const char *name)
 {
@@ -46,38 +36,55 @@ static enum ch_status read_dwarf(struct type_file *file, const void *bytes, size
         return CH_ERR_NOT_FOUND;
     struct type_dwarf types;
     type_dwarf_init(&types, file->dwarf, &file->table);
-    enum ch_status status = type_dwarf_add_all(&types, without_keyword(name));
+    enum ch_status status = type_dwarf_add_all(&types, name);
     type_dwarf_deinit(&types);
     return status;
 }
 
-static enum ch_status read_types(struct type_file *file, const void *bytes, size_t size,
-                                 enum type_source wanted, const char *name)
+static enum ch_status read_types(struct type_file *file, const struct type_bytes *bytes,
+                                 const struct type_bytes *base, enum type_source wanted,
+                                 const char *name)
 {
     enum ch_status status = type_table_init(&file->table);
     if (status != CH_OK)
         return status;
+    if (wanted == TYPE_FROM_EITHER || wanted == TYPE_FROM_BTF) {
+        // Bytes that are no ELF file may be a section of CTF.
+        file->source = TYPE_FROM_BTF;
+        status = type_btf_load(&file->table, bytes, base);
+        if (status != CH_ERR_NOT_FOUND || wanted == TYPE_FROM_BTF)
+            return status;
+    }
     if (wanted == TYPE_FROM_DWARF)
-        return read_dwarf(file, bytes, size, name);
+        return read_dwarf(file, bytes->bytes, bytes->size, name);
     file->source = TYPE_FROM_CTF;
-    status = type_ctf_load(&file->ctf, &file->table, bytes, size);
+    status = type_ctf_load(&file->ctf, &file->table, bytes->bytes, bytes->size);
     if (status != CH_ERR_NOT_FOUND || wanted == TYPE_FROM_CTF)
         return status;
-    return read_dwarf(file, bytes, size, name);
+    return read_dwarf(file, bytes->bytes, bytes->size, name);
 }
 
-enum ch_status type_file_open(struct type_file **out, const void *bytes, size_t size,
-                              enum type_source wanted, const char *name)
+enum ch_status type_file_open(struct type_file **out, const struct type_bytes *bytes,
+                              const struct type_bytes *base, enum type_source wanted,
+                              const char *name)
 {
     struct type_file *file = calloc(1, sizeof(*file));
     if (file == NULL)
         return CH_ERR_NO_MEMORY;
-    enum ch_status status = read_types(file, bytes, size, wanted, name);
+    enum ch_status status = read_types(file, bytes, base, wanted, name);
     if (status == CH_OK)
         *out = file;
     else
         type_file_close(file);
     return status;
+}
+
+const char *type_source_name(enum type_source source)
+{
+    static const char *const names[] = {
+        [TYPE_FROM_CTF] = "ctf", [TYPE_FROM_BTF] = "btf", [TYPE_FROM_DWARF] = "dwarf"
+    };
+    return source != TYPE_FROM_EITHER ? names[source] : "";
 }
 
 void type_file_close(struct type_file *file)

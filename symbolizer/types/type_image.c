@@ -114,8 +114,7 @@ static bool drop_name_word(const char **text, const char *word)
     return true;
 }
 
-// usual_name gives the compilers' name of a built-in type.
-static const char *usual_name(const char *name)
+const char *type_usual_name(const char *name)
 {
     static const char *const names[][2] = {
         { "unsigned", "unsigned int" },
@@ -155,7 +154,8 @@ static bool take_words(const char *text, struct words *out)
     if (length == 0 || length >= sizeof(out->name) || out->pointers > POINTERS_MAX)
         return false;
     memcpy(out->name, text, length);
-    const char *usual = out->tag == TYPE_UNKNOWN ? usual_name(out->name) : out->name;
+    const char *usual =
+        out->tag == TYPE_UNKNOWN ? type_usual_name(out->name) : out->name;
     if (usual != out->name)
         memcpy(out->name, usual, strlen(usual) + 1); // none is longer than the buffer
     return true;
@@ -273,8 +273,16 @@ static enum type_match choose_pointee(struct type_table *table,
 static enum type_match match_type(struct type_image *image, const struct words *words,
                                   struct type_search *search)
 {
+    // DWARF has no entry for void.
+    static const struct type nothing = { .kind = TYPE_INTEGER,
+                                         .name = "void",
+                                         .encoding = TYPE_SIGNED };
     search->candidate_count = 0;
     list_candidates(&image->table, words, search);
+    if (search->candidate_count == 0 && words->tag == TYPE_UNKNOWN &&
+        words->pointers != 0 && strcmp(words->name, "void") == 0 &&
+        type_table_add(&image->table, &nothing, &search->candidates[0]) == CH_OK)
+        search->candidate_count = 1;
     return words->pointers == 0
                ? choose_type(&image->table, search, search->size)
                : choose_pointee(&image->table, search, words->pointers);

@@ -66,5 +66,9 @@ struct type_search {
     uint32_t candidate_count;
 };
 
+// type_usual_name gives the compilers' name of a built-in type: "long unsigned int" for
+// "unsigned long". Other names are returned as they are.
+const char *type_usual_name(const char *name);
+
 // type_image_find looks up the type that search describes.
 enum type_match type_image_find(struct type_image *image, struct type_search *search);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_btf.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "formats/debug/btf.h"
+#include "formats/debug/elf.h"
+#include "symbolizer/types/type_check.h"
+
+enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4 };
+
+// A btf_place is where a type of BTF is in the table.
+struct btf_place {
+    uint32_t index;   // 0: it has no place there of its own
+    uint32_t instead; // of a tag, a function or a variable: the type that it refers to
+};
+
+struct type_btf {
+    struct type_table *table;
+    struct btf_place *places; // by number; 0 is void
+    size_t count;
+    size_t capacity;
+    uint64_t pointer_size;
+};
+
+// btf_section finds the section in an ELF file; other bytes are one.
+static enum ch_status btf_section(struct type_btf *types, const struct type_bytes *file,
+                                  struct cursor *out)
+{
+    struct elf_view elf;
+    struct elf_section section;
+    *out = cursor_over(file->bytes, file->size);
+    if (elf_view_init(&elf, file->bytes, file->size) != CH_OK)
+        return CH_OK;
+    types->pointer_size = elf.header.is_64 ? POINTER_SIZE : POINTER_SIZE_32;
+    enum ch_status status = elf_view_find_section(&elf, ".BTF", &section, NULL);
+    if (status == CH_OK)
+        *out = elf_section_cursor(&elf, &section);
+    return status;
+}
+
+static bool btf_is_type(enum btf_kind kind)
+{
+    return kind != BTF_FUNCTION && kind != BTF_VARIABLE && kind != BTF_DATA_SECTION &&
+           kind != BTF_DECLARATION_TAG && kind != BTF_TYPE_TAG;
+}
+
+// btf_add_place gives the next type its number, and a place if it is one.
+static enum ch_status btf_add_place(struct type_btf *types, const struct type *type,
+                                    bool placed, uint32_t instead)
+{
+    struct btf_place place = { .instead = instead };
+    enum ch_status status = CH_OK;
+    if (placed)
+        status = type_table_add(types->table, type, &place.index);
+    if (status == CH_OK && !array_reserve(&types->places, &types->capacity,
+                                          types->count, sizeof(*types->places)))
+        status = CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        types->places[types->count++] = place;
+    return status;
+}
+
+// btf_reserve gives all types their places, because they refer to each other in any
+// order.
+static enum ch_status btf_reserve(struct type_btf *types, struct btf btf)
+{
+    const struct type empty = { .name = "" };
+    struct btf_type type;
+    enum ch_status status;
+    while ((status = btf_next_type(&btf, &type)) == CH_OK) {
+        status = btf_add_place(types, &empty, btf_is_type(type.kind), type.reference);
+        if (status != CH_OK)
+            return status;
+    }
+    return status == CH_END ? CH_OK : status;
+}
+
+// btf_resolve gives the index in the table of the type that BTF numbers so.
+static enum ch_status btf_resolve(const struct type_btf *types, uint32_t number,
+                                  uint32_t *out)
+{
+    for (int i = 0; i < TYPE_CHAIN_MAX; i++) {
+        if (number >= types->count)
+            return CH_ERR_MALFORMED;
+        *out = types->places[number].index;
+        if (*out != TYPE_UNKNOWN_INDEX)
+            return CH_OK;
+        number = types->places[number].instead;
+    }
+    return CH_ERR_MALFORMED;
+}
+
+static enum ch_status btf_make_slice(struct type_btf *types, uint32_t bits,
+                                     uint32_t *type)
+{
+    const struct type slice = { .kind = TYPE_SLICE,
+                                .name = "",
+                                .target = *type,
+                                .size = (bits + 7) / 8,
+                                .bits = (uint16_t)bits };
+    return bits == 0 ? CH_OK : type_table_add(types->table, &slice, type);
+}
+
+// btf_add_parts adds the parts of source to the type being made.
+static enum ch_status btf_add_parts(struct type_btf *types, const struct btf *btf,
+                                    struct btf_type *source, struct type *type)
+{
+    struct btf_part part;
+    enum ch_status status;
+    bool is_enum = type->kind == TYPE_ENUM;
+    type->first_part = types->table->part_count;
+    while ((status = btf_next_part(btf, source, &part)) == CH_OK) {
+        if (type->kind == TYPE_FUNCTION && part.type == 0) {
+            type->variadic = true;
+            continue;
+        }
+        struct type_part added = { .name = part.name,
+                                   .offset_bits = part.offset_bits,
+                                   .value = part.value };
+        if (!is_enum)
+            status = btf_resolve(types, part.type, &added.type);
+        if (status == CH_OK)
+            status = btf_make_slice(types, part.bits, &added.type);
+        if (status == CH_OK)
+            status = type_table_add_part(types->table, &added);
+        if (status != CH_OK)
+            return status;
+    }
+    type->part_count = types->table->part_count - type->first_part;
+    return status == CH_END ? CH_OK : status;
+}
+
+// btf_convert makes type, which has its place in the table, from source.
+static enum ch_status btf_convert(struct type_btf *types, const struct btf *btf,
+                                  struct btf_type *source, struct type *type)
+{
+    static const uint8_t kinds[BTF_KIND_COUNT] = {
+        [BTF_INTEGER] = TYPE_INTEGER,   [BTF_POINTER] = TYPE_POINTER,
+        [BTF_ARRAY] = TYPE_ARRAY,       [BTF_STRUCT] = TYPE_STRUCT,
+        [BTF_UNION] = TYPE_UNION,       [BTF_ENUM] = TYPE_ENUM,
+        [BTF_FORWARD] = TYPE_FORWARD,   [BTF_TYPEDEF] = TYPE_TYPEDEF,
+        [BTF_VOLATILE] = TYPE_VOLATILE, [BTF_CONST] = TYPE_CONST,
+        [BTF_RESTRICT] = TYPE_RESTRICT, [BTF_PROTOTYPE] = TYPE_FUNCTION,
+        [BTF_FLOAT] = TYPE_FLOAT,       [BTF_ENUM_64] = TYPE_ENUM,
+    };
+    *type = (struct type){ .kind = kinds[source->kind],
+                           .name = source->name,
+                           .size = source->size,
+                           .count = source->count,
+                           .encoding = source->encoding };
+    if (type->kind == TYPE_FORWARD) {
+        type->tag = source->flag ? TYPE_UNION : TYPE_STRUCT;
+        return CH_OK;
+    }
+    if (type->kind == TYPE_POINTER)
+        type->size = types->pointer_size;
+    if (type->kind == TYPE_ENUM && source->part_count == 0 && source->size == 0) {
+        type->kind = TYPE_FORWARD;
+        type->tag = TYPE_ENUM;
+        return CH_OK;
+    }
+    enum ch_status status = CH_OK;
+    if (type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY ||
+        type->kind == TYPE_FUNCTION || type->kind >= TYPE_TYPEDEF)
+        status = btf_resolve(types, source->reference, &type->target);
+    return status == CH_OK && (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION ||
+                               type->kind == TYPE_ENUM || type->kind == TYPE_FUNCTION)
+               ? btf_add_parts(types, btf, source, type)
+               : status;
+}
+
+// btf_name_symbol adds a function or a variable.
+static enum ch_status btf_name_symbol(struct type_btf *types,
+                                      const struct btf_type *source)
+{
+    struct type_symbol symbol = { .name = source->name };
+    enum ch_status status = btf_resolve(types, source->reference, &symbol.type);
+    if (status == CH_OK && source->kind == BTF_FUNCTION &&
+        types->table->types[symbol.type].kind != TYPE_FUNCTION)
+        return CH_ERR_MALFORMED;
+    return status == CH_OK ? type_table_add_symbol(types->table, &symbol) : status;
+}
+
+// btf_fill makes the types in their places, or adds the functions and variables.
+static enum ch_status btf_fill(struct type_btf *types, struct btf btf, uint32_t number,
+                               bool symbols)
+{
+    struct btf_type source;
+    struct type type;
+    enum ch_status status;
+    for (; (status = btf_next_type(&btf, &source)) == CH_OK; number++) {
+        // gcc also writes functions without a name.
+        bool is_symbol = source.name[0] != 0 &&
+                         (source.kind == BTF_FUNCTION || source.kind == BTF_VARIABLE);
+        if (symbols && is_symbol)
+            status = btf_name_symbol(types, &source);
+        else if (!symbols && btf_is_type(source.kind)) {
+            status = btf_convert(types, &btf, &source, &type);
+            types->table->types[types->places[number].index] =
+                status == CH_OK ? type : (struct type){ .name = "" };
+        }
+        if (status != CH_OK)
+            return status;
+    }
+    return status == CH_END ? CH_OK : status;
+}
+
+// btf_load_from adds what base has, if there is one, and then what file has.
+static enum ch_status btf_load_from(struct type_btf *types, const struct btf *file,
+                                    const struct btf *base)
+{
+    const struct type nothing = { .kind = TYPE_INTEGER,
+                                  .name = "void",
+                                  .encoding = TYPE_SIGNED };
+    uint32_t first = types->table->count;
+    enum ch_status status = btf_add_place(types, &nothing, true, 0);
+    if (status == CH_OK && base != NULL)
+        status = btf_reserve(types, *base);
+    uint32_t number = (uint32_t)types->count;
+    if (status == CH_OK)
+        status = btf_reserve(types, *file);
+    if (status == CH_OK && base != NULL)
+        status = btf_fill(types, *base, 1, false);
+    if (status == CH_OK)
+        status = btf_fill(types, *file, number, false);
+    if (status == CH_OK)
+        status = type_check(types->table, first);
+    if (status == CH_OK && base != NULL)
+        status = btf_fill(types, *base, 1, true);
+    return status == CH_OK ? btf_fill(types, *file, number, true) : status;
+}
+
+enum ch_status type_btf_load(struct type_table *table, const struct type_bytes *file,
+                             const struct type_bytes *base)
+{
+    struct type_btf types = { .table = table, .pointer_size = POINTER_SIZE };
+    struct cursor bytes;
+    struct btf own;
+    struct btf below;
+    enum ch_status status = CH_OK;
+    bool is_split = base->bytes != NULL;
+    if (is_split && (status = btf_section(&types, base, &bytes)) == CH_OK)
+        status = btf_init(&below, bytes, NULL);
+    if (status == CH_OK)
+        status = btf_section(&types, file, &bytes);
+    if (status == CH_OK)
+        status = btf_init(&own, bytes, is_split ? &below : NULL);
+    if (status == CH_OK)
+        status = btf_load_from(&types, &own, is_split ? &below : NULL);
+    free(types.places);
+    return status;
+}
