@@ -16,8 +16,8 @@ static const struct table_column columns[] = {
     { "STATUS", 9 },       { "PROGRAM", 10 }, { NULL, 0 },
 };
 
-// append_search appends the words of the command line as one search; without any, open
-// groups are meant, as on the pages.
+// append_search appends the words of the command line as one search. Without any, it is
+// for open groups, as on the pages.
 static void append_search(const struct options *options, struct text *path)
 {
     struct text CH_CLEANUP(text_deinit) search = { 0 };

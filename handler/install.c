@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Installing the handler: by the constructor in every program with the library, or by
-// crashhook_install. It reads the variables once, prepares the plan and takes the
-// signals. This is not crash context, but it uses no heap, because it runs before main
-// in arbitrary programs.
+// crashhook_install. This is not crash context, but it uses no heap, because it runs
+// before main in arbitrary programs.
+//
+// Order of calls (install_handler, under lock_install):
+//   variables_collect and settings_read -> enabled? traced? -> find_spool, find_agent
+//   -> plan_create (all that a crash needs, on pages of its own) -> put_in_force: the
+//   plan is published and the signals are taken -> begin_supervision: liveness record
+//   and the agent that waits, if wanted
+//
+// States: no plan -> a plan in force -> another plan in force (a later
+// crashhook_install). The old plan is unmapped, unless a crash uses it. A process that
+// `crashhook run` traces has the context page alone (begin_traced).
+//
+// Invariants: a plan is complete before it is published, and read-only right after
+// (plan_seal). A signal is taken when a plan first has it; if the program takes it from
+// us later, that is on purpose. A failure leaves the program as it was, or with the
+// earlier plan.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -41,7 +55,7 @@
 // The address of libcrashhook-flight's rings, for the agent: the recorder registers it
 // when it starts, before or after the handler is installed.
 
-static uint64_t place;
+static uint64_t flight_state;
 
 // flight_place_tell copies the registered address to the request page of the plan in
 // force.
@@ -49,12 +63,12 @@ static void flight_place_tell(void)
 {
     const struct crash_plan *plan = __atomic_load_n(&crash_plan, __ATOMIC_ACQUIRE);
     if (plan != NULL)
-        plan->page->flight_state = __atomic_load_n(&place, __ATOMIC_ACQUIRE);
+        plan->page->flight_state = __atomic_load_n(&flight_state, __ATOMIC_ACQUIRE);
 }
 
 void crashhook_flight_register(const void *state)
 {
-    __atomic_store_n(&place, (uintptr_t)state, __ATOMIC_RELEASE);
+    __atomic_store_n(&flight_state, (uintptr_t)state, __ATOMIC_RELEASE);
     flight_place_tell();
 }
 

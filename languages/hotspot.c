@@ -10,7 +10,7 @@ enum {
     SHIFT_MAX = 16,
     HOPS_MAX = 8192, // in the map of segments
     FRAME_WORDS_MAX = 1 << 20,
-    BLOB_NAME_BYTES = 24, // enough to tell the kinds apart
+    BLOB_NAME_BYTES = 24, // enough to distinguish the kinds
 };
 
 // Where the interpreter keeps its state in a frame, from the frame pointer

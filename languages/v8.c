@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: v8_collect gets one frame of a native walk and adds the JavaScript
+// functions that it stands for to the table (interpreted.h), innermost first.
+//
+// 1. v8_function_at finds the function from the frame's slots. A frame that is none of
+//    a function has the number of its type there, and is left alone.
+// 2. The code at pc decides what runs (collect_function): interpreted frames have their
+//    bytecodes and the offset in the frame; baseline code has the bytecodes, and
+//    baseline_offset finds the offset from the pc; optimized code has a list of the
+//    functions inlined at each pc (collect_optimized).
+// 3. position_in turns an offset into a place in the source; v8_describe turns that
+//    into a name, a file and a line when the frame is written.
+//
+// Invariants: an object counts as what it should be only if its map says so (v8_type,
+// is_v8_code_at). Each list and text has a limit; v8_has_time bounds the time for all
+// frames of a process. A function whose position is not known is added without one
+// (-1). A frame with the same function, pc and offset as an earlier one gets that one's
+// group.
 #include "languages/v8.h"
 
 #include <stdlib.h>

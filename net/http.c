@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: http_send borrows a client (a libcurl easy handle) from the idle ones,
+// or makes one, sets all options anew, performs the transfer, and returns the client
+// with its connection, which the next request to the same server reuses.
+//
+// libcurl is loaded on first use (libcurl.h); `lock` guards that and the list of idle
+// clients. A transfer itself uses nothing shared, so any number of threads may send.
+//
+// Callbacks of a transfer (struct transfer): take_header takes the few headers that
+// callers need, take_answer_body collects the body or writes it to a file,
+// tell_transfer_progress reports the bytes sent. One that refuses the answer notes why
+// in transfer.refused, which then is the error.
+//
+// Limits: set_limits sets the time and the least rate, take_answer_body bounds what is
+// taken of an answer.
 #include "net/http.h"
 
 #include <pthread.h>

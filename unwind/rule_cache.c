@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: rule_cache_find looks a pc up in the hash table; where it is not there,
+// ask_source finds its row and the result is stored, also if there is none.
+//
+// Sources, in this file from top to bottom:
+// - image_bytes: copies a section of the target into our memory, up to a limit.
+// - image_cfi: DWARF of an image. With an .eh_frame_hdr, its table is searched in the
+//   target's memory and only single entries are fetched; otherwise the section is
+//   copied and sorted once (cfi_index.h). .debug_frame is read where .eh_frame covers
+//   nothing.
+// - image_sframe: SFrame of an image, copied as a whole when it is first needed.
+// - compiled_cfi: DWARF of code that is in no image, from the runtime that compiled it.
+//
+// Invariants: a row that *out points to is valid until the next call of
+// rule_cache_find. A row with expressions is never cached, because its bytes are in a
+// buffer that the next lookup reuses (may_keep). An entry counts only if its epoch is
+// the cache's, so the table is emptied by a new epoch. A section that cannot be read is
+// tried once per image.
 #include "unwind/rule_cache.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What there is to say about each kind of target, in one table: how its URLs begin, how
-// a report is sent to it, and how it is asked whether it would take one. To add a kind
-// is to add a file like sentry.c and a row here.
+// What is known of each kind of target, in one table: how its URLs begin, how a report
+// is sent to it, and how it is queried for whether it would take one. To add a kind is
+// to add a file like sentry.c and a row here.
 //
 // Users: target (URLs), queue (sending), probe (asking). CRASHHOOK_URL is parsed here,
 // too.

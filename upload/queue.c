@@ -78,7 +78,7 @@ void retry_postpone(struct target *target, struct spool_target *waiting,
         target->rest = waiting->wait;
 }
 
-// retry_keep records what the target asked for, for this process and for later senders.
+// retry_keep records what the target requested, for this process and for later senders.
 CH_CHECKED static enum ch_status retry_keep(const struct spool *spool,
                                             struct target *target,
                                             const struct verdict *verdict)
@@ -99,8 +99,8 @@ CH_CHECKED static enum ch_status retry_keep(const struct spool *spool,
     return spool_waits_write(spool, target->shown, &waits, time(NULL));
 }
 
-// retry_learn reads what the target asked of earlier senders. insist: reports are sent
-// whatever it asked for.
+// retry_learn reads what the target requested of earlier senders. insist: reports are
+// sent whatever it requested.
 static void retry_learn(const struct spool *spool, struct target *target, bool insist)
 {
     const struct spool_waits waits = spool_waits_read(spool, target->shown);
@@ -254,8 +254,8 @@ static void note_waiting(const struct target *target,
         totals->next_time = next;
 }
 
-// read_waits reads what the targets asked of earlier senders. An explicit retry ignores
-// what our own collector asked for.
+// read_waits reads what the targets requested of earlier senders. An explicit retry
+// ignores our own collector's waits.
 static void read_waits(struct queue *queue)
 {
     for (size_t i = 0; i < queue->targets.count; i++) {

@@ -6,10 +6,10 @@
 // (workers_*). A report's state file says what became of it; only the holder of the
 // report's lock writes it, so several uploaders can share a spool, and one that dies
 // blocks nobody. A target that does not answer is not tried again in the same pass, and
-// later after a wait: a second, doubled up to an hour, or what the target asked for,
-// which is also kept for other processes. A report that a target refuses stays, failed,
-// with the reason. Reports that failed before are sent after the others. Nothing is
-// deleted here. Users: `crashhook finish`, `upload`.
+// later after a wait: a second, doubled up to an hour, or what the target requested,
+// which is also stored for other processes. A report that a target refuses stays,
+// failed, with the reason. Reports that failed before are sent after the others.
+// Nothing is deleted here. Users: `crashhook finish`, `upload`.
 #pragma once
 #include <jansson.h>
 #include <pthread.h>
@@ -115,8 +115,8 @@ CH_CHECKED enum ch_status queue_run(struct queue *queue, struct queue_totals *ou
 // When a target that did not take a report is tried again.
 //
 // A report waits as net/backoff.h says: after each failure longer, or as long as the
-// target asked for. A target that is down rests as long as the report that failed; what
-// it asked for is kept in the spool for other processes.
+// target requested. A target that is down rests as long as the report that failed; a
+// wait that it requested is stored in the spool for other processes.
 
 // retry_due_time is when the target may get the report; never before now.
 int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,

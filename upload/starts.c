@@ -137,8 +137,8 @@ static void link_for_sentries(const struct starts_sending *sending, const char *
     }
 }
 
-// make_batch renames a file, which nobody appends to from then on but those who have
-// just opened it.
+// make_batch renames a file, to which no process appends from then on, except those
+// that have just opened it.
 static void make_batch(const struct starts_sending *sending, const char *name,
                        size_t *waiting)
 {
@@ -227,7 +227,7 @@ static bool is_over(int64_t day)
     return day + KEPT_DAYS < time(NULL) / DAY_S;
 }
 
-// is_awake is false while a target asked to be left alone.
+// is_awake is false while a target's wait has not ended.
 static bool is_awake(const struct target *target)
 {
     return spool_wait_over(&target->rest, time(NULL));

@@ -6,8 +6,8 @@
 // Under a lock, the file of a day and a release is renamed to a batch with an id, so
 // that programs begin another; a batch is sent until every collector took it. A
 // collector takes an id once, so that sending it again counts nothing twice. For each
-// Sentry there is a file of its own, which is gone once it was taken. What could not be
-// sent in 30 days is dropped. Users: cli (upload).
+// Sentry there is a file of its own, which is deleted once it was taken. What could not
+// be sent in 30 days is dropped. Users: cli (upload).
 #pragma once
 #include "report/spool/spool.h"
 #include "upload/target.h"

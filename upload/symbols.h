@@ -3,8 +3,8 @@
 // Uploads of a debug file to a collector, PUT BASE/api/v1/symbols/BUILD_ID, and of a
 // bundle of its sources, PUT BASE/api/v1/sources/BUILD_ID.
 //
-// The collector is first asked what it has of that build: a file of the same size is
-// taken to be the same file. If the collector does not say, or has it of another
+// The collector is first queried for its files of that build: a file of the same size
+// is taken to be the same file. If the collector does not say, or has it of another
 // release, the file is sent; it keeps one file per build. Users: `crashhook symbols
 // upload`.
 #pragma once

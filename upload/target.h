@@ -2,7 +2,7 @@
 //
 // A place where reports go, and how it does.
 //
-// What its kind means stands in one table (upload/protocol.h); how it is written is
+// What its kind means is in one table (upload/protocol.h); how it is written is
 // protocol.h's.
 //
 // People and files only see a target's `shown`: its URL without user and password.

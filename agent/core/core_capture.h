@@ -58,7 +58,7 @@ void core_capture_close(struct core_capture *all);
 // found by searching for the copy of it that the core's notes have.
 
 // core_arguments_read appends the arguments, each followed by a NUL: those on the
-// stack, or else what the note has of them.
+// stack, otherwise those that the note has.
 void core_arguments_read(const struct core_file *core,
                          const struct memory_reader *memory, struct text *out);
 

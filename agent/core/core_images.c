@@ -314,7 +314,7 @@ static bool keep_file(struct core_images *all, const char *path, int fd)
     return true;
 }
 
-// show_id writes enough of a build ID to tell two builds apart.
+// show_id writes enough of a build ID to distinguish two builds.
 static void show_id(const uint8_t *id, size_t size, char out[static SHOWN_ID_SIZE])
 {
     if (size == 0)
@@ -323,7 +323,7 @@ static void show_id(const uint8_t *id, size_t size, char out[static SHOWN_ID_SIZ
         hex_encode(id, size < SHOWN_ID_BYTES ? size : SHOWN_ID_BYTES, out);
 }
 
-// image_is_wanted compares the file with what the core has of the image, and reports a
+// image_is_wanted compares the file with the core's bytes of the image, and reports a
 // difference.
 static bool image_is_wanted(const struct core_images *all, const struct wanted *wanted,
                             const char *file, const struct image_outline *outline)

@@ -288,7 +288,7 @@ void record_capture_killed(struct record_capture *all,
     }
     facts_deinit_process(kept);
     *kept = *process;
-    kept->rss_bytes = 0; // of some moment; the samples tell
+    kept->rss_bytes = 0; // of one time; the samples have it
     *process = (struct process_facts){ 0 };
 }
 

@@ -5,7 +5,7 @@
 // files they were mapped from, unless those have changed since.
 //
 // It has only the thread that crashed, and what a record says of the process. A
-// liveness record (record_file.h) has no thread at all: termination tells how it ended.
+// liveness record (record_file.h) has no thread at all: termination says how it ended.
 #pragma once
 #include "agent/core/core_capture.h"
 #include "agent/core/core_images.h"

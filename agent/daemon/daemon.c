@@ -104,7 +104,7 @@ static bool serve_crash(struct daemon_keep *keep, int socket, int received, int 
         take_daemon_request(received, channel);
         return true;
     }
-    (void)close(received); // after a failed fork, closing tells the handler so
+    (void)close(received); // after a failed fork, closing notifies the handler
     return false;
 }
 

@@ -51,7 +51,7 @@ enum daemon_kept {
     DAEMON_REPORTS, // this is a new process, which makes the report
 };
 
-// daemon_keep_look does what there is to do. alone: nobody will send a crash any more.
+// daemon_keep_look does what is due. alone: no process can send a crash any more.
 enum daemon_kept daemon_keep_look(struct daemon_keep *keep, bool alone,
                                   struct trace_report *out);
 

@@ -67,7 +67,7 @@ void liveness_see(struct liveness *live, pid_t pid)
     rights_read(pid, &rights);
     if (rights.user == geteuid())
         rights_compare_capabilities(&rights);
-    if (access(status, R_OK) == 0) // else it may have gone meanwhile
+    if (access(status, R_OK) == 0) // otherwise it may have exited meanwhile
         live->ours = rights.user == geteuid() && !rights.fewer;
     (void)fchmod(live->fd, live->ours ? OURS_MODE : OTHERS_MODE);
 }

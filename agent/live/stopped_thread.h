@@ -21,7 +21,7 @@ enum stop_state {
 
 // A call_before is what a thread waited in before it was requested to stop.
 struct call_before {
-    int64_t number;    // 0: none, or not asked for
+    int64_t number;    // 0: none, or not wanted
     uint64_t argument; // the first
     uint64_t sp;
     uint64_t pc;

@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works (crash_examine), in the order of what later parts need:
+// 1. what libraries reported, after SIGABRT (read_stack_words, with agent/messages):
+//    the report of a sanitizer, an abort message or an assertion, the C++ exception,
+//    and where there is none of these, a panic of Go or Rust.
+// 2. the facts of the signal: registers, kind of access, the sender (note_sender), the
+//    system call of a SIGSYS.
+// 3. where the address, the pc and the stack pointer are (place_of_examined, stack_of),
+//    and corrections that depend on it (find_refused_stack, infer_access).
+// 4. what may have caused it: limits of memory (note_memory), the instruction
+//    (read_crash_code), how the address came about (origins_find).
+//
+// The process is only read. Texts point into *out or into the capture, and live as long
+// as these. What can be derived from the report alone is not done here: the process is
+// held.
 #include "agent/raw/crash_examine.h"
 
 #include <stdio.h>

@@ -41,7 +41,7 @@ static enum trace_seize seize_at_exit(pid_t pid, int *out_signal)
 {
     unsigned long status = 0;
     if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &status) != 0)
-        return SEIZE_FREE; // it is gone
+        return SEIZE_FREE; // it has exited
     *out_signal = (int)(status & 0x7f);
     if (termination_is_kill(*out_signal))
         return SEIZE_DIES;

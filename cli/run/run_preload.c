@@ -3,9 +3,22 @@
 // Standing in for a program towards our parent: every signal is passed on, we stop when
 // the program stops, and die as it died.
 //
-// All signals are blocked here and received one at a time, so none interrupts anything;
-// the signal actions are not changed, so the program inherits which signals are
-// ignored.
+// How it works (run_preloaded): start_program blocks all signals, forks, and executes
+// the program in the child (exec_program); failure_fd gives errno if that fails, and is
+// closed if it succeeds. await_program receives signals one at a time: those of others
+// are passed on (pass_on_to_program), SIGCHLD reaps children (reap_children). After the
+// program's exit report_end_aside has a second process do what is left in the spool,
+// which may hang (end_in_spool): wait for agents (await_reports), take records, print
+// the line about a crash without a report (unreported_tell), report a killed program
+// (supervisor_end). end_as then ends us.
+//
+// With --stderr-tail a relay, a third process, is between the program's standard error
+// and ours (stderr_tail_*): a pipe, or a terminal where ours is one.
+//
+// Invariants: signals are received by rt_sigtimedwait alone, so none interrupts
+// anything. The signal actions are not changed, so the program inherits which signals
+// are ignored. The supervisor looks at the program a last time before it is reaped
+// (reap_children).
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -290,7 +303,7 @@ enum {
     CHECKED_MS = 64,  // the supervisor's pause from which on the spool is looked at
 };
 
-// wrapped is the program that we stand in for.
+// wrapped is the program that we represent to our parent.
 struct wrapped {
     pid_t pid;
     int failure_fd; // receives errno if the program could not be executed, else closes

@@ -39,5 +39,5 @@ CH_CHECKED enum ch_status collector_find(const struct session *session,
 CH_CHECKED enum ch_status collector_report(const struct session *session,
                                            const char *url, json_t **out);
 
-// collector_encode appends a value as it stands in a URL.
+// collector_encode appends a value in the form that URLs need.
 void collector_encode(struct text *out, const char *value);

@@ -78,7 +78,7 @@ void session_cache_symbols(const struct session *session, json_t *report);
 int session_print_raw(const struct session *session, const struct text *raw,
                       const struct text *held, bool as_json);
 
-// The files that a program asked to have attached (crashhook_attach_file): the raw
+// The files that a program registered as attachments (crashhook_attach_file): the raw
 // report names them, and the free phase adds the last part of each.
 
 // attachments_fill reads the files that the report's attachments name, each up to its

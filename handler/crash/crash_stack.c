@@ -85,7 +85,7 @@ static bool may_be_full(const struct crash_asked *asked, uintptr_t stack)
 }
 
 // has_overflowed returns true if handlers have used up theirs, one within the other,
-// and the last one has gone below it. The kernel would begin at its top once more, for
+// and the last one has moved below it. The kernel would begin at its top once more, for
 // ever.
 static bool has_overflowed(const struct crash_asked *asked, const stack_t *theirs,
                            uintptr_t stack)

@@ -21,7 +21,7 @@
 
 typedef void handler_fn(int);
 
-// The signals for which siginterrupt has asked to interrupt system calls.
+// The signals that interrupt system calls, by siginterrupt.
 static uint64_t interrupting;
 
 static uint64_t bit_of(int number)

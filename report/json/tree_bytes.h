@@ -3,7 +3,7 @@
 // A JSON tree as bytes, for another process of ours that runs at the same time: several
 // times as fast to write and to read as text.
 //
-// Values stand in post-order, so that reading needs no recursion: each is one byte that
+// Values are in post-order, so that reading needs no recursion: each is one byte that
 // says its kind, then what the kind needs; numbers are LEB128. A string that was there
 // before is a number, in both keys and values; those that are equal are one value when
 // they are read, so nobody may change a string in place. So is an array or object that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a spool stores in addition to its reports (spool.h): which targets have a
-// report, how long a target asked for a pause, how many crashes were only counted, and
+// report, how long a target requested a pause, how many crashes were only counted, and
 // what is deleted to stay within the limits.
 //
 // Which targets have a report is in `ID.state`, next to `ID.json`:
@@ -95,7 +95,7 @@ void spool_book_close(struct spool_book *book);
 // spool_book_write stores the current content.
 CH_CHECKED enum ch_status spool_book_write(const struct spool_book *book);
 
-// How long each target asked for a pause, stored in `waits.json` of the spool: the next
+// How long each target requested a pause, stored in `waits.json` of the spool: the next
 // crash is sent by another process, and a server that said "not for ten minutes" said
 // it to all of them.
 //
@@ -111,7 +111,7 @@ struct spool_waits {
     struct spool_wait tables;      // version 2: the target accepts only version 1
 };
 
-// spool_waits_read returns what the target at url asked for; no waits if it did not.
+// spool_waits_read returns what the target at url requested; no waits if it did not.
 struct spool_waits spool_waits_read(const struct spool *spool, const char *url);
 
 // spool_waits_write stores what the target at url asks for, and removes the waits of

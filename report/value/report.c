@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: parse_report reads the JSON (json_reader.h) and open_tree makes a
+// report of it: check_identity checks schema and id, open_tables gives a report of
+// version 2 the form of version 1 (report_open.h), and check_report checks the shapes
+// of all known members (report_shape.h). So all other code sees one form.
+//
+// Writing is the way back: report_print packs (report_pack.h) and prints;
+// report_print_expanded prints the form of version 1.
+//
+// Invariants: after report_parse every known member has its shape, so callers need no
+// checks; unknown members are preserved and written back. An error says where in the
+// report it is: a check words the failure, and its callers put the place before it
+// (report_error).
 #include "report/value/report.h"
 
 #include <errno.h>

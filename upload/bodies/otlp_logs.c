@@ -6,7 +6,7 @@
 //
 // The resource has what is true of the program (service, process, host), the record
 // what is true of the crash. Attributes that the program's environment gives
-// (OTEL_RESOURCE_ ATTRIBUTES) are added only where resource_json does not know better
+// (OTEL_RESOURCE_ATTRIBUTES) are added only where resource_json does not know better
 // (is_known_better).
 //
 // NULL is the value of what the report lacks: otlp_value_add then adds nothing, so
