@@ -14,7 +14,7 @@
 #include "formats/debug/cfi.h"
 #include "formats/debug/elf.h"
 #include "formats/debug/sframe.h"
-#include "unwind/image_cfi.h"
+#include "unwind/rule_cache.h"
 
 enum {
     TABLE_IMAGES = 512,      // where the C library cannot find images itself
@@ -104,8 +104,7 @@ static struct cursor local_image_bytes(const struct local_image *image,
     return cursor_over((const void *)(uintptr_t)address, size);
 }
 
-// image_segments gives the program headers of image, which follow its ELF header.
-static const Elf64_Phdr *image_segments(const struct local_image *image, size_t *count)
+const Elf64_Phdr *local_code_segments(const struct local_image *image, size_t *count)
 {
     const Elf64_Ehdr *header = (const void *)(uintptr_t)image->start;
     *count = 0;
@@ -122,7 +121,7 @@ static const Elf64_Phdr *image_segments(const struct local_image *image, size_t 
 static const Elf64_Phdr *find_segment(const struct local_image *image, uint32_t type)
 {
     size_t count;
-    const Elf64_Phdr *segments = image_segments(image, &count);
+    const Elf64_Phdr *segments = local_code_segments(image, &count);
     for (size_t i = 0; i < count; i++)
         if (segments[i].p_type == type)
             return &segments[i];
@@ -140,7 +139,7 @@ bool local_code_segment(const struct local_image *image, uint64_t address,
                         bool executable, uint64_t *low, uint64_t *high)
 {
     size_t count;
-    const Elf64_Phdr *segments = image_segments(image, &count);
+    const Elf64_Phdr *segments = local_code_segments(image, &count);
     uint64_t bias = image_bias(image);
     for (size_t i = 0; i < count; i++) {
         *low = bias + segments[i].p_vaddr;
@@ -174,7 +173,7 @@ static uint64_t stamp_bytes(uint64_t stamp, const void *bytes, size_t size)
 uint64_t local_code_stamp(const struct local_image *image)
 {
     size_t count;
-    const Elf64_Phdr *segments = image_segments(image, &count);
+    const Elf64_Phdr *segments = local_code_segments(image, &count);
     uint64_t stamp = stamp_bytes(image->end, &image->eh_frame_hdr, sizeof(uint64_t));
     if (segments == NULL)
         return stamp;
@@ -236,8 +235,8 @@ static enum ch_status read_entry(struct rule_search *search, uint64_t address)
     return status;
 }
 
-// search_table finds the FDE of pc by the image's search table.
-static enum ch_status search_table(struct rule_search *search, uint64_t pc)
+// local_search_table finds the FDE of pc by the image's search table.
+static enum ch_status local_search_table(struct rule_search *search, uint64_t pc)
 {
     const struct cfi_header *header = &search->header;
     struct cfi_header_entry entry = { 0 };
@@ -293,9 +292,9 @@ static enum ch_status find_cfi_rules(const struct local_image *image, uint64_t p
             size, &search.header) != CH_OK)
         return CH_ERR_NOT_FOUND;
     search.section.address = search.header.eh_frame;
-    enum ch_status status = search.header.count != 0 ? search_table(&search, pc)
+    enum ch_status status = search.header.count != 0 ? local_search_table(&search, pc)
                                                      : scan_section(&search, pc);
-    const struct cfi_processor processor = image_cfi_processor(unwind_arch_native());
+    const struct cfi_processor processor = rule_cache_processor(unwind_arch_native());
     if (status == CH_OK)
         status = cfi_find_row(&search.section, &processor, &search.cie, &search.fde, pc,
                               out);

@@ -27,6 +27,10 @@ struct local_image {
 // local_code_image finds the image that contains address. False: none does.
 bool local_code_image(uint64_t address, struct local_image *out);
 
+// local_code_segments gives the program headers of image, and their number: 0 if they
+// are not where its ELF header says.
+const Elf64_Phdr *local_code_segments(const struct local_image *image, size_t *count);
+
 // local_code_segment stores the bounds of the segment of image that contains address,
 // and says whether it is loaded, and executable if that is asked for.
 bool local_code_segment(const struct local_image *image, uint64_t address,

@@ -34,6 +34,14 @@ struct shared_list {
 
 static _Atomic(struct shared_list *) shared;
 
+// The dynamic linker's own list.
+extern struct r_debug _r_debug __attribute__((weak));
+
+// In a child the linker's lock may be held by a thread that does not exist there. Until
+// the child has loaded or unloaded something itself, its list is read without the lock.
+static atomic_bool is_child;
+static uint64_t state_at_fork;
+
 // The dynamic linker's lock is not reset in a child that was forked while another
 // thread held it. So a fork waits until no thread of ours is in the linker's list.
 static pthread_rwlock_t forking = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -48,11 +56,47 @@ static void end_fork(void)
     (void)pthread_rwlock_unlock(&forking);
 }
 
+// linker_state is a number that changes with the linker's list.
+static uint64_t linker_state(void)
+{
+    const uint64_t multiplier = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t state = 1;
+    for (const struct link_map *map = &_r_debug != NULL ? _r_debug.r_map : NULL;
+         map != NULL; map = map->l_next)
+        state = (state ^ map->l_addr ^ (uintptr_t)map->l_ld) * multiplier;
+    return state | UINT64_C(1) << 63; // no number of changes
+}
+
 // end_fork_in_child makes the lock anew: threads that waited for it do not exist here.
 static void end_fork_in_child(void)
 {
     const pthread_rwlock_t unlocked = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
     forking = unlocked;
+    state_at_fork = linker_state();
+    atomic_store(&is_child, &_r_debug != NULL);
+}
+
+// walk_unlocked is dl_iterate_phdr without its lock.
+static int walk_unlocked(int (*visit)(struct dl_phdr_info *, size_t, void *),
+                         void *context)
+{
+    int result = 0;
+    for (const struct link_map *map = _r_debug.r_map; map != NULL && result == 0;
+         map = map->l_next) {
+        struct local_image image;
+        size_t count;
+        struct dl_phdr_info info = { .dlpi_addr = map->l_addr,
+                                     .dlpi_name = map->l_name };
+        // What another thread was loading is not found yet; what it was unloading may
+        // be unmapped.
+        if (!local_code_image((uintptr_t)map->l_ld, &image) ||
+            !local_code_is_readable(image.start))
+            continue;
+        info.dlpi_phdr = local_code_segments(&image, &count);
+        info.dlpi_phnum = (uint16_t)count;
+        result = count != 0 ? visit(&info, sizeof(info), context) : 0;
+    }
+    return result;
 }
 
 // walk_linker_list calls visit for each image that is loaded, and gives what it
@@ -60,6 +104,8 @@ static void end_fork_in_child(void)
 static int walk_linker_list(int (*visit)(struct dl_phdr_info *, size_t, void *),
                             void *context)
 {
+    if (atomic_load(&is_child))
+        return walk_unlocked(visit, context);
     // It is not locked where the fork itself is to be captured.
     bool locked = pthread_rwlock_rdlock(&forking) == 0;
     int result = dl_iterate_phdr(visit, context);
@@ -80,6 +126,12 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *out)
 static uint64_t generation_now(void)
 {
     uint64_t generation = 0;
+    if (atomic_load(&is_child)) {
+        generation = linker_state();
+        if (generation == state_at_fork)
+            return generation;
+        atomic_store(&is_child, false);
+    }
     (void)walk_linker_list(count_changes, &generation);
     return generation;
 }

@@ -8,6 +8,7 @@
 
 #include "backtrace/local_images.h"
 #include "backtrace/symbol.h"
+#include "base/system/reachable.h"
 #include "crashhook/backtrace.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_image.h"
@@ -454,6 +455,7 @@ static struct named_entry *look_up(const struct lookup *lookup)
         uint64_t captured = vaddr + (lookup->flags & AFTER_CALL ? 1 : 0);
         entry = make_entry(lookup, frames, count, captured);
     }
+    reachable_forget();
     if (atomic_exchange(&image->is_unwanted, false))
         close_image(image);
     pthread_mutex_unlock(&image->lock);

@@ -84,9 +84,9 @@ static struct store_record *record_at(const struct crashhook_backtrace_store *st
     return (struct store_record *)((uintptr_t)store + (size_t)number * UNIT_BYTES);
 }
 
-// store_write gives the number of a new record; 0: there is no room for it.
-static uint32_t store_write(struct crashhook_backtrace_store *store, uint32_t hash,
-                            const uint8_t *cbf, size_t size)
+// store_put gives the number of a new record; 0: there is no room for it.
+static uint32_t store_put(struct crashhook_backtrace_store *store, uint32_t hash,
+                          const uint8_t *cbf, size_t size)
 {
     size_t needed =
         (sizeof(struct store_record) + size + UNIT_BYTES - 1) & -(size_t)UNIT_BYTES;
@@ -113,7 +113,7 @@ static uint32_t store_bytes(struct crashhook_backtrace_store *store, const uint8
         uint32_t number = atomic_load_explicit(place, memory_order_acquire);
         if (number == 0) {
             if (written == 0)
-                written = store_write(store, hash, cbf, size);
+                written = store_put(store, hash, cbf, size);
             if (written == 0)
                 return 0;
             if (atomic_compare_exchange_strong(place, &number, written)) {

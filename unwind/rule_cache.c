@@ -136,8 +136,7 @@ struct image_cfi {
     struct cfi_cie cie;
 };
 
-// image_cfi_processor is what rules have to know of the architecture.
-static struct cfi_processor image_cfi_processor(const struct unwind_arch *arch)
+struct cfi_processor rule_cache_processor(const struct unwind_arch *arch)
 {
     return (struct cfi_processor){ .register_count = arch->dwarf_count,
                                    .fp = arch->fp,
@@ -157,7 +156,7 @@ CH_CHECKED static enum ch_status image_cfi_create(const struct unwind_arch *arch
         .memory = memory,
         .images = images,
         .count = count,
-        .processor = image_cfi_processor(arch),
+        .processor = rule_cache_processor(arch),
     };
     made->tables = calloc(count + 1, sizeof(*made->tables));
     if (made->tables == NULL) {
@@ -564,7 +563,7 @@ CH_CHECKED static enum ch_status image_sframe_find(struct image_sframe *s, size_
 void compiled_cfi_init(struct compiled_cfi *cfi, const struct unwind_arch *arch,
                        const struct memory_reader *memory)
 {
-    *cfi = (struct compiled_cfi){ .processor = image_cfi_processor(arch),
+    *cfi = (struct compiled_cfi){ .processor = rule_cache_processor(arch),
                                   .big_endian = memory->big_endian,
                                   .narrow = memory->narrow };
 }

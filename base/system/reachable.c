@@ -86,3 +86,11 @@ int reachable_open(const char *path)
     errno = ETIMEDOUT;
     return -1;
 }
+
+void reachable_forget(void)
+{
+    if (reachable.read)
+        mounts_deinit(&reachable.mounts);
+    reachable.read = false;
+    reachable.count = 0;
+}

@@ -17,3 +17,7 @@ int reachable_open(const char *path);
 
 // reachable_check returns false if the file system of path does not answer.
 bool reachable_check(const char *path);
+
+// reachable_forget frees what the calling thread knows of file systems, which it
+// otherwise keeps until the process ends: for threads of a program that is not ours.
+void reachable_forget(void);
