@@ -14,8 +14,8 @@
 #include "symbolizer/names/symbol_image.h"
 
 enum {
-    PARTS = 64,       // of the table, each with its lock
-    PLACES = 256,     // of each part
+    PARTS = 32,       // of the table, each with its lock; a fork takes all of them
+    PLACES = 512,     // of each part
     OPEN_IMAGES = 32, // at most so many keep their files mapped
     NAMES_ONLY = 1,   // how an image is opened: without lines and inlined calls
     WITH_CACHE = 2,   // with the symbol cache

@@ -121,6 +121,7 @@ static void capture_in_handler(int signal, siginfo_t *info, void *context)
     struct crashhook_raw_options options = options_of(&in_handler);
     (void)signal;
     (void)info;
+    const int before = errno;
     errno = 77;
     in_handler.count =
         crashhook_backtrace_capture_raw(in_handler.addresses, ROOM, &options);
@@ -133,6 +134,7 @@ static void capture_in_handler(int signal, siginfo_t *info, void *context)
     cbf_size = crashhook_backtrace_capture_raw((uint64_t *)(void *)cbf_bytes,
                                                sizeof(cbf_bytes) / 8, &options);
     errno_after = errno;
+    errno = before;
 }
 
 static void install(int flags)

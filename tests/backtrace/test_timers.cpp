@@ -37,6 +37,7 @@ void capture(int, siginfo_t *, void *context)
     std::uint64_t addresses[128];
     crashhook_raw_end end = CRASHHOOK_RAW_INVALID;
     crashhook_raw_options options = CRASHHOOK_RAW_DEFAULTS;
+    const int before = errno;
     errno = 99;
     options.end = &end;
     options.context = captures.fetch_add(1) % 2 != 0 ? context : nullptr;
@@ -44,6 +45,7 @@ void capture(int, siginfo_t *, void *context)
     // Code without unwind rules is interrupted too: a library's _init.
     incomplete += end != CRASHHOOK_RAW_COMPLETE;
     failures += count == 0 || errno != 99;
+    errno = before;
 }
 
 void start_timer()

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// backtrace_peers [DEPTH...]: one table in one run of what this machine has of the
+// libraries for a program's own backtraces: the median of a capture at each depth, a
+// capture in one of 8 threads, and the first and the later names of an address. All
+// walk the same stack in turns, so that other load affects all alike.
+//
+//     build/release/bench/backtrace_peers 14 94
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <crashhook/backtrace.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#if __has_include(<absl/debugging/stacktrace.h>) && defined(WITH_ABSL)
+#include <absl/debugging/stacktrace.h>
+#include <absl/debugging/symbolize.h>
+#endif
+#if __has_include(<backtrace.h>) && defined(WITH_LIBBACKTRACE)
+#include <backtrace.h>
+#endif
+#if __has_include(<boost/stacktrace.hpp>)
+#include <boost/stacktrace.hpp>
+#endif
+#if __has_include(<cpptrace/cpptrace.hpp>) && defined(WITH_CPPTRACE)
+#include <cpptrace/cpptrace.hpp>
+#endif
+#if defined(__cpp_lib_stacktrace)
+#include <stacktrace>
+#endif
+
+namespace
+{
+constexpr std::size_t room = 256;
+
+// A peer captures a stack, and gives the number of frames; it prints the name of an
+// address into a buffer, where it can.
+struct peer {
+    const char *name;
+    std::size_t (*capture)();
+    void (*symbolize)(std::uint64_t address);
+};
+
+std::size_t capture_raw(crashhook_unwind_algorithm algorithm)
+{
+    std::uint64_t frames[room];
+    crashhook_raw_options options = CRASHHOOK_RAW_DEFAULTS;
+    options.algorithm = algorithm;
+    return crashhook_backtrace_capture_raw(frames, room, &options);
+}
+
+std::size_t capture_whole()
+{
+    crashhook_capture_options options = CRASHHOOK_CAPTURE_DEFAULTS;
+    crashhook_backtrace *backtrace = nullptr;
+    options.limit = room;
+    if (crashhook_backtrace_capture(&options, &backtrace) != 0)
+        return 0;
+    crashhook_backtrace_destroy(backtrace);
+    return 1;
+}
+
+void symbolize_crashhook(std::uint64_t address)
+{
+    crashhook_backtrace *backtrace = nullptr;
+    crashhook_symbolicated_backtrace *named = nullptr;
+    if (crashhook_backtrace_from_addresses(&address, 1, CRASHHOOK_FRAME_RETURN_ADDRESS,
+                                           &backtrace) != 0)
+        return;
+    if (crashhook_backtrace_symbolicate(backtrace, nullptr,
+                                        CRASHHOOK_SYMBOLICATION_DEFAULT, &named) == 0)
+        crashhook_symbolicated_backtrace_destroy(named);
+    crashhook_backtrace_destroy(backtrace);
+}
+
+std::size_t capture_glibc()
+{
+    // libunwind exports the name too.
+    static const auto capture = reinterpret_cast<int (*)(void **, int)>(
+        dlsym(dlopen("libc.so.6", RTLD_NOW), "backtrace"));
+    void *frames[room];
+    return static_cast<std::size_t>(capture(frames, room));
+}
+
+std::size_t capture_libunwind()
+{
+    void *frames[room];
+    return static_cast<std::size_t>(unw_backtrace(frames, room));
+}
+
+void symbolize_glibc(std::uint64_t address)
+{
+    Dl_info info;
+    dladdr(reinterpret_cast<void *>(address), &info);
+}
+
+#if defined(ABSL_DEBUGGING_STACKTRACE_H_)
+std::size_t capture_absl()
+{
+    void *frames[room];
+    return static_cast<std::size_t>(absl::GetStackTrace(frames, room, 0));
+}
+
+void symbolize_absl(std::uint64_t address)
+{
+    char name[256];
+    absl::Symbolize(reinterpret_cast<void *>(address - 1), name, sizeof(name));
+}
+#endif
+
+#if defined(BACKTRACE_H)
+backtrace_state *libbacktrace_state()
+{
+    static backtrace_state *state = backtrace_create_state(
+        nullptr, 1, [](void *, const char *, int) {}, nullptr);
+    return state;
+}
+
+std::size_t capture_libbacktrace()
+{
+    std::size_t count = 0;
+    backtrace_simple(
+        libbacktrace_state(), 0,
+        [](void *counter, std::uintptr_t) {
+            ++*static_cast<std::size_t *>(counter);
+            return 0;
+        },
+        [](void *, const char *, int) {}, &count);
+    return count;
+}
+
+void symbolize_libbacktrace(std::uint64_t address)
+{
+    backtrace_pcinfo(
+        libbacktrace_state(), address - 1,
+        [](void *, std::uintptr_t, const char *, int, const char *) { return 0; },
+        [](void *, const char *, int) {}, nullptr);
+}
+#endif
+
+#if defined(BOOST_STACKTRACE_STACKTRACE_HPP)
+std::size_t capture_boost()
+{
+    return boost::stacktrace::stacktrace(0, room).size();
+}
+
+void symbolize_boost(std::uint64_t address)
+{
+    (void)boost::stacktrace::frame(reinterpret_cast<void *>(address - 1)).name();
+}
+#endif
+
+#if defined(WITH_CPPTRACE)
+std::size_t capture_cpptrace()
+{
+    return cpptrace::generate_raw_trace(0, room).frames.size();
+}
+
+void symbolize_cpptrace(std::uint64_t address)
+{
+    cpptrace::raw_trace{ { static_cast<cpptrace::frame_ptr>(address - 1) } }.resolve();
+}
+#endif
+
+#if defined(__cpp_lib_stacktrace)
+std::size_t capture_standard()
+{
+    return std::stacktrace::current(0, room).size();
+}
+#endif
+
+const peer peers[] = {
+    { "crashhook raw", [] { return capture_raw(CRASHHOOK_UNWIND_AUTO); }, nullptr },
+    { "crashhook raw fast", [] { return capture_raw(CRASHHOOK_UNWIND_FAST); },
+      nullptr },
+    { "crashhook", capture_whole, symbolize_crashhook },
+    { "libunwind", capture_libunwind, nullptr },
+    { "glibc", capture_glibc, symbolize_glibc },
+#if defined(ABSL_DEBUGGING_STACKTRACE_H_)
+    { "absl", capture_absl, symbolize_absl },
+#endif
+#if defined(BACKTRACE_H)
+    { "libbacktrace", capture_libbacktrace, symbolize_libbacktrace },
+#endif
+#if defined(BOOST_STACKTRACE_STACKTRACE_HPP)
+    { "boost", capture_boost, symbolize_boost },
+#endif
+#if defined(WITH_CPPTRACE)
+    { "cpptrace", capture_cpptrace, symbolize_cpptrace },
+#endif
+#if defined(__cpp_lib_stacktrace)
+    { "std::stacktrace", capture_standard, nullptr },
+#endif
+};
+constexpr std::size_t peer_count = sizeof(peers) / sizeof(peers[0]);
+
+double now_ns()
+{
+    return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+double time_captures(const peer &measured, int captures)
+{
+    const double begin = now_ns();
+    for (int i = 0; i < captures; i++)
+        measured.capture();
+    return (now_ns() - begin) / captures;
+}
+
+// measure_threads gives the time of a capture while 8 threads capture.
+double measure_threads(const peer &measured)
+{
+    std::vector<double> times(8);
+    std::vector<std::thread> threads;
+    for (double &time : times)
+        threads.emplace_back([&measured, &time] {
+            (void)crashhook_backtrace_thread_prepare();
+            measured.capture();
+            time = time_captures(measured, 2000);
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    return median(times);
+}
+
+void measure(std::size_t depth)
+{
+    constexpr int rounds = 51;
+    std::vector<std::vector<double>> times(peer_count);
+    std::size_t frames[peer_count];
+    for (std::size_t i = 0; i < peer_count; i++)
+        frames[i] = peers[i].capture();
+    for (int round = 0; round < rounds; round++)
+        for (std::size_t i = 0; i < peer_count; i++)
+            times[i].push_back(time_captures(peers[i], 200));
+    std::printf("at depth %zu\n", depth);
+    for (std::size_t i = 0; i < peer_count; i++)
+        std::printf("  %-20s %4zu frames %9.0f ns\n", peers[i].name, frames[i],
+                    median(times[i]));
+}
+
+__attribute__((noinline)) void descend(std::size_t depth, std::size_t wanted)
+{
+    if (depth == 0)
+        measure(wanted);
+    else
+        descend(depth - 1, wanted);
+    __asm__ volatile("");
+}
+
+void measure_names(const peer &measured)
+{
+    const std::uint64_t address = reinterpret_cast<std::uint64_t>(&measure_threads) + 8;
+    const double begin = now_ns();
+    measured.symbolize(address);
+    const double first = now_ns() - begin;
+    std::vector<double> later;
+    for (int i = 0; i < 101; i++) {
+        const double again = now_ns();
+        measured.symbolize(address);
+        later.push_back(now_ns() - again);
+    }
+    std::printf("  %-20s first %10.1f us, again %8.2f us\n", measured.name, first / 1e3,
+                median(later) / 1e3);
+}
+} // namespace
+
+int main(int argc, char **argv)
+{
+#if defined(ABSL_DEBUGGING_STACKTRACE_H_)
+    absl::InitializeSymbolizer(argv[0]);
+#endif
+    for (int i = 1; i < argc; i++) {
+        const auto depth = static_cast<std::size_t>(std::strtoul(argv[i], nullptr, 10));
+        descend(depth, depth);
+    }
+    std::printf("in 8 threads\n");
+    for (const peer &measured : peers)
+        std::printf("  %-20s %9.0f ns\n", measured.name, measure_threads(measured));
+    std::printf("names\n");
+    for (const peer &measured : peers)
+        if (measured.symbolize != nullptr)
+            measure_names(measured);
+    return 0;
+}
