@@ -10,6 +10,7 @@
 #include "symbolizer/fault/argument_import.h"
 #include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/argument_trace.h"
+#include "symbolizer/fault/library_functions.h"
 
 enum {
     WORD_BYTES = 8,
@@ -29,6 +30,8 @@ struct fault {
     struct text array;              // its name
     struct argument_named parts[2]; // of an address
     uint8_t base;                   // the operand's register
+    const struct library_function *function; // that it was passed to; NULL: none
+    const char *passed_as;                   // its role there
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -264,27 +267,13 @@ static bool fault_name_target(struct fault *f)
            !f->named.is_address && fault_agrees(f);
 }
 
-// A text_function is one of the C library that only reads or writes at the pointers
-// that it is passed, without calling anything else.
-enum { TEXT_POINTERS = 2 };
-struct text_function {
-    const char *name;
-    int pointers; // how many of its first arguments
-};
-
-// fault_text_function gives the function that the call of step is one of; NULL:
-// another.
-static const struct text_function *
-fault_text_function(const struct argument_call *caller,
-                    const struct argument_step *step)
+// fault_library_function gives the library's function that the call of step in the
+// caller at index is one of; NULL: another.
+static const struct library_function *
+fault_library_function(const struct fault *f, size_t index,
+                       const struct argument_step *step)
 {
-    static const struct text_function functions[] = {
-        { "strlen", 1 },  { "strnlen", 1 }, { "strcpy", 2 },  { "strncpy", 2 },
-        { "stpcpy", 2 },  { "strcat", 2 },  { "strncat", 2 }, { "strcmp", 2 },
-        { "strncmp", 2 }, { "strchr", 1 },  { "strrchr", 1 }, { "strstr", 2 },
-        { "memcpy", 2 },  { "memmove", 2 }, { "memset", 1 },  { "memcmp", 2 },
-        { "memchr", 1 },  { "wcslen", 1 },
-    };
+    const struct argument_call *caller = &f->trace.stack->calls[index];
     const struct instruction_memory *memory = &step->effects.memory;
     const char *name = NULL;
     if (step->effects.target != 0)
@@ -293,11 +282,12 @@ fault_text_function(const struct argument_call *caller,
         name =
             argument_import_of_slot(caller->image, step->vaddr + step->effects.length +
                                                        (uint64_t)memory->displacement);
-    for (size_t i = 0; name != NULL && i < sizeof(functions) / sizeof(functions[0]);
-         i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return &functions[i];
-    return NULL;
+    const struct library_function *found =
+        name != NULL ? library_functions_find(name) : NULL;
+    const char *called =
+        report_string(f->trace.stack->calls[index - 1].from, "function");
+    return found == NULL && called != NULL ? library_functions_find_scoped(called)
+                                           : found;
 }
 
 // fault_number gives a pointer's value as the report shows it.
@@ -339,29 +329,122 @@ static bool fault_is_shown(const struct fault *f, uint64_t value)
     return false;
 }
 
-// fault_name_passed names the pointer that was passed to a function of the C library
-// which failed right at it.
+// fault_caller gives the index of the innermost call of the program's own code, which
+// called the libraries; 0: there is none.
+static size_t fault_caller(const struct fault *f)
+{
+    const struct argument_stack *stack = f->trace.stack;
+    for (size_t i = 0; i < stack->count; i++) {
+        bool system = report_flag(stack->calls[i].from, "system");
+        if (!system)
+            return stack->calls[i].image != NULL &&
+                           stack->calls[i].image != f->innermost->image
+                       ? i
+                       : 0;
+    }
+    return 0;
+}
+
+// fault_may_be says whether a pointer with that role can be the one that was accessed
+// as the processor says.
+static bool fault_may_be(const struct fault *f, const char *role)
+{
+    const char *operation =
+        report_string(json_object_get(f->crash, "access"), "operation");
+    bool writes = operation != NULL && strcmp(operation, "write") == 0;
+    return role != NULL && (!writes || strcmp(role, "source") != 0);
+}
+
+// fault_name_argument names a pointer that was passed in a register by the caller, and
+// that the access at address began at, or followed in the same page: that page cannot
+// be accessed, so it is the pointer that is bad, and not a length.
+static bool fault_name_argument(struct fault *f, size_t caller, uint8_t reg,
+                                uint64_t address)
+{
+    enum { PAGE_BYTES = 4096 };
+    if (fault_name_register(f, caller, reg, address))
+        return f->named.has_value || (f->named.variable && fault_is_shown(f, address));
+    if (!argument_trace_register(&f->trace, caller, reg, WORD_BYTES, &f->named) ||
+        f->named.is_address || !f->named.has_value || f->named.scale != 1 ||
+        f->named.value > address || f->named.value / PAGE_BYTES != address / PAGE_BYTES)
+        return false;
+    f->value = f->named.value;
+    return true;
+}
+
+// fault_is_only names the pointer in a register whose value is not known any more,
+// where it is the only one that the function can have failed at. One past the end of a
+// page may have been reached from a pointer that is good.
+static bool fault_is_only(struct fault *f, size_t caller, uint8_t reg, uint64_t address)
+{
+    enum { PAGE_BYTES = 4096 };
+    f->value = address;
+    f->bytes = WORD_BYTES;
+    return (address == 0 || address % PAGE_BYTES != 0) &&
+           argument_trace_register(&f->trace, caller, reg, WORD_BYTES, &f->named) &&
+           !f->named.is_address && !f->named.has_value && f->named.scale == 1;
+}
+
+// fault_is_other says whether the pointer in a register is known to be another one than
+// what the function failed at.
+static bool fault_is_other(struct fault *f, size_t caller, uint8_t reg)
+{
+    return argument_trace_register(&f->trace, caller, reg, WORD_BYTES, &f->named) &&
+           (f->named.is_address || f->named.has_value);
+}
+
+// fault_find_passed names the pointer that the function failed at, and gives the number
+// of the argument; negative: it is not known.
+static int fault_find_passed(struct fault *f, size_t caller,
+                             const struct library_function *function, uint64_t address)
+{
+    // rdi, rsi, rdx, rcx, r8, r9
+    static const uint8_t registers[LIBRARY_POINTERS] = { 5, 4, 1, 2, 8, 9 };
+    uint64_t value = address + function->before;
+    int equal = -1;
+    int possible = -1;
+    size_t possible_count = 0;
+    for (int i = 0; i < LIBRARY_POINTERS; i++) {
+        if (!fault_may_be(f, function->roles[i]))
+            continue;
+        if (fault_name_argument(f, caller, registers[i], value)) {
+            if (equal >= 0)
+                return -1; // which of the two it was is not known
+            equal = i;
+        } else if (!fault_is_other(f, caller, registers[i])) {
+            possible = i;
+            possible_count++;
+        }
+    }
+    if (equal >= 0)
+        return fault_name_argument(f, caller, registers[equal], value) ? equal : -1;
+    if (possible_count != 1 || !function->exact ||
+        !fault_is_only(f, caller, registers[possible], value))
+        return -1;
+    return possible;
+}
+
+// fault_name_passed names the pointer that was passed to a function of a library, which
+// failed right at it, or a function that it called.
 static bool fault_name_passed(struct fault *f)
 {
-    static const uint8_t registers[TEXT_POINTERS] = { 5, 4 }; // rdi, rsi
-    const struct argument_stack *stack = f->trace.stack;
-    const json_t *frame = json_array_get(f->trace.frames, f->innermost->index);
+    size_t caller = fault_caller(f);
     uint64_t address;
-    if (stack->count < 2 || !report_flag(frame, "system") ||
-        stack->calls[1].image == NULL || stack->calls[1].image == f->innermost->image ||
-        !report_address(f->crash, "address", &address))
+    if (caller == 0 || !report_address(f->crash, "address", &address))
         return false;
-    const struct argument_step *step = argument_trace_step(&f->trace, 1);
-    const struct text_function *function =
+    const struct argument_step *step = argument_trace_step(&f->trace, caller);
+    const struct library_function *function =
         step != NULL && step->effects.flow == INSTRUCTION_CALLS
-            ? fault_text_function(&stack->calls[1], step)
+            ? fault_library_function(f, caller, step)
             : NULL;
-    for (int i = 0; function != NULL && i < function->pointers && i < TEXT_POINTERS;
-         i++)
-        if (fault_name_register(f, 1, registers[i], address) &&
-            (f->named.has_value || (f->named.variable && fault_is_shown(f, address))))
-            return true;
-    return false;
+    int bad = function != NULL ? fault_find_passed(f, caller, function, address) : -1;
+    // A name of a library's header, which was inlined, is not the program's.
+    if (bad < 0 ||
+        report_flag(json_array_get(f->trace.frames, f->named.frame), "system"))
+        return false;
+    f->function = function;
+    f->passed_as = function->roles[bad];
+    return true;
 }
 
 // fault_value gives the bad value by the type of what has it.
@@ -436,6 +519,11 @@ static json_t *fault_write(const struct fault *f)
                   fault_value(f), "confidence", "proved");
     if (f->named.variable)
         (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
+    if (f->function != NULL) {
+        (void)json_object_set_new(variable, "passed_to",
+                                  json_string(f->function->name));
+        (void)json_object_set_new(variable, "passed_as", json_string(f->passed_as));
+    }
     if (f->elements != 0) {
         (void)json_object_set_new(variable, "elements",
                                   json_integer((json_int_t)f->elements));
@@ -453,7 +541,7 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
                             const json_t *frames, const json_t *shown)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_target, fault_name_operand, fault_name_passed, fault_name_divisor
+        fault_name_target, fault_name_passed, fault_name_operand, fault_name_divisor
     };
     struct fault *f = calloc(1, sizeof(*f));
     json_t *variable = NULL;

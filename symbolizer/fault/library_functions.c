@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/fault/library_functions.h"
+
+#include <string.h>
+
+#define TEXT "text"
+#define SOURCE "source"
+#define DESTINATION "destination"
+#define FIRST "first text"
+#define SECOND "second text"
+#define FORMAT "format"
+#define VALUE "value"
+#define STREAM "stream"
+
+enum { HEAP_HEAD = 8 }; // glibc has the size of a block before it
+
+static const struct library_function functions[] = {
+    { .name = "strlen", .roles = { TEXT }, .exact = true },
+    { .name = "strnlen", .roles = { TEXT }, .exact = true },
+    { .name = "wcslen", .roles = { TEXT }, .exact = true },
+    { .name = "strchr", .roles = { TEXT }, .exact = true },
+    { .name = "strchrnul", .roles = { TEXT }, .exact = true },
+    { .name = "strrchr", .roles = { TEXT }, .exact = true },
+    { .name = "index", .roles = { TEXT }, .exact = true },
+    { .name = "rindex", .roles = { TEXT }, .exact = true },
+    { .name = "strdup", .roles = { TEXT }, .exact = true },
+    { .name = "strndup", .roles = { TEXT }, .exact = true },
+    { .name = "__strdup", .roles = { TEXT }, .exact = true },
+    { .name = "strcpy", .roles = { DESTINATION, SOURCE } },
+    { .name = "strncpy", .roles = { DESTINATION, SOURCE } },
+    { .name = "stpcpy", .roles = { DESTINATION, SOURCE } },
+    { .name = "stpncpy", .roles = { DESTINATION, SOURCE } },
+    { .name = "strcat", .roles = { DESTINATION, SOURCE } },
+    { .name = "strncat", .roles = { DESTINATION, SOURCE } },
+    { .name = "__strcpy_chk", .roles = { DESTINATION, SOURCE } },
+    { .name = "__strncpy_chk", .roles = { DESTINATION, SOURCE } },
+    { .name = "__strcat_chk", .roles = { DESTINATION, SOURCE } },
+    { .name = "strcmp", .roles = { FIRST, SECOND }, .exact = true },
+    { .name = "strncmp", .roles = { FIRST, SECOND }, .exact = true },
+    { .name = "strcasecmp", .roles = { FIRST, SECOND }, .exact = true },
+    { .name = "strncasecmp", .roles = { FIRST, SECOND }, .exact = true },
+    { .name = "strcoll", .roles = { FIRST, SECOND }, .exact = true },
+    { .name = "strstr", .roles = { TEXT, "searched text" }, .exact = true },
+    { .name = "strcasestr", .roles = { TEXT, "searched text" }, .exact = true },
+    { .name = "strspn", .roles = { TEXT, "set" }, .exact = true },
+    { .name = "strcspn", .roles = { TEXT, "set" }, .exact = true },
+    { .name = "strpbrk", .roles = { TEXT, "set" }, .exact = true },
+    { .name = "strtok", .roles = { TEXT, "set" }, .exact = true },
+    { .name = "strtok_r", .roles = { TEXT, "set", "state" } },
+    { .name = "strsep", .roles = { "pointer to the text", "set" } },
+    { .name = "memcpy", .roles = { DESTINATION, SOURCE } },
+    { .name = "memmove", .roles = { DESTINATION, SOURCE } },
+    { .name = "mempcpy", .roles = { DESTINATION, SOURCE } },
+    { .name = "__memcpy_chk", .roles = { DESTINATION, SOURCE } },
+    { .name = "__memmove_chk", .roles = { DESTINATION, SOURCE } },
+    { .name = "bcopy", .roles = { SOURCE, DESTINATION } },
+    { .name = "memset", .roles = { DESTINATION } },
+    { .name = "__memset_chk", .roles = { DESTINATION } },
+    { .name = "bzero", .roles = { DESTINATION } },
+    { .name = "explicit_bzero", .roles = { DESTINATION } },
+    { .name = "memcmp", .roles = { "first block", "second block" } },
+    { .name = "bcmp", .roles = { "first block", "second block" } },
+    { .name = "memchr", .roles = { "block" }, .exact = true },
+    { .name = "memrchr", .roles = { "block" } },
+    { .name = "memmem", .roles = { "block", NULL, "searched block" } },
+    { .name = "atoi", .roles = { TEXT }, .exact = true },
+    { .name = "atol", .roles = { TEXT }, .exact = true },
+    { .name = "atof", .roles = { TEXT }, .exact = true },
+    { .name = "strtol", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "strtoul", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "strtoll", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "strtoull", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "strtod", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "strtof", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "__isoc99_sscanf",
+      .roles = { TEXT, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "__isoc23_strtol", .roles = { TEXT, "end" }, .exact = true },
+    { .name = "__isoc23_sscanf",
+      .roles = { TEXT, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "sscanf", .roles = { TEXT, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "puts", .roles = { TEXT }, .exact = true },
+    { .name = "fputs", .roles = { TEXT, STREAM }, .exact = true },
+    { .name = "fgets", .roles = { DESTINATION, NULL, STREAM } },
+    { .name = "fwrite", .roles = { SOURCE, NULL, NULL, STREAM } },
+    { .name = "fread", .roles = { DESTINATION, NULL, NULL, STREAM } },
+    { .name = "fclose", .roles = { STREAM } },
+    { .name = "fflush", .roles = { STREAM } },
+    { .name = "printf", .roles = { FORMAT, VALUE, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "__printf_chk", .roles = { NULL, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "fprintf", .roles = { STREAM, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "__fprintf_chk", .roles = { STREAM, NULL, FORMAT, VALUE, VALUE, VALUE } },
+    { .name = "sprintf", .roles = { DESTINATION, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "__sprintf_chk",
+      .roles = { DESTINATION, NULL, NULL, FORMAT, VALUE, VALUE } },
+    { .name = "snprintf", .roles = { DESTINATION, NULL, FORMAT, VALUE, VALUE, VALUE } },
+    { .name = "__snprintf_chk",
+      .roles = { DESTINATION, NULL, NULL, NULL, FORMAT, VALUE } },
+    { .name = "asprintf", .roles = { NULL, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "syslog", .roles = { NULL, FORMAT, VALUE, VALUE, VALUE, VALUE } },
+    { .name = "perror", .roles = { TEXT }, .exact = true },
+    { .name = "getenv", .roles = { "name" }, .exact = true },
+    { .name = "setenv", .roles = { "name", VALUE } },
+    { .name = "putenv", .roles = { TEXT } },
+    { .name = "strftime", .roles = { DESTINATION, NULL, FORMAT, "time" } },
+    { .name = "mktime", .roles = { "time" } },
+    { .name = "asctime", .roles = { "time" } },
+    { .name = "localtime", .roles = { "time" }, .exact = true },
+    { .name = "gmtime", .roles = { "time" }, .exact = true },
+    { .name = "pthread_mutex_lock", .roles = { "mutex" } },
+    { .name = "pthread_mutex_unlock", .roles = { "mutex" } },
+    { .name = "free", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
+    { .name = "realloc", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
+};
+
+// Functions of C++ are instantiated in the program, which imports nothing for them.
+static const struct library_function scoped[] = {
+    { .name = "std::__cxx11::basic_string<char", .roles = { "string", TEXT } },
+    { .name = "std::basic_string<char", .roles = { "string", TEXT } },
+    { .name = "std::basic_string_view<char", .roles = { "string_view", TEXT } },
+    { .name = "std::operator<< <std::char_traits<char", .roles = { STREAM, TEXT } },
+    { .name = "std::char_traits<char>::length", .roles = { TEXT } },
+};
+
+const struct library_function *library_functions_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return &functions[i];
+    return NULL;
+}
+
+const struct library_function *library_functions_find_scoped(const char *name)
+{
+    for (size_t i = 0; i < sizeof(scoped) / sizeof(scoped[0]); i++)
+        if (strncmp(scoped[i].name, name, strlen(scoped[i].name)) == 0)
+            return &scoped[i];
+    return NULL;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of the C and C++ libraries that fail where a pointer that they were passed
+// is bad, and what that pointer is to them.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LIBRARY_POINTERS = 6 }; // arguments in registers
+
+// A library_function is one of them.
+struct library_function {
+    const char *name;                    // of a symbol; of C++ the scope and the name
+    const char *roles[LIBRARY_POINTERS]; // "source" of each pointer; NULL: it is none
+    bool exact;      // it accesses what a pointer leads to at its begin first
+    uint64_t before; // it may read so many bytes before the pointer, as free does
+};
+
+// library_functions_find finds the function with the name that a caller imports; NULL:
+// none is known.
+const struct library_function *library_functions_find(const char *name);
+
+// library_functions_find_scoped finds the function of C++ by its name with its scope
+// and parameters, as a frame has it.
+const struct library_function *library_functions_find_scoped(const char *name);
