@@ -478,6 +478,7 @@ const struct layout_row layout_cxx[] = {
     { "weak_ptr<", "weak_ptr", cxx_read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
     { "reference_wrapper<", "reference_wrapper", layout_read_pointer, { "_M_data" } },
     { "__normal_iterator<", "iterator", layout_read_pointer, { "_M_current" } },
+    { "_Safe_iterator<", "iterator", layout_read_pointer, { "_M_current" } },
     { "_Deque_iterator<", "iterator", layout_read_pointer, { "_M_cur" } },
     { "_Rb_tree_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
     { "_Rb_tree_const_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },

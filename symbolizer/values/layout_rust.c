@@ -245,6 +245,11 @@ static void rust_read_tree(struct layout_object *object, struct layout_view *out
     uint32_t option = object->members[0].type;
     tree.types[0] = layout_argument(object, object->type, 0);
     tree.types[1] = layout_argument(object, object->type, 1);
+    bool set = layout_size(object, tree.types[1]) == 0; // it is a map to nothing
+    if (set) {
+        out->form = LAYOUT_SEQUENCE;
+        out->kind = "BTreeSet";
+    }
     if (!layout_field(object, 1, &out->size, out) || out->size == 0)
         return;
     if (!layout_member_of(object, option, "Some.__0", &some) ||
@@ -262,11 +267,7 @@ static void rust_read_tree(struct layout_object *object, struct layout_view *out
         layout_damage(out, "its tree is too deep");
     else
         rust_tree_visit(&tree, root, levels);
-    if (layout_size(object, tree.types[1]) != 0)
-        return;
-    out->form = LAYOUT_SEQUENCE;
-    out->kind = "BTreeSet";
-    for (size_t i = 0; i < out->item_count; i++)
+    for (size_t i = 0; set && i < out->item_count; i++)
         out->items[i].value = out->items[i].key;
 }
 
