@@ -197,15 +197,30 @@ static void reread_access(struct access *access)
         fprintf(stderr, "crashhook-collector: read the token file again\n");
 }
 
+// reread_files reads the files of tokens and of receivers again.
+static void reread_files(struct collector *collector)
+{
+    char why[PATH_SIZE];
+    reread_access(collector->access);
+    if (collector->receivers.hooks == NULL && collector->receivers.mail == NULL)
+        return;
+    if (receiver_list_load(&collector->receivers, collector->reading, why, PATH_SIZE) !=
+        CH_OK)
+        fprintf(stderr, "crashhook-collector: kept the receivers as they were: %s\n",
+                why);
+    else
+        fprintf(stderr, "crashhook-collector: read the files of receivers again\n");
+}
+
 // wait_for_stop runs the server's clock until a signal asks it to stop.
-static void wait_for_stop(struct http_server *server, struct access *access,
+static void wait_for_stop(struct http_server *server, struct collector *collector,
                           const sigset_t *stops)
 {
     struct timespec second = { .tv_sec = 1 };
     for (;;) {
         int signal = sigtimedwait(stops, NULL, &second);
         if (signal == SIGHUP)
-            reread_access(access);
+            reread_files(collector);
         else if (signal < 0)
             http_tick(server);
         else
@@ -260,7 +275,7 @@ static int serve_until_told(struct collector *collector,
         return say_collector_line(EXIT_FAILED, "cannot start the HTTP server");
     fprintf(stderr, "crashhook-collector: listening on http://%s/\n",
             listener->address);
-    wait_for_stop(server, access, stops);
+    wait_for_stop(server, collector, stops);
     stop_serving(collector, server);
     return 0;
 }
@@ -280,7 +295,7 @@ static enum ch_status start_alerts(struct collector *collector,
                                    const struct options *options, struct alerts **out)
 {
     const struct alerts_options alerts = { .store = collector->store,
-                                           .receivers = collector->receivers,
+                                           .receivers = &collector->receivers,
                                            .metrics = &collector->metrics,
                                            .site = options->public_url,
                                            .complain = complain_of_option };
@@ -404,7 +419,6 @@ static void free_collector(struct collector *collector)
 // what is wrong; line is for what is wrong with a file of receivers.
 static const char *configure_collector(const struct options *options,
                                        struct store_retention *limits,
-                                       struct receivers *receivers,
                                        char line[static PATH_SIZE],
                                        struct collector *out)
 {
@@ -412,10 +426,9 @@ static const char *configure_collector(const struct options *options,
     if (wrong != NULL)
         return wrong;
     snprintf(line, PATH_SIZE, "out of memory");
-    if (receivers_read(options->webhook_file, options->mail_file, receivers, line,
-                       PATH_SIZE) != CH_OK)
+    if (receiver_list_init(&out->receivers, options->webhook_file, options->mail_file,
+                           line, PATH_SIZE) != CH_OK)
         return line;
-    out->receivers = receivers;
     out->keep_ms = limits->age_ms;
     return NULL;
 }
@@ -451,9 +464,7 @@ static int open_and_serve(const struct options *options,
     struct helpers helpers = { 0 };
     const char *failed = NULL;
     struct body_packer *packer = NULL;
-    struct receivers receivers;
-    const char *wrong =
-        configure_collector(options, &limits, &receivers, line, collector);
+    const char *wrong = configure_collector(options, &limits, line, collector);
     if (wrong != NULL) {
         free(collector);
         return say_collector_line(EXIT_USAGE, wrong);
@@ -466,6 +477,7 @@ static int open_and_serve(const struct options *options,
     enum ch_status status =
         open_collector_store(collector, options->store, stops, error);
     sums_init(&collector->sums, collector->store);
+    collector->receivers.store = collector->store;
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
@@ -487,7 +499,7 @@ static int open_and_serve(const struct options *options,
     body_packer_destroy(packer);
     symbol_store_destroy(collector->symbols);
     store_close(collector->store);
-    receivers_deinit(&receivers);
+    receiver_list_deinit(&collector->receivers);
     free_collector(collector);
     return code;
 }

@@ -16,30 +16,37 @@ enum {
     LINE_BYTES = 57, // of a body in one line of base64
     DIGEST_GROUPS = 10,
     DATE_SIZE = 64,
+    LISTED = 10,         // alerts that a message names
+    DISCORD_MOST = 1900, // of 2,000 characters
+    PAGER_MOST = 1000,   // of 1,024
 };
 
 static const struct {
     const char *kind;
     const char *words;
 } headlines[] = {
-    { "new", "New" },       { "regressed", "Came back" },
-    { "rising", "Rising" }, { "count", "Many reports" },
-    { "digest", "Digest" }, { "test", "Test" },
+    { "new", "New" },
+    { "regressed", "Came back" },
+    { "rising", "Rising" },
+    { "count", "Many reports" },
+    { "digest", "Digest" },
+    { "test", "Test" },
+    { "machines", "Many machines" },
 };
+enum { KIND_COUNT = sizeof(headlines) / sizeof(headlines[0]) };
 
 static const char *alert_headline(const char *kind)
 {
-    for (size_t i = 0; i < sizeof(headlines) / sizeof(headlines[0]); i++) {
+    for (size_t i = 0; i < KIND_COUNT; i++) {
         if (strcmp(headlines[i].kind, kind) == 0)
             return headlines[i].words;
     }
     return kind;
 }
 
-// write_subject appends one line: what happened, and to what.
-static void write_subject(const struct alert_content *content, struct text *out)
+// write_one_subject appends what happened, and to what.
+static void write_one_subject(const struct store_alert *alert, struct text *out)
 {
-    const struct store_alert *alert = content->alert;
     char title[SHOWN_TITLE];
     entry_copy(title, sizeof(title), alert->title);
     text_append_string(out, alert_headline(alert->kind));
@@ -47,8 +54,36 @@ static void write_subject(const struct alert_content *content, struct text *out)
         text_appendf(out, " in %s", alert->detail);
     if (strcmp(alert->kind, "count") == 0)
         text_appendf(out, " (%s)", alert->detail);
+    if (strcmp(alert->kind, "machines") == 0)
+        text_appendf(out, " (%s or more)", alert->detail);
     if (title[0] != 0)
         text_appendf(out, ": %s", title);
+}
+
+static size_t count_of_kind(const struct alert_content *content, const char *kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < content->count; i++)
+        count += strcmp(content->alerts[i].kind, kind) == 0;
+    return count;
+}
+
+// write_subject appends one line: of several alerts, how many there are of each kind.
+static void write_subject(const struct alert_content *content, struct text *out)
+{
+    const char *between = ": ";
+    if (content->count == 1) {
+        write_one_subject(&content->alerts[0], out);
+        return;
+    }
+    text_appendf(out, "%zu alerts", content->count);
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        size_t count = count_of_kind(content, headlines[i].kind);
+        if (count == 0)
+            continue;
+        text_appendf(out, "%s%zu %s", between, count, headlines[i].kind);
+        between = ", ";
+    }
 }
 
 static void write_group_line(const struct store_group *group, struct text *out)
@@ -62,31 +97,57 @@ static void write_group_line(const struct store_group *group, struct text *out)
         text_appendf(out, ", release %s", group->releases[0]);
 }
 
-// write_link appends where to read on, and whether it did.
-static bool write_link(const struct alert_content *content, struct text *out)
+// write_link appends where to read on of an alert, or, NULL, of all; false: it is not
+// known.
+static bool write_link(const struct alert_content *content,
+                       const struct store_alert *alert, struct text *out)
 {
     if (content->site == NULL)
         return false;
     text_append_string(out, content->site);
-    if (content->alert->group[0] != 0)
-        text_appendf(out, "/groups/%s", content->alert->group);
+    if (alert != NULL && alert->group[0] != 0)
+        text_appendf(out, "/groups/%s", alert->group);
     else
-        text_append_string(out, "/");
+        text_append_string(out, alert != NULL ? "/" : "/alerts");
     return true;
+}
+
+// only_alert is the alert that a message is about, or NULL where there are several.
+static const struct store_alert *only_alert(const struct alert_content *content)
+{
+    return content->count == 1 ? &content->alerts[0] : NULL;
+}
+
+static void write_alerts(const struct alert_content *content, struct text *out)
+{
+    for (size_t i = 0; i < content->count && i < LISTED; i++) {
+        text_append_string(out, "- ");
+        write_one_subject(&content->alerts[i], out);
+        text_append_string(out, "\n");
+        if (content->site == NULL)
+            continue;
+        text_append_string(out, "  ");
+        (void)write_link(content, &content->alerts[i], out);
+        text_append_string(out, "\n");
+    }
+    if (content->count > LISTED)
+        text_appendf(out, "and %zu more\n", content->count - LISTED);
 }
 
 static void write_text(const struct alert_content *content, struct text *out)
 {
     write_subject(content, out);
     text_append_string(out, "\n");
+    if (content->count > 1)
+        write_alerts(content, out);
     if (content->group != NULL) {
         text_appendf(out, "%s\n", content->group->summary);
         write_group_line(content->group, out);
         text_append_string(out, "\n");
     }
-    if (content->alert->body[0] != 0)
-        text_append_string(out, content->alert->body);
-    if (write_link(content, out))
+    if (content->count == 1)
+        text_append_string(out, content->alerts[0].body);
+    if (write_link(content, only_alert(content), out))
         text_append_string(out, "\n");
 }
 
@@ -102,30 +163,178 @@ static json_t *alert_group_json(const struct store_group *group)
                      "releases", releases);
 }
 
-void alert_write_json(const struct alert_content *content, struct text *out)
+// alert_json is one alert of a message.
+static json_t *alert_json(const struct alert_content *content,
+                          const struct store_alert *alert)
 {
-    const struct store_alert *alert = content->alert;
-    struct text CH_CLEANUP(text_deinit) text = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     char time_text[MOMENT_SIZE];
     moment_write(alert->time_ms, time_text);
-    write_text(content, &text);
-    json_auto_t *json =
-        json_pack("{s:s, s:s, s:s, s:s}", "id", alert->id, "kind", alert->kind, "time",
-                  time_text, "text", text_ok(&text) ? text.bytes : "");
+    json_t *json = json_pack("{s:s, s:s, s:s}", "id", alert->id, "kind", alert->kind,
+                             "time", time_text);
     if (alert->detail[0] != 0 && strcmp(alert->kind, "regressed") == 0)
         json_object_set_new(json, "release", json_string(alert->detail));
-    if (alert->detail[0] != 0 && strcmp(alert->kind, "count") == 0)
+    if (alert->detail[0] != 0 &&
+        (strcmp(alert->kind, "count") == 0 || strcmp(alert->kind, "machines") == 0))
         json_object_set_new(json, "rule", json_string(alert->detail));
     if (alert->report[0] != 0)
         json_object_set_new(json, "report", json_string(alert->report));
-    if (write_link(content, &url) && text_ok(&url))
+    if (write_link(content, alert, &url) && text_ok(&url))
+        json_object_set_new(json, "url", json_string(url.bytes));
+    return json;
+}
+
+// several_json says how many alerts of each kind there are, and names them.
+static json_t *several_json(const struct alert_content *content)
+{
+    json_t *counts = json_object();
+    json_t *list = json_array();
+    json_t *json = alert_json(content, &content->alerts[0]);
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        size_t count = count_of_kind(content, headlines[i].kind);
+        if (count != 0)
+            json_object_set_new(counts, headlines[i].kind,
+                                json_integer((json_int_t)count));
+    }
+    for (size_t i = 0; i < content->count; i++) {
+        const struct store_alert *alert = &content->alerts[i];
+        json_t *one = alert_json(content, alert);
+        json_object_set_new(one, "group", json_string(alert->group));
+        json_object_set_new(one, "title", json_string(alert->title));
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(json, "kind", json_string("several"));
+    json_object_set_new(json, "counts", counts);
+    json_object_set_new(json, "alerts", list);
+    json_object_del(json, "report");
+    json_object_del(json, "release");
+    json_object_del(json, "rule");
+    return json;
+}
+
+static json_t *own_json(const struct alert_content *content, const char *text)
+{
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    json_t *json = content->count == 1 ? alert_json(content, &content->alerts[0])
+                                       : several_json(content);
+    json_object_set_new(json, "text", json_string(text));
+    if (content->count > 1 && write_link(content, NULL, &url) && text_ok(&url))
         json_object_set_new(json, "url", json_string(url.bytes));
     if (content->group != NULL)
         json_object_set_new(json, "group", alert_group_json(content->group));
+    return json;
+}
+
+// slack_json escapes what is markup there, so that no title mentions anybody.
+static json_t *slack_json(const char *text)
+{
+    struct text CH_CLEANUP(text_deinit) escaped = { 0 };
+    for (; *text != 0; text++) {
+        if (*text == '&')
+            text_append_string(&escaped, "&amp;");
+        else if (*text == '<')
+            text_append_string(&escaped, "&lt;");
+        else if (*text == '>')
+            text_append_string(&escaped, "&gt;");
+        else
+            text_append(&escaped, text, 1);
+    }
+    return json_pack("{s:s}", "text", text_ok(&escaped) ? escaped.bytes : "");
+}
+
+static json_t *discord_json(const char *text)
+{
+    char cut[DISCORD_MOST];
+    entry_copy(cut, sizeof(cut), text);
+    return json_pack("{s:s, s:{s:[]}}", "content", cut, "allowed_mentions", "parse");
+}
+
+// pagerduty_json is an event that opens an incident, or adds to that of the same group.
+static json_t *pagerduty_json(const struct alert_content *content, const char *key,
+                              const char *text)
+{
+    struct text CH_CLEANUP(text_deinit) subject = { 0 };
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    char cut[PAGER_MOST];
+    char time_text[MOMENT_SIZE];
+    const struct store_alert *first = &content->alerts[0];
+    bool alone = content->count == 1 && first->group[0] != 0;
+    moment_write(first->time_ms, time_text);
+    write_subject(content, &subject);
+    entry_copy(cut, sizeof(cut), text_ok(&subject) ? subject.bytes : "");
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s, s:s}}}", "routing_key",
+        key, "event_action", "trigger", "dedup_key", alone ? first->group : first->id,
+        "client", "crashhook", "payload", "summary", cut, "source",
+        content->site != NULL ? content->site : "crashhook", "severity", "error",
+        "timestamp", time_text, "custom_details", "id", first->id, "text", text);
+    if (write_link(content, only_alert(content), &url) && text_ok(&url))
+        json_object_set_new(
+            json, "links",
+            json_pack("[{s:s, s:s}]", "href", url.bytes, "text", "crashhook"));
+    return json;
+}
+
+static json_t *firing_json(const struct alert_content *content,
+                           const struct store_alert *alert)
+{
+    struct text CH_CLEANUP(text_deinit) subject = { 0 };
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    char time_text[MOMENT_SIZE];
+    moment_write(alert->time_ms, time_text);
+    write_one_subject(alert, &subject);
+    bool linked = write_link(content, alert, &url) && text_ok(&url);
+    return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:s}, s:s, s:s, s:s, s:s}", "status",
+                     "firing", "labels", "alertname", "CrashhookAlert", "kind",
+                     alert->kind, "group", alert->group, "annotations", "summary",
+                     text_ok(&subject) ? subject.bytes : "", "startsAt", time_text,
+                     "endsAt", "0001-01-01T00:00:00Z", "generatorURL",
+                     linked ? url.bytes : "", "fingerprint", alert->id);
+}
+
+// alertmanager_json is what Alertmanager sends to its web hooks.
+static json_t *alertmanager_json(const struct alert_content *content,
+                                 const struct receiver *receiver)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < content->count; i++)
+        json_array_append_new(list, firing_json(content, &content->alerts[i]));
+    return json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:s}, s:{s:s}, s:{}, s:s, s:o}",
+                     "version", "4", "groupKey", receiver->id, "truncatedAlerts", 0,
+                     "status", "firing", "receiver", receiver->id, "groupLabels",
+                     "alertname", "CrashhookAlert", "commonLabels", "alertname",
+                     "CrashhookAlert", "commonAnnotations", "externalURL",
+                     content->site != NULL ? content->site : "", "alerts", list);
+}
+
+void alert_write_body(const struct alert_content *content,
+                      const struct receiver *receiver, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    write_text(content, &text);
+    const char *said = text_ok(&text) ? text.bytes : "";
+    json_t *json = NULL;
+    switch (receiver->format) {
+    case RECEIVER_SLACK:
+        json = slack_json(said);
+        break;
+    case RECEIVER_DISCORD:
+        json = discord_json(said);
+        break;
+    case RECEIVER_PAGERDUTY:
+        json = pagerduty_json(content, receiver->key, said);
+        break;
+    case RECEIVER_ALERTMANAGER:
+        json = alertmanager_json(content, receiver);
+        break;
+    default:
+        json = own_json(content, said);
+        break;
+    }
     char *dumped = json_dumps(json, JSON_COMPACT);
     text_append_string(out, dumped != NULL ? dumped : "{\"text\":\"\"}");
     free(dumped);
+    json_decref(json);
 }
 
 // write_encoded appends a header's value as encoded words (RFC 2047): no title can end
@@ -164,7 +373,7 @@ void alert_write_mail(const struct alert_content *content,
     struct text CH_CLEANUP(text_deinit) body = { 0 };
     char date[DATE_SIZE];
     struct tm parts;
-    time_t seconds = (time_t)(content->alert->time_ms / 1000);
+    time_t seconds = (time_t)(content->alerts[0].time_ms / 1000);
     gmtime_r(&seconds, &parts);
     (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S +0000", &parts);
     text_append_string(&subject, "[crashhook] ");
@@ -173,7 +382,7 @@ void alert_write_mail(const struct alert_content *content,
     text_appendf(out,
                  "Date: %s\r\nFrom: %s\r\nTo: %s\r\nMessage-ID: <%s@crashhook>\r\n"
                  "X-Crashhook-Alert: %s\r\nSubject: ",
-                 date, server->from, to, content->alert->id, content->alert->id);
+                 date, server->from, to, content->alerts[0].id, content->alerts[0].id);
     write_encoded(text_ok(&subject) ? subject.bytes : "", out);
     text_append_string(out,
                        "\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an alert says: as JSON with a `text` that chat services show, and as mail.
+// What a message says of one alert, or of all that came in a receiver's window: as JSON
+// with a `text` that chat services show, in the forms of some services, and as mail.
 //
 // Titles come from reports, so from strangers: in mail they are encoded, and can end no
-// header. User: alerts.c. Limit: a digest names ten groups under each of its headings.
+// header, and in chats they are not markup. User: alerts.c. Limit: a digest names ten
+// groups under each of its headings, a message ten of its alerts.
 #pragma once
 #include "base/text.h"
 #include "collector/requests/receivers.h"
@@ -11,14 +13,17 @@
 
 // alert_content is what an alert is written from.
 struct alert_content {
-    const struct store_alert *alert;
-    const struct store_group *group; // NULL: it is about none, or that was removed
-    const char *site;                // where the pages are; NULL: not known
+    const struct store_alert *alerts;
+    size_t count;
+    const struct store_group
+        *group;       // of the only one; NULL: of none, or it was removed
+    const char *site; // where the pages are; NULL: not known
 };
 
-// alert_write_json appends the body of a request, alert_write_mail a whole message to
-// one address (RFC 5322, all of it 7-bit).
-void alert_write_json(const struct alert_content *content, struct text *out);
+// alert_write_body appends the body of a request as its receiver wants it,
+// alert_write_mail a whole message to one address (RFC 5322, all of it 7-bit).
+void alert_write_body(const struct alert_content *content,
+                      const struct receiver *receiver, struct text *out);
 void alert_write_mail(const struct alert_content *content,
                       const struct message_server *server, const char *to,
                       struct text *out);

@@ -87,3 +87,23 @@ enum ch_status store_list_programs(struct store *store, const char *project,
     store_return(store, reader);
     return status;
 }
+
+static void take_around(void *context, const struct sql_row *row)
+{
+    struct store_around *out = context;
+    entry_copy(out->before, sizeof(out->before), sql_column_text(row, "before"));
+    entry_copy(out->after, sizeof(out->after), sql_column_text(row, "after"));
+    entry_copy(out->oldest, sizeof(out->oldest), sql_column_text(row, "oldest"));
+}
+
+enum ch_status store_reports_around(struct store *store, const char *report,
+                                    struct store_around *out)
+{
+    struct sql_value id = sql_text(report);
+    struct sql *reader = store_borrow_to_list(store);
+    *out = (struct store_around){ 0 };
+    enum ch_status status =
+        sql_ask(reader, STORE_REPORTS_AROUND, &id, 1, take_around, out);
+    store_return(store, reader);
+    return status;
+}

@@ -51,6 +51,18 @@ CH_CHECKED enum ch_status store_list_programs(struct store *store, const char *p
                                               size_t limit, store_program_fn *visit,
                                               void *context);
 
+// store_around is the ids of reports of a group: the ones before and after a report,
+// and the oldest one. Empty: there is none.
+struct store_around {
+    char before[REPORT_ID_SIZE];
+    char after[REPORT_ID_SIZE];
+    char oldest[REPORT_ID_SIZE];
+};
+
+// store_reports_around finds those of the group that a report is in.
+CH_CHECKED enum ch_status store_reports_around(struct store *store, const char *report,
+                                               struct store_around *out);
+
 // store_list_lone_hosts visits the hosts with groups that no other host has a part in,
 // the one with most such groups first: count is the number of these groups, elsewhere
 // that of their reports.

@@ -34,6 +34,10 @@ void api_post_group(struct http_request *request);
 void api_list_alerts(struct http_request *request);
 void api_test_alert(struct http_request *request);
 
+// api_post_receiver and api_remove_receiver change which receivers the store has.
+void api_post_receiver(struct http_request *request);
+void api_remove_receiver(struct http_request *request);
+
 // api_post_starts adds what a spool counted; api_list_starts lists, by release and
 // host, how many of the sessions crashed.
 void api_post_starts(struct http_request *request);

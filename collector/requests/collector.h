@@ -44,8 +44,8 @@ struct collector {
     struct rate rate;          // limit of reports per token
     struct rate project_rates; // and per project, by access_project.index
     struct access *access;
-    struct rate sign_ins;              // limit of attempts per address
-    const struct receivers *receivers; // of alerts
+    struct rate sign_ins;           // limit of attempts per address
+    struct receiver_list receivers; // of alerts
     struct page_templates templates;
     struct sums sums;
     int64_t keep_ms; // how long reports are kept; 0: for ever

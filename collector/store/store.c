@@ -284,7 +284,6 @@ void store_remove_empty(struct sql *sql, const struct sql_value *groups)
 {
     sql_queue(sql, STORE_REMOVE_EMPTY_GROUPS, groups, 1, NULL, NULL);
     sql_queue(sql, STORE_REMOVE_EMPTY_DAYS, groups, 1, NULL, NULL);
-    sql_queue(sql, STORE_REMOVE_EMPTY_MACHINES, groups, 1, NULL, NULL);
     sql_queue(sql, STORE_REMOVE_EMPTY_FACETS, groups, 1, NULL, NULL);
 }
 

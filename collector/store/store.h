@@ -176,12 +176,13 @@ CH_CHECKED enum ch_status store_decide(struct store *store, const char *id,
 // STORE_MOVE_STEP reports the rest is moved by store_move. CH_ERR_MALFORMED: both are
 // the same group. CH_ERR_LIMIT, here and below: another large group is being moved.
 CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
-                                      const char *into, char error[STORE_ERROR_SIZE]);
+                                      const char *into, const char *who,
+                                      char error[STORE_ERROR_SIZE]);
 
 // store_split gives a merged fingerprint a group of its own again, with its reports.
 // CH_ERR_NOT_FOUND: it is not merged into another group.
 CH_CHECKED enum ch_status store_split(struct store *store, const char *fingerprint,
-                                      char error[STORE_ERROR_SIZE]);
+                                      const char *who, char error[STORE_ERROR_SIZE]);
 
 // store_move takes one step of the current merge or split, and says whether there was
 // one. Any collector may take it.

@@ -65,6 +65,11 @@ struct ready {
     char detail[STORE_ALERT_DETAIL_SIZE];
     char project[ENTRY_PROJECT_SIZE];
     char title[sizeof(((struct entry *)NULL)->title)];
+    char program[sizeof(((struct entry *)NULL)->executable)];
+    char environment[sizeof(((struct entry *)NULL)->environment)];
+    char crash_kind[sizeof(((struct entry *)NULL)->kind)];
+    bool in_app;
+    int64_t machines;
     bool stale; // the group is older than the report that it was to be new by
 };
 
@@ -73,6 +78,19 @@ struct spreading {
     struct ready ready[SPREAD_STEP];
     size_t count;
 };
+
+// take_alerted_group takes what conditions of receivers are about.
+static void take_alerted_group(struct ready *ready, const struct sql_row *row)
+{
+    entry_copy(ready->project, sizeof(ready->project), sql_column_text(row, "project"));
+    entry_copy(ready->program, sizeof(ready->program), sql_column_text(row, "program"));
+    entry_copy(ready->environment, sizeof(ready->environment),
+               sql_column_text(row, "environment"));
+    entry_copy(ready->crash_kind, sizeof(ready->crash_kind),
+               sql_column_text(row, "crash_kind"));
+    ready->in_app = sql_column_number(row, "in_app") != 0;
+    ready->machines = sql_column_number(row, "machines");
+}
 
 static void take_ready(void *context, const struct sql_row *row)
 {
@@ -84,7 +102,7 @@ static void take_ready(void *context, const struct sql_row *row)
     entry_copy(ready->kind, sizeof(ready->kind), sql_column_text(row, "kind"));
     entry_copy(ready->group, sizeof(ready->group), sql_column_text(row, "group_id"));
     entry_copy(ready->detail, sizeof(ready->detail), sql_column_text(row, "detail"));
-    entry_copy(ready->project, sizeof(ready->project), sql_column_text(row, "project"));
+    take_alerted_group(ready, row);
 }
 
 // take_current takes the group that the report is in by now.
@@ -98,7 +116,7 @@ static void take_current(void *context, const struct sql_row *row)
         strcmp(ready->kind, "new") == 0;
     entry_copy(ready->group, sizeof(ready->group), sql_column_text(row, "fingerprint"));
     entry_copy(ready->title, sizeof(ready->title), sql_column_text(row, "title"));
-    entry_copy(ready->project, sizeof(ready->project), sql_column_text(row, "project"));
+    take_alerted_group(ready, row);
 }
 
 static void spread_one(struct sql *sql, const struct spreading *spreading,
@@ -110,6 +128,11 @@ static void spread_one(struct sql *sql, const struct spreading *spreading,
                                        .title = ready->title,
                                        .detail = ready->detail,
                                        .project = ready->project,
+                                       .program = ready->program,
+                                       .environment = ready->environment,
+                                       .crash_kind = ready->crash_kind,
+                                       .in_app = ready->in_app,
+                                       .machines = ready->machines,
                                        .time_ms = ready->time_ms };
     struct sql_value values[] = { sql_number(ready->number), sql_number(moment_now()),
                                   sql_text(ready->group), sql_text(ready->title) };
@@ -164,30 +187,62 @@ enum ch_status store_alerts_spread(struct store *store,
     return status;
 }
 
+// sending is a message while it is claimed, or as it went.
 struct sending {
-    const char *receiver;
-    int64_t alert;
+    struct store_message *message;
+    const struct store_message *sent;
     int64_t until_ms; // of the claim, or when it is due again
-    int64_t tries;
     const char *why;
 };
 
-static void take_sending(void *context, const struct sql_row *row)
+// take_waiting takes an alert into the message, if it goes with those before it: what
+// was claimed before goes together, and digests and tests go alone.
+static void take_waiting(void *context, const struct sql_row *row)
 {
-    struct sending *sending = context;
-    sending->alert = sql_column_number(row, "alert");
-    sending->tries = sql_column_number(row, "tries");
+    struct store_message *message = context;
+    int64_t tries = sql_column_number(row, "tries");
+    bool alone = sql_column_number(row, "alone") != 0;
+    bool held = sql_column_number(row, "held") != 0;
+    if (message->count == 0) {
+        message->alone = alone;
+        message->tries = tries + 1;
+    } else if (message->alone || message->count == STORE_MESSAGE_ALERTS) {
+        return;
+    } else if (tries > 0 && message->tries == 1) {
+        message->count = 0;
+        message->tries = tries + 1;
+    } else if ((tries == 0) != (message->tries == 1) ||
+               (message->pace.window_ms == 0 && !held)) {
+        return;
+    }
+    message->alerts[message->count++] = sql_column_number(row, "alert");
 }
 
-static enum ch_status claim_alert(struct sql *sql, void *context)
+static struct sql_value list_of(const struct store_message *message, struct sql *sql,
+                                struct text *list)
 {
-    struct sending *sending = context;
-    struct sql_value values[] = { sql_text(sending->receiver),
-                                  sql_number(sending->until_ms),
-                                  sql_number(moment_now()),
-                                  sql_number(moment_now() + WAIT_MAX_MS) };
-    sending->alert = 0;
-    sql_queue(sql, STORE_ALERT_CLAIM, values, 4, take_sending, sending);
+    for (size_t i = 0; i < message->count; i++)
+        store_list_append(list, message->alerts[i]);
+    return store_list_end(sql, list);
+}
+
+static enum ch_status claim_message(struct sql *sql, void *context)
+{
+    const struct sending *sending = context;
+    struct store_message *message = sending->message;
+    CH_CLEANUP(text_deinit) struct text list = { 0 };
+    struct sql_value asked[] = { sql_text(message->receiver), sql_number(moment_now()),
+                                 sql_number(moment_now() + WAIT_MAX_MS),
+                                 sql_number(STORE_MESSAGE_ALERTS),
+                                 sql_number(message->pace.limit_count) };
+    message->count = 0;
+    sql_queue(sql, STORE_ALERTS_WAITING, asked, 5, take_waiting, message);
+    enum ch_status status = sql_flush(sql);
+    if (status != CH_OK || message->count == 0)
+        return status;
+    struct sql_value values[] = { list_of(message, sql, &list), asked[0],
+                                  sql_number(sending->until_ms) };
+    sql_queue(sql, STORE_ALERT_CLAIM, values, 3, NULL, NULL);
     return sql_flush(sql);
 }
 
@@ -214,77 +269,181 @@ static void list_alert(void *context, const struct sql_row *row)
     listing->visit(listing->context, &alert);
 }
 
-enum ch_status store_alert_claim(struct store *store, const char *receiver,
-                                 int64_t lease_ms, store_alert_fn *visit, void *context,
-                                 char error[STORE_ERROR_SIZE])
+enum ch_status store_message_claim(struct store *store, struct store_message *message,
+                                   int64_t lease_ms, store_alert_fn *visit,
+                                   void *context, char error[STORE_ERROR_SIZE])
 {
     int64_t now_ms = moment_now();
     int64_t due = 0;
-    struct sql_value asked[] = { sql_text(receiver), sql_number(now_ms),
+    struct sql_value asked[] = { sql_text(message->receiver), sql_number(now_ms),
                                  sql_number(now_ms + WAIT_MAX_MS) };
     snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
     enum ch_status status =
         store_ask(store, STORE_ALERTS_DUE, asked, 3, sql_take_number, &due);
     if (status == CH_OK && due == 0)
         return CH_ERR_NOT_FOUND;
-    struct sending sending = { .receiver = receiver, .until_ms = now_ms + lease_ms };
-    struct store_job job = { .what = "claim an alert",
-                             .work = claim_alert,
+    struct sending sending = { .message = message, .until_ms = now_ms + lease_ms };
+    struct store_job job = { .what = "claim alerts",
+                             .alone = true,
+                             .work = claim_message,
                              .context = &sending };
     if (status == CH_OK)
         status = store_transact(store, &job, error);
-    if (status == CH_OK && sending.alert == 0)
+    if (status == CH_OK && message->count == 0)
         return CH_ERR_NOT_FOUND;
-    if (status != CH_OK)
-        return status;
-    struct alert_listing listing = { visit, context, sending.tries };
-    struct sql_value number = sql_number(sending.alert);
-    return store_ask(store, STORE_ALERT_READ, &number, 1, list_alert, &listing);
+    struct alert_listing listing = { visit, context, message->tries };
+    for (size_t i = 0; i < message->count && status == CH_OK; i++) {
+        struct sql_value number = sql_number(message->alerts[i]);
+        status = store_ask(store, STORE_ALERT_READ, &number, 1, list_alert, &listing);
+    }
+    return status;
 }
 
-static enum ch_status end_alert(struct sql *sql, void *context)
+static enum ch_status end_message(struct sql *sql, void *context)
 {
-    const struct sending *sending = context;
-    struct sql_value values[] = { sql_text(sending->receiver),
-                                  sql_number(sending->alert) };
+    const struct store_message *message = ((const struct sending *)context)->sent;
+    const struct store_alert_pace *pace = &message->pace;
+    CH_CLEANUP(text_deinit) struct text list = { 0 };
+    struct sql_value values[] = { list_of(message, sql, &list),
+                                  sql_text(message->receiver) };
+    struct sql_value sent[] = { values[1], sql_number(moment_now()),
+                                sql_number(pace->window_ms),
+                                sql_number(pace->limit_count),
+                                sql_number(pace->limit_ms) };
     sql_queue(sql, STORE_ALERT_DONE, values, 2, NULL, NULL);
+    if (!message->alone)
+        sql_queue(sql, STORE_RECEIVER_SENT, sent, 5, NULL, NULL);
     return sql_flush(sql);
 }
 
-enum ch_status store_alert_done(struct store *store, const char *receiver,
-                                int64_t alert, char error[STORE_ERROR_SIZE])
+enum ch_status store_message_done(struct store *store,
+                                  const struct store_message *message,
+                                  char error[STORE_ERROR_SIZE])
 {
-    struct sending sending = { .receiver = receiver, .alert = alert };
-    struct store_job job = { .what = "end an alert",
-                             .work = end_alert,
+    struct sending sending = { .sent = message };
+    struct store_job job = { .what = "end alerts",
+                             .work = end_message,
                              .context = &sending };
     return store_transact(store, &job, error);
 }
 
-static enum ch_status postpone_alert(struct sql *sql, void *context)
+static enum ch_status postpone_message(struct sql *sql, void *context)
 {
     const struct sending *sending = context;
-    struct sql_value values[] = { sql_text(sending->receiver),
-                                  sql_number(sending->alert),
+    CH_CLEANUP(text_deinit) struct text list = { 0 };
+    struct sql_value values[] = { list_of(sending->sent, sql, &list),
+                                  sql_text(sending->sent->receiver),
                                   sql_number(sending->until_ms),
                                   sql_text(sending->why) };
-    struct sql_value rest[] = { values[0], values[2] };
+    struct sql_value rest[] = { values[1], values[2] };
     sql_queue(sql, STORE_ALERT_LATER, values, 4, NULL, NULL);
     sql_queue(sql, STORE_ALERT_REST, rest, 2, NULL, NULL);
     return sql_flush(sql);
 }
 
-enum ch_status store_alert_later(struct store *store, const char *receiver,
-                                 int64_t alert, int64_t due_ms, const char *why,
-                                 char error[STORE_ERROR_SIZE])
+enum ch_status store_message_later(struct store *store,
+                                   const struct store_message *message, int64_t due_ms,
+                                   const char *why, char error[STORE_ERROR_SIZE])
 {
-    struct sending sending = {
-        .receiver = receiver, .alert = alert, .until_ms = due_ms, .why = why
-    };
-    struct store_job job = { .what = "postpone an alert",
-                             .work = postpone_alert,
+    struct sending sending = { .sent = message, .until_ms = due_ms, .why = why };
+    struct store_job job = { .what = "postpone alerts",
+                             .work = postpone_message,
                              .context = &sending };
     return store_transact(store, &job, error);
+}
+
+// receiver_change is what a job does with receivers.
+struct receiver_change {
+    const char *const *ids;
+    size_t count;
+    const char *line;
+    bool found;
+};
+
+static enum ch_status note_receivers(struct sql *sql, void *context)
+{
+    const struct receiver_change *change = context;
+    for (size_t i = 0; i < change->count; i++) {
+        struct sql_value values[] = { sql_text(change->ids[i]), sql_text(change->line),
+                                      sql_number(moment_now()) };
+        sql_queue(sql, STORE_RECEIVER_ADD, values, 3, NULL, NULL);
+    }
+    return sql_flush(sql);
+}
+
+enum ch_status store_receivers_seen(struct store *store, const char *const *ids,
+                                    size_t count, char error[STORE_ERROR_SIZE])
+{
+    struct receiver_change change = { .ids = ids, .count = count, .line = "" };
+    struct store_job job = { .what = "note receivers",
+                             .alone = true,
+                             .work = note_receivers,
+                             .context = &change };
+    return count != 0 ? store_transact(store, &job, error) : CH_OK;
+}
+
+enum ch_status store_receiver_add(struct store *store, const char *id, const char *line,
+                                  char error[STORE_ERROR_SIZE])
+{
+    struct receiver_change change = { .ids = &id, .count = 1, .line = line };
+    struct store_job job = { .what = "keep the receiver",
+                             .alone = true,
+                             .work = note_receivers,
+                             .context = &change };
+    return store_transact(store, &job, error);
+}
+
+static void take_removed(void *context, const struct sql_row *row)
+{
+    (void)row;
+    ((struct receiver_change *)context)->found = true;
+}
+
+static enum ch_status drop_receiver(struct sql *sql, void *context)
+{
+    struct receiver_change *change = context;
+    struct sql_value id = sql_text(change->ids[0]);
+    change->found = false;
+    sql_queue(sql, STORE_RECEIVER_REMOVE, &id, 1, take_removed, change);
+    enum ch_status status = sql_flush(sql);
+    if (status != CH_OK || !change->found)
+        return status != CH_OK ? status : CH_ERR_NOT_FOUND;
+    sql_queue(sql, STORE_RECEIVER_FORGET, &id, 1, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_receiver_remove(struct store *store, const char *id,
+                                     char error[STORE_ERROR_SIZE])
+{
+    struct receiver_change change = { .ids = &id, .count = 1 };
+    struct store_job job = { .what = "remove the receiver",
+                             .alone = true,
+                             .work = drop_receiver,
+                             .context = &change };
+    return store_transact(store, &job, error);
+}
+
+struct receiver_listing {
+    store_receiver_fn *visit;
+    void *context;
+};
+
+static void list_receiver(void *context, const struct sql_row *row)
+{
+    const struct receiver_listing *listing = context;
+    const struct store_receiver_row receiver = {
+        .id = sql_column_text(row, "id"),
+        .line = sql_column_text(row, "line"),
+        .since_ms = sql_column_number(row, "since"),
+    };
+    listing->visit(listing->context, &receiver);
+}
+
+enum ch_status store_list_receivers(struct store *store, store_receiver_fn *visit,
+                                    void *context)
+{
+    struct receiver_listing listing = { visit, context };
+    return store_ask(store, STORE_RECEIVERS, NULL, 0, list_receiver, &listing);
 }
 
 static enum ch_status forget_alerts(struct sql *sql, void *context)
@@ -357,4 +516,14 @@ enum ch_status store_list_bursts(struct store *store, int64_t since_ms, int64_t 
     struct sql_value values[] = { sql_number(since_ms), sql_number(least),
                                   sql_number(BURSTS) };
     return store_ask(store, STORE_LIST_BURSTS, values, 3, list_burst, &listing);
+}
+
+enum ch_status store_list_spreading(struct store *store, int64_t since_ms,
+                                    int64_t machines, store_burst_fn *visit,
+                                    void *context)
+{
+    struct burst_listing listing = { visit, context };
+    struct sql_value values[] = { sql_number(since_ms), sql_number(machines),
+                                  sql_number(BURSTS) };
+    return store_ask(store, STORE_LIST_SPREADING, values, 3, list_burst, &listing);
 }

@@ -104,7 +104,9 @@ static enum ch_status move_reports(struct sql *sql, struct step *step)
 {
     if (step->move.fingerprint[0] != 0) {
         struct sql_value first = sql_number(step->first);
+        struct sql_value split = sql_text(step->move.fingerprint);
         sql_queue(sql, STORE_MOVE_OWN, &first, 1, sql_take_number, &step->move.target);
+        sql_queue(sql, STORE_GIVE_BACK, &split, 1, NULL, NULL);
         enum ch_status status = sql_flush(sql);
         if (status != CH_OK)
             return status;
@@ -148,7 +150,6 @@ void store_move_end(struct sql *sql, int64_t source, int64_t target)
     sql_queue(sql, STORE_MACHINES_DROP, &numbers[1], 1, NULL, NULL);
     sql_queue(sql, STORE_MACHINES_COUNT, &numbers[1], 1, NULL, NULL);
     sql_queue(sql, STORE_MERGE_MACHINES, numbers, 2, NULL, NULL);
-    sql_queue(sql, STORE_MERGE_END_MACHINES, numbers, 1, NULL, NULL);
     (void)merge_facets(sql, source, target, INT64_MAX);
     sql_queue(sql, STORE_MERGE_FIGURES, numbers, 2, NULL, NULL);
     sql_queue(sql, STORE_MERGE_DAYS, numbers, 2, NULL, NULL);
@@ -173,8 +174,11 @@ static void end_store_move(struct sql *sql, struct step *step)
     struct sql_value number = sql_number(step->move.number);
     sql_queue(sql, STORE_MOVE_END, &number, 1, NULL, NULL);
     bool merge = step->move.fingerprint[0] == 0;
+    struct sql_value split = sql_text(step->move.fingerprint);
     if (merge)
         store_move_end(sql, step->move.source, step->move.target);
+    else
+        sql_queue(sql, STORE_SET_ASIDE_END, &split, 1, NULL, NULL);
     store_list_append(&step->left, merge ? step->move.target : step->move.source);
     struct sql_value left = store_list_end(sql, &step->left);
     if (!merge)

@@ -202,10 +202,41 @@ enum ch_status store_decide(struct store *store, const char *id,
 
 enum { MOVING_MS = 500 }; // how long a decision waits for another move
 
+// merging is a merge of a group into another one, or a split of a fingerprint.
 struct merging {
     const char *from;
     const char *into;
+    const char *who; // NULL: nobody in particular
 };
+
+static void take_id_and_title(void *context, const struct sql_row *row)
+{
+    struct text *out = context;
+    text_appendf(out, "%s (%s)", sql_column_text(row, "title"),
+                 sql_column_text(row, "fingerprint"));
+}
+
+// note_move adds a line to the history of a group: what was merged or split, and by
+// whom.
+static enum ch_status note_move(struct sql *sql, const char *group, const char *kind,
+                                int64_t other, const char *who)
+{
+    CH_CLEANUP(text_deinit) struct text detail = { 0 };
+    struct sql_value number = sql_number(other);
+    sql_queue(sql, STORE_RENAME_DECISION, &number, 1, take_id_and_title, &detail);
+    enum ch_status status = sql_flush(sql);
+    struct sql_value values[] = {
+        sql_text(group),
+        sql_number(moment_now()),
+        sql_text(kind),
+        sql_text(who != NULL ? who : ""),
+        sql_text(text_ok(&detail) && detail.size != 0 ? detail.bytes : ""),
+        sql_number(1)
+    };
+    if (status == CH_OK)
+        sql_queue(sql, STORE_HISTORY_ADD, values, 6, NULL, NULL);
+    return status == CH_OK ? sql_flush(sql) : status;
+}
 
 static enum ch_status merge_groups(struct sql *sql, void *context)
 {
@@ -222,9 +253,13 @@ static enum ch_status merge_groups(struct sql *sql, void *context)
     if (from.number == into.number)
         return CH_ERR_MALFORMED;
     struct sql_value ids[] = { sql_text(from.id), sql_text(into.id) };
+    struct sql_value number = sql_number(from.number);
     sql_queue(sql, STORE_MERGE_FORWARD, ids, 2, NULL, NULL);
     sql_queue(sql, STORE_MERGE_REMEMBER, ids, 2, NULL, NULL);
-    return store_move_begin(sql, from.number, into.number, "");
+    sql_queue(sql, STORE_SET_ASIDE, &number, 1, NULL, NULL);
+    status = note_move(sql, into.id, "merged", from.number, merging->who);
+    return status == CH_OK ? store_move_begin(sql, from.number, into.number, "")
+                           : status;
 }
 
 // begin_triage_move runs a job that begins a move, once no other one is in progress,
@@ -246,9 +281,9 @@ static enum ch_status begin_triage_move(struct store *store,
 }
 
 enum ch_status store_merge(struct store *store, const char *from, const char *into,
-                           char error[STORE_ERROR_SIZE])
+                           const char *who, char error[STORE_ERROR_SIZE])
 {
-    struct merging merging = { .from = from, .into = into };
+    struct merging merging = { .from = from, .into = into, .who = who };
     struct store_job job = { .what = "merge the groups",
                              .alone = true,
                              .work = merge_groups,
@@ -258,7 +293,8 @@ enum ch_status store_merge(struct store *store, const char *from, const char *in
 
 static enum ch_status split_group(struct sql *sql, void *context)
 {
-    const char *fingerprint = context;
+    const struct merging *splitting = context;
+    const char *fingerprint = splitting->from;
     struct decided group;
     int64_t merged = 0;
     // Find where its reports are before the merge is forgotten.
@@ -272,15 +308,25 @@ static enum ch_status split_group(struct sql *sql, void *context)
         return status;
     if (merged == 0)
         return CH_ERR_NOT_FOUND;
-    return store_move_begin(sql, group.number, 0, fingerprint);
+    struct sql_value past[] = { sql_text(group.id),
+                                sql_number(moment_now()),
+                                sql_text("split"),
+                                sql_text(splitting->who != NULL ? splitting->who : ""),
+                                value,
+                                sql_number(1) };
+    sql_queue(sql, STORE_HISTORY_ADD, past, 6, NULL, NULL);
+    status = note_move(sql, fingerprint, "split from", group.number, splitting->who);
+    return status == CH_OK ? store_move_begin(sql, group.number, 0, fingerprint)
+                           : status;
 }
 
 enum ch_status store_split(struct store *store, const char *fingerprint,
-                           char error[STORE_ERROR_SIZE])
+                           const char *who, char error[STORE_ERROR_SIZE])
 {
+    struct merging splitting = { .from = fingerprint, .who = who };
     struct store_job job = { .what = "split the group",
                              .alone = true,
                              .work = split_group,
-                             .context = (void *)(uintptr_t)fingerprint };
+                             .context = &splitting };
     return begin_triage_move(store, &job, error);
 }

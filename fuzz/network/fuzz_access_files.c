@@ -26,15 +26,17 @@ static void read_tokens(const char *path)
 
 static void read_receivers(const char *hooks, const char *mail)
 {
-    static struct receivers receivers;
+    struct receiver_list list;
     char why[ACCESS_WHY_SIZE];
-    if (receivers_read(hooks, mail, &receivers, why, sizeof(why)) == CH_OK) {
-        struct text name = { 0 };
-        for (size_t i = 0; i < receivers.count; i++)
-            receiver_write_name(&receivers.list[i], &name);
-        text_deinit(&name);
-    }
-    receivers_deinit(&receivers);
+    if (receiver_list_init(&list, hooks, mail, why, sizeof(why)) != CH_OK)
+        return;
+    struct text name = { 0 };
+    struct receivers *receivers = receivers_take(&list);
+    for (size_t i = 0; i < receivers->count; i++)
+        receiver_write_name(&receivers->list[i], &name);
+    receivers_release(&list, receivers);
+    text_deinit(&name);
+    receiver_list_deinit(&list);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -267,8 +267,9 @@ class Apart(unittest.TestCase):
                 "UPDATE symbols SET build = replace(build, project || '/', '');"
                 "UPDATE symbol_files SET key = replace(key, project || '/', '');"
                 + ("" if self.own.store else "DROP TRIGGER machine_added;"
-                   "DROP TRIGGER machine_removed;") +
+                   "DROP TRIGGER machine_removed; DROP TRIGGER group_removed;") +
                 "DROP TABLE group_machines; DROP TABLE program_days;"
+                "DROP TABLE receivers; DROP TABLE set_aside;"
                 "DROP TABLE release_places; DROP INDEX groups_by_program;"
                 "DROP INDEX groups_by_release; DROP INDEX reports_unkeyed;"
                 "ALTER TABLE groups DROP COLUMN program;"

@@ -146,6 +146,13 @@ BEGIN
 END $$;
 CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines FOR EACH ROW
     EXECUTE FUNCTION crashhook_group_machine_removed();
+CREATE FUNCTION crashhook_group_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM group_machines WHERE group_number = old.number;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER group_removed AFTER DELETE ON groups FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_removed();
 
 -- A row for each report.
 CREATE TABLE reports(
@@ -238,6 +245,18 @@ CREATE TABLE merged(
     fingerprint text PRIMARY KEY,
     target text NOT NULL);
 CREATE INDEX merged_by_target ON merged(target);
+-- What people had decided of a group that was merged: a split gives it back.
+CREATE TABLE set_aside(
+    fingerprint text PRIMARY KEY,
+    status text NOT NULL,
+    status_time bigint NOT NULL,
+    status_release text NOT NULL,
+    resolved_in text NOT NULL,
+    until_count bigint NOT NULL,
+    until_machines bigint NOT NULL,
+    until_time bigint NOT NULL,
+    note text NOT NULL,
+    assignee text NOT NULL);
 -- Keys that a group had before: of version 1, or before its reports got names.
 CREATE TABLE keys(
     fingerprint text PRIMARY KEY,
@@ -335,6 +354,15 @@ CREATE TABLE alert_sends(
     tries bigint NOT NULL,
     error text NOT NULL,
     PRIMARY KEY(receiver, alert));
+-- Who is notified, since when, and how often that was. line is empty where a file has the
+-- receiver.
+CREATE TABLE receivers(
+    id text PRIMARY KEY,
+    line text NOT NULL,
+    since bigint NOT NULL,
+    rest_until bigint NOT NULL DEFAULT 0,  -- no message before
+    began bigint NOT NULL DEFAULT 0,       -- of the period that messages are counted in
+    sent bigint NOT NULL DEFAULT 0);
 
 -- Sessions of browsers.
 CREATE TABLE logins(

@@ -132,3 +132,31 @@ ALTER TABLE reports ALTER COLUMN keyed SET DEFAULT 0;
 CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
 CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
 CREATE INDEX groups_by_release ON groups(program, first_release);
+
+CREATE TABLE receivers(
+    id text PRIMARY KEY,
+    line text NOT NULL,
+    since bigint NOT NULL,
+    rest_until bigint NOT NULL DEFAULT 0,
+    began bigint NOT NULL DEFAULT 0,
+    sent bigint NOT NULL DEFAULT 0);
+
+CREATE TABLE set_aside(
+    fingerprint text PRIMARY KEY,
+    status text NOT NULL,
+    status_time bigint NOT NULL,
+    status_release text NOT NULL,
+    resolved_in text NOT NULL,
+    until_count bigint NOT NULL,
+    until_machines bigint NOT NULL,
+    until_time bigint NOT NULL,
+    note text NOT NULL,
+    assignee text NOT NULL);
+DROP TRIGGER IF EXISTS group_removed ON groups;
+CREATE OR REPLACE FUNCTION crashhook_group_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM group_machines WHERE group_number = old.number;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER group_removed AFTER DELETE ON groups FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_removed();

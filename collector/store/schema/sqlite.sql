@@ -145,6 +145,9 @@ END;
 CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines BEGIN
     UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
 END;
+CREATE TRIGGER group_removed AFTER DELETE ON groups BEGIN
+    DELETE FROM group_machines WHERE group_number = old.number;
+END;
 
 -- A row for each report.
 CREATE TABLE reports(
@@ -230,6 +233,18 @@ CREATE TABLE merged(
     fingerprint text PRIMARY KEY,
     target text NOT NULL) WITHOUT ROWID;
 CREATE INDEX merged_by_target ON merged(target);
+-- What people had decided of a group that was merged: a split gives it back.
+CREATE TABLE set_aside(
+    fingerprint text PRIMARY KEY,
+    status text NOT NULL,
+    status_time bigint NOT NULL,
+    status_release text NOT NULL,
+    resolved_in text NOT NULL,
+    until_count bigint NOT NULL,
+    until_machines bigint NOT NULL,
+    until_time bigint NOT NULL,
+    note text NOT NULL,
+    assignee text NOT NULL) WITHOUT ROWID;
 -- Keys that a group had before: of version 1, or before its reports got names.
 CREATE TABLE keys(
     fingerprint text PRIMARY KEY,
@@ -325,6 +340,15 @@ CREATE TABLE alert_sends(
     tries bigint NOT NULL,
     error text NOT NULL,
     PRIMARY KEY(receiver, alert)) WITHOUT ROWID;
+-- Who is notified, since when, and how often that was. line is empty where a file has the
+-- receiver.
+CREATE TABLE receivers(
+    id text PRIMARY KEY,
+    line text NOT NULL,
+    since bigint NOT NULL,
+    rest_until bigint NOT NULL DEFAULT 0,  -- no message before
+    began bigint NOT NULL DEFAULT 0,       -- of the period that messages are counted in
+    sent bigint NOT NULL DEFAULT 0) WITHOUT ROWID;
 
 -- Sessions of browsers.
 CREATE TABLE logins(

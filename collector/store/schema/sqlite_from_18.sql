@@ -110,3 +110,27 @@ UPDATE reports SET keyed = 1;
 CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
 CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
 CREATE INDEX groups_by_release ON groups(program, first_release);
+
+CREATE TABLE receivers(
+    id text PRIMARY KEY,
+    line text NOT NULL,
+    since bigint NOT NULL,
+    rest_until bigint NOT NULL DEFAULT 0,
+    began bigint NOT NULL DEFAULT 0,
+    sent bigint NOT NULL DEFAULT 0) WITHOUT ROWID;
+
+CREATE TABLE set_aside(
+    fingerprint text PRIMARY KEY,
+    status text NOT NULL,
+    status_time bigint NOT NULL,
+    status_release text NOT NULL,
+    resolved_in text NOT NULL,
+    until_count bigint NOT NULL,
+    until_machines bigint NOT NULL,
+    until_time bigint NOT NULL,
+    note text NOT NULL,
+    assignee text NOT NULL) WITHOUT ROWID;
+DROP TRIGGER IF EXISTS group_removed;
+CREATE TRIGGER group_removed AFTER DELETE ON groups BEGIN
+    DELETE FROM group_machines WHERE group_number = old.number;
+END;

@@ -69,9 +69,6 @@ WHERE group_number = ?1
     AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
 ON CONFLICT(group_number, machine) DO NOTHING
 
--- name: STORE_MERGE_END_MACHINES
-DELETE FROM group_machines WHERE group_number = ?1
-
 -- name: STORE_MACHINES_CROWDED
 -- Groups with so many machines that half of them are dropped.
 SELECT number FROM groups WHERE machines > {MACHINES_MOST} * machine_step LIMIT 16
@@ -103,6 +100,34 @@ UPDATE merged SET target = ?2 WHERE target = ?1
 
 -- name: STORE_MERGE_REMEMBER
 INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)
+
+-- name: STORE_SET_ASIDE
+INSERT INTO set_aside(fingerprint, status, status_time, status_release, resolved_in,
+    until_count, until_machines, until_time, note, assignee)
+SELECT fingerprint, status, status_time, status_release, resolved_in, until_count,
+    until_machines, until_time, note, assignee
+FROM groups
+WHERE number = ?1
+ON CONFLICT(fingerprint) DO UPDATE SET
+    status = excluded.status, status_time = excluded.status_time,
+    status_release = excluded.status_release, resolved_in = excluded.resolved_in,
+    until_count = excluded.until_count, until_machines = excluded.until_machines,
+    until_time = excluded.until_time, note = excluded.note,
+    assignee = excluded.assignee
+
+-- name: STORE_GIVE_BACK
+-- To a group that was split off, unless somebody decided on it meanwhile.
+UPDATE groups
+SET status = a.status, status_time = a.status_time, status_release = a.status_release,
+    resolved_in = a.resolved_in, until_count = a.until_count,
+    until_machines = a.until_machines, until_time = a.until_time, note = a.note,
+    assignee = a.assignee
+FROM (SELECT * FROM set_aside WHERE fingerprint = ?1) a
+WHERE groups.fingerprint = ?1 AND groups.status_time = 0 AND groups.note = ''
+    AND groups.assignee = ''
+
+-- name: STORE_SET_ASIDE_END
+DELETE FROM set_aside WHERE fingerprint = ?1
 
 -- name: STORE_MERGE_END
 DELETE FROM groups WHERE number = ?1

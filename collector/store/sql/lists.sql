@@ -126,6 +126,20 @@ SELECT CAST(coalesce(sum(kept), 0) AS bigint) AS reports, count(*) AS groups
 FROM groups
 WHERE ?1 = '' OR project = ?1
 
+-- name: STORE_REPORTS_AROUND
+-- The reports of the same group before and after the report ?1, in the order of their
+-- time, and the oldest one.
+SELECT coalesce((SELECT b.id FROM reports b
+        WHERE b.group_number = r.group_number AND (b.time, b.number) < (r.time, r.number)
+        ORDER BY b.time DESC, b.number DESC LIMIT 1), '') AS before,
+    coalesce((SELECT a.id FROM reports a
+        WHERE a.group_number = r.group_number AND (a.time, a.number) > (r.time, r.number)
+        ORDER BY a.time, a.number LIMIT 1), '') AS after,
+    (SELECT o.id FROM reports o WHERE o.group_number = r.group_number
+        ORDER BY o.time, o.number LIMIT 1) AS oldest
+FROM reports r
+WHERE r.id = ?1
+
 -- name: STORE_FIND_NUMBER
 SELECT number FROM groups WHERE fingerprint = ?1
 

@@ -73,9 +73,6 @@ WHERE kept <= 0
 -- name: STORE_REMOVE_EMPTY_DAYS
 DELETE FROM group_days WHERE group_number {LISTED_GONE}
 
--- name: STORE_REMOVE_EMPTY_MACHINES
-DELETE FROM group_machines WHERE group_number {LISTED_GONE}
-
 -- name: STORE_REMOVE_EMPTY_FACETS
 DELETE FROM facets WHERE group_number {LISTED_GONE}
 

@@ -237,10 +237,6 @@ AND number = ANY(CAST(?1 AS bigint[]))
 DELETE FROM group_days WHERE group_number IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
     WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
 
--- STORE_REMOVE_EMPTY_MACHINES
-DELETE FROM group_machines WHERE group_number IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
-    WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
-
 -- STORE_REMOVE_EMPTY_FACETS
 DELETE FROM facets WHERE group_number IN (SELECT l.value FROM unnest(CAST(?1 AS bigint[])) AS l(value)
     WHERE NOT EXISTS(SELECT 1 FROM groups g WHERE g.number = l.value))
@@ -344,9 +340,6 @@ WHERE group_number = ?1
 AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
 ON CONFLICT(group_number, machine) DO NOTHING
 
--- STORE_MERGE_END_MACHINES
-DELETE FROM group_machines WHERE group_number = ?1
-
 -- STORE_MACHINES_CROWDED
 SELECT number FROM groups WHERE machines > 8192 * machine_step LIMIT 16
 
@@ -374,6 +367,33 @@ UPDATE merged SET target = ?2 WHERE target = ?1
 
 -- STORE_MERGE_REMEMBER
 INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)
+
+-- STORE_SET_ASIDE
+INSERT INTO set_aside(fingerprint, status, status_time, status_release, resolved_in,
+    until_count, until_machines, until_time, note, assignee)
+SELECT fingerprint, status, status_time, status_release, resolved_in, until_count,
+until_machines, until_time, note, assignee
+FROM groups
+WHERE number = ?1
+ON CONFLICT(fingerprint) DO UPDATE SET
+status = excluded.status, status_time = excluded.status_time,
+status_release = excluded.status_release, resolved_in = excluded.resolved_in,
+until_count = excluded.until_count, until_machines = excluded.until_machines,
+until_time = excluded.until_time, note = excluded.note,
+assignee = excluded.assignee
+
+-- STORE_GIVE_BACK
+UPDATE groups
+SET status = a.status, status_time = a.status_time, status_release = a.status_release,
+resolved_in = a.resolved_in, until_count = a.until_count,
+until_machines = a.until_machines, until_time = a.until_time, note = a.note,
+assignee = a.assignee
+FROM (SELECT * FROM set_aside WHERE fingerprint = ?1) a
+WHERE groups.fingerprint = ?1 AND groups.status_time = 0 AND groups.note = ''
+AND groups.assignee = ''
+
+-- STORE_SET_ASIDE_END
+DELETE FROM set_aside WHERE fingerprint = ?1
 
 -- STORE_MERGE_END
 DELETE FROM groups WHERE number = ?1
@@ -778,20 +798,32 @@ WHERE NOT EXISTS(SELECT 1 FROM alerts
 ON CONFLICT(once) DO NOTHING
 
 -- STORE_ALERT_CURRENT
-SELECT g.fingerprint, g.title, g.first_seen, r.time, g.project
+SELECT g.fingerprint, g.title, g.first_seen, r.time, g.project, r.environment,
+coalesce(g.program, '') AS program, coalesce(g.machines, 0) AS machines,
+CASE WHEN coalesce(g.stack, '') <> '' THEN 1 ELSE 0 END AS in_app,
+coalesce((SELECT f.value FROM facets f
+        WHERE f.group_number = g.number AND f.kind = 10
+        ORDER BY f.count DESC, f.value LIMIT 1), '') AS crash_kind
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 WHERE r.number = ?1
 
 -- STORE_ALERT_READY
-SELECT number, kind, group_id, report, detail, time,
-coalesce((SELECT project FROM groups g WHERE g.fingerprint = alerts.group_id), '')
-AS project
+SELECT alerts.number, alerts.kind, group_id, report, detail, time,
+coalesce(g.project, '') AS project, coalesce((SELECT f.value FROM facets f
+        WHERE f.group_number = g.number AND f.kind = 6
+        ORDER BY f.count DESC, f.value LIMIT 1), '') AS environment,
+coalesce(g.program, '') AS program, coalesce(g.machines, 0) AS machines,
+CASE WHEN coalesce(g.stack, '') <> '' THEN 1 ELSE 0 END AS in_app,
+coalesce((SELECT f.value FROM facets f
+        WHERE f.group_number = g.number AND f.kind = 10
+        ORDER BY f.count DESC, f.value LIMIT 1), '') AS crash_kind
 FROM alerts
+LEFT JOIN groups g ON g.fingerprint = alerts.group_id
 WHERE spread = 0
 AND (time < ?1 OR NOT EXISTS(SELECT 1 FROM jobs
         WHERE jobs.report = alerts.report AND jobs.until < 9000000000000000))
-ORDER BY number LIMIT ?2
+ORDER BY alerts.number LIMIT ?2
 
 -- STORE_ALERT_SPREAD
 UPDATE alerts
@@ -804,18 +836,13 @@ VALUES(?1, ?2, 0, 0, '')
 ON CONFLICT(receiver, alert) DO NOTHING
 
 -- STORE_ALERT_CLAIM
-UPDATE alert_sends
-SET due = ?2, tries = tries + 1
-WHERE receiver = ?1 AND (due <= ?3 OR due > ?4)
-AND alert = (SELECT min(alert) FROM alert_sends
-    WHERE receiver = ?1 AND (due <= ?3 OR due > ?4))
-RETURNING alert, tries
+UPDATE alert_sends SET due = ?3, tries = tries + 1 WHERE receiver = ?2 AND alert = ANY(CAST(?1 AS bigint[]))
 
 -- STORE_ALERT_DONE
-DELETE FROM alert_sends WHERE receiver = ?1 AND alert = ?2
+DELETE FROM alert_sends WHERE receiver = ?2 AND alert = ANY(CAST(?1 AS bigint[]))
 
 -- STORE_ALERT_LATER
-UPDATE alert_sends SET due = ?3, error = ?4 WHERE receiver = ?1 AND alert = ?2
+UPDATE alert_sends SET due = ?3, error = ?4 WHERE receiver = ?2 AND alert = ANY(CAST(?1 AS bigint[]))
 
 -- STORE_ALERT_REST
 UPDATE alert_sends SET due = ?2 WHERE receiver = ?1 AND due < ?2
@@ -1259,7 +1286,52 @@ ORDER BY last_seen DESC, number DESC LIMIT ?1
 SELECT count(*) FROM alerts WHERE spread = 0
 
 -- STORE_ALERTS_DUE
-SELECT count(*) FROM alert_sends WHERE receiver = ?1 AND (due <= ?2 OR due > ?3)
+SELECT count(*)
+FROM alert_sends s
+JOIN alerts a ON a.number = s.alert
+WHERE s.receiver = ?1 AND (s.due <= ?2 OR s.due > ?3)
+AND (s.tries > 0 OR a.kind IN ('digest', 'test')
+    OR coalesce((SELECT rest_until FROM receivers WHERE id = ?1), 0) <= ?2)
+
+-- STORE_ALERTS_WAITING
+SELECT s.alert, s.tries, CASE WHEN a.kind IN ('digest', 'test') THEN 1 ELSE 0 END AS alone,
+CASE WHEN coalesce((SELECT sent FROM receivers WHERE id = ?1), 0) >= ?5 THEN 1
+ELSE 0 END AS held
+FROM alert_sends s
+JOIN alerts a ON a.number = s.alert
+WHERE s.receiver = ?1 AND (s.due <= ?2 OR s.due > ?3)
+AND (s.tries > 0 OR a.kind IN ('digest', 'test')
+    OR coalesce((SELECT rest_until FROM receivers WHERE id = ?1), 0) <= ?2)
+ORDER BY alone DESC, s.alert LIMIT ?4
+
+-- STORE_RECEIVER_SENT
+UPDATE receivers
+SET began = CASE WHEN ?2 - began >= ?5 THEN ?2 ELSE began END,
+sent = CASE WHEN ?2 - began >= ?5 THEN 1 ELSE sent + 1 END,
+rest_until = CASE WHEN (CASE WHEN ?2 - began >= ?5 THEN 1 ELSE sent + 1 END) >= ?4
+THEN (CASE WHEN ?2 - began >= ?5 THEN ?2 ELSE began END) + ?5 ELSE ?2 + ?3 END
+WHERE id = ?1
+
+-- STORE_RECEIVER_ADD
+INSERT INTO receivers(id, line, since)
+VALUES(?1, ?2, ?3)
+ON CONFLICT(id) DO UPDATE SET
+line = CASE WHEN excluded.line = '' THEN receivers.line ELSE excluded.line END
+
+-- STORE_RECEIVER_REMOVE
+DELETE FROM receivers WHERE id = ?1 AND line <> '' RETURNING 1
+
+-- STORE_RECEIVER_FORGET
+DELETE FROM alert_sends WHERE receiver = ?1
+
+-- STORE_RECEIVERS
+SELECT id, line, since FROM receivers ORDER BY since, id
+
+-- STORE_LIST_SPREADING
+SELECT fingerprint, title, machines AS n
+FROM groups
+WHERE machines >= ?2 AND first_seen >= ?1 AND status IN ('open', 'regressed')
+ORDER BY machines DESC LIMIT ?3
 
 -- STORE_ALERTS_OLD
 SELECT count(*) FROM alerts WHERE time < ?1
@@ -1332,6 +1404,29 @@ SELECT count(*) FROM (SELECT 1 FROM groups LIMIT ?1) w
 SELECT CAST(coalesce(sum(kept), 0) AS bigint) AS reports, count(*) AS groups
 FROM groups
 WHERE ?1 = '' OR project = ?1
+
+-- STORE_REPORTS_AROUND
+SELECT coalesce((SELECT b.id FROM reports b
+        WHERE b.group_number = r.group_number AND (b.time, b.number) < (r.time, r.number)
+        ORDER BY b.time DESC, b.number DESC LIMIT 1), '') AS before,
+coalesce((SELECT a.id FROM reports a
+        WHERE a.group_number = r.group_number AND (a.time, a.number) > (r.time, r.number)
+        ORDER BY a.time, a.number LIMIT 1), '') AS after,
+(SELECT o.id FROM reports o WHERE o.group_number = r.group_number
+    ORDER BY o.time, o.number LIMIT 1) AS oldest
+FROM reports r
+WHERE r.id = ?1
+
+-- STORE_RISEN
+SELECT number, project, program, recent, before
+FROM (SELECT g.number AS number, g.project AS project, g.program AS program,
+    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > ?2 AND d.day <= ?3) AS recent,
+    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > ?4 AND d.day <= ?2) AS before
+    FROM groups g
+    WHERE g.last_seen >= ?1 AND g.first_seen < ?1) w
+WHERE recent >= 10 AND recent > before
 
 -- STORE_FIND_NUMBER
 SELECT number FROM groups WHERE fingerprint = ?1
@@ -3329,14 +3424,3 @@ WHERE f.kind <= 5 AND
     {end}
     {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
 {end}
-
--- STORE_RISEN
-SELECT number, project, program, recent, before
-FROM (SELECT g.number AS number, g.project AS project, g.program AS program,
-    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-        WHERE d.group_number = g.number AND d.day > ?2 AND d.day <= ?3) AS recent,
-    (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-        WHERE d.group_number = g.number AND d.day > ?4 AND d.day <= ?2) AS before
-    FROM groups g
-    WHERE g.last_seen >= ?1 AND g.first_seen < ?1) w
-WHERE recent >= 10 AND recent > before
