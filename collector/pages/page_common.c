@@ -9,6 +9,7 @@
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
 #include "collector/requests/group_facts.h"
+#include "collector/requests/search.h"
 
 enum { FACET_VALUES = 6 };
 
@@ -17,14 +18,20 @@ enum { FACET_VALUES = 6 };
 static void write_common_value(struct text *out, const struct group_fact_kind *kind,
                                const char *stored)
 {
-    char value[GROUP_FACT_VALUE];
-    entry_copy(value, sizeof(value), stored);
-    if (kind->facet == FACET_TAG) {
-        char *end = strchr(value, '\n');
-        if (end != NULL)
-            *end = ':';
+    char key[GROUP_FACT_VALUE];
+    entry_copy(key, sizeof(key), stored);
+    char *end = strchr(key, '\n');
+    if (kind->facet != FACET_TAG || end == NULL) {
+        page_write_link(out, "name", kind->key, stored, stored);
+        return;
     }
-    page_write_link(out, "name", kind->key, value, value);
+    struct text CH_CLEANUP(text_deinit) term = { 0 };
+    struct text CH_CLEANUP(text_deinit) label = { 0 };
+    *end = 0;
+    search_write_tag(key, end + 1, &term);
+    text_appendf(&label, "%s:%s", key, end + 1);
+    if (text_ok(&term) && text_ok(&label))
+        page_write_link(out, "name", kind->key, term.bytes, label.bytes);
 }
 
 void page_common_write(struct text *out, struct store *store,
@@ -82,8 +89,9 @@ void page_facets_write(struct text *out, struct store *store, const char *id)
 {
     size_t count;
     const struct group_fact_kind *kinds = group_fact_kinds(&count);
-    html_write(out, "<details class=\"card facets\"><summary><h2>Counted</h2></summary>"
-                    "<div class=\"cards\">");
+    html_write(out,
+               "<details class=\"card facets\" open><summary><h2>Counted</h2></summary>"
+               "<div class=\"cards\">");
     for (size_t i = 0; i < count; i++) {
         struct facet_list list = { .out = out, .kind = &kinds[i] };
         struct store_values asked = { .kind = (int)kinds[i].facet,

@@ -8,12 +8,20 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
+#include "collector/query/releases.h"
+#include "collector/query/store_values.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
 #include "collector/requests/group_copy.h"
 
-enum { REPORTS_ON_A_PAGE = 50, CHIP_BYTES = 40, PATH_BYTES = 60 };
+enum {
+    REPORTS_ON_A_PAGE = 50,
+    CHIP_BYTES = 40,
+    PATH_BYTES = 60,
+    MARKS_SHOWN = 6,
+    DAY_BYTES = 10
+};
 
 struct group_page {
     struct http_request *request;
@@ -111,6 +119,17 @@ static void write_decision(struct group_page *page, const struct store_group *gr
                    (long long)group->kept, (long long)group->count);
 }
 
+// write_ends adds a link to the oldest report of the group.
+static void write_ends(struct group_page *page, const char *newest)
+{
+    struct store_around around;
+    // A page without the link is better than no page.
+    if (store_reports_around(page->store, newest, &around) == CH_OK &&
+        around.oldest[0] != 0 && strcmp(around.oldest, newest) != 0)
+        html_write(page->out, " \u00b7 <a href=\"/reports/%s\">the oldest report</a>",
+                   around.oldest);
+}
+
 // write_newest writes the crashed thread of the group's newest report.
 static void write_newest(struct group_page *page, const struct store_group *group)
 {
@@ -127,15 +146,76 @@ static void write_newest(struct group_page *page, const struct store_group *grou
                "</a>, ",
                id);
     page_write_time(page->out, group->last_seen_ms, page->now_ms);
+    write_ends(page, id);
     html_write(page->out, "</p>");
     page_threads_write_crashed(page->out, &viewed, address);
     viewed_report_close(&viewed);
 }
 
-static void write_group_head(struct group_page *page, const struct store_group *group)
+// write_axis writes what the bars of the trend stand for.
+static void write_axis(struct text *out, const struct store_group *group)
+{
+    char first[MOMENT_SIZE];
+    char last[MOMENT_SIZE];
+    int64_t most = 0;
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++)
+        most = group->trend[i] > most ? group->trend[i] : most;
+    moment_write((group->trend_day - STORE_TREND_DAYS + 1) * MOMENT_DAY_MS, first);
+    moment_write(group->trend_day * MOMENT_DAY_MS, last);
+    first[DAY_BYTES] = 0;
+    last[DAY_BYTES] = 0;
+    html_write(out, "<p class=\"axis\"><span>%s</span><span>at most ", first);
+    page_write_number(out, most);
+    html_write(out, " a day</span><span>%s</span></p>", last);
+}
+
+static void write_mark(struct group_page *page, const char *words, const char *what,
+                       int64_t time_ms)
+{
+    html_write(page->out, "<li>%s <b>%.*s</b> ", words, PAGE_SHORT, what);
+    page_write_age(page->out, "", time_ms, page->now_ms);
+    html_write(page->out, "</li>");
+}
+
+// write_marks writes which releases of the program came in the days of the trend, and
+// when somebody decided.
+static void write_marks(struct group_page *page, const struct store_group *group)
 {
     struct text *out = page->out;
-    page_begin(out, group->title, group->title);
+    int64_t first_ms = (group->trend_day - STORE_TREND_DAYS + 1) * MOMENT_DAY_MS;
+    const struct releases_of of = { group->project, group->program, "" };
+    CH_CLEANUP(releases_deinit) struct releases releases = { 0 };
+    size_t shown = 0;
+    // A trend without marks is better than no page.
+    if (releases_find(page->store, &of, &releases) != CH_OK)
+        releases.count = 0;
+    html_write(out, "<ul class=\"marks\">");
+    if (group->status_time_ms >= first_ms)
+        write_mark(page, "decided:", group->status, group->status_time_ms);
+    for (size_t i = 0; i < releases.count && shown < MARKS_SHOWN; i++) {
+        if (releases.list[i].first_seen_ms < first_ms)
+            continue;
+        write_mark(page, "release", releases.list[i].name,
+                   releases.list[i].first_seen_ms);
+        shown++;
+    }
+    html_write(out, "</ul>");
+}
+
+static void write_timeline(struct group_page *page, const struct store_group *group)
+{
+    html_write(page->out,
+               "<section class=\"card\" id=\"timeline\"><h2>The last %d days</h2>",
+               STORE_TREND_DAYS);
+    page_write_trend(page->out, group, true);
+    write_axis(page->out, group);
+    write_marks(page, group);
+    html_write(page->out, "</section>\n");
+}
+
+static void write_group_hero(struct group_page *page, const struct store_group *group)
+{
+    struct text *out = page->out;
     html_write(out,
                "<section class=\"hero\"><p class=\"kicker\"><span class=\"status %s\">"
                "%s</span>Group %.*s",
@@ -147,24 +227,54 @@ static void write_group_head(struct group_page *page, const struct store_group *
     page_write_summary(out, group->title);
     html_write(out, "<p class=\"lead\">%.*s</p>", PAGE_NAME, group->summary);
     write_decision(page, group);
-    write_figures(page, group);
     html_write(out,
-               "</section>\n<div class=\"pair\"><section class=\"card\">"
-               "<h2>The last %d days</h2>",
-               STORE_TREND_DAYS);
-    page_write_trend(out, group, true);
-    html_write(out, "</section>\n");
+               "<nav class=\"links\" aria-label=\"Parts of this page\">"
+               "<a href=\"#stack\" accesskey=\"k\">Stack</a>"
+               "<a href=\"#triage\" accesskey=\"d\">Decide</a>"
+               "<a href=\"#reports\" accesskey=\"l\">Reports</a></nav></section>\n");
+}
+
+// write_group_head writes the page down to its reports: beside the stack of the newest
+// one is what people decide and how often it happens.
+static void write_group_head(struct group_page *page, const struct store_group *group)
+{
+    struct text *out = page->out;
+    page_begin(out, group->title, group->title);
+    write_group_hero(page, group);
+    html_write(out,
+               "<div class=\"columns\"><aside aria-label=\"Decisions and figures\">");
+    html_write(out, "<section class=\"card\">");
+    write_figures(page, group);
+    html_write(out, "</section>");
+    page_triage_write(out, page->store, group);
+    write_timeline(page, group);
     write_group_releases(out, group);
-    html_write(out, "</div>\n");
+    page_near_write(out, page->store, group);
+    page_history_write(out, page->store, group->id);
+    html_write(out, "</aside><div class=\"body\" id=\"stack\">");
+    write_newest(page, group);
     page_common_write(out, page->store, group);
     page_facets_write(out, page->store, group->id);
-    page_near_write(out, page->store, group);
-    page_triage_write(out, page->store, group);
-    page_history_write(out, page->store, group->id);
-    write_newest(page, group);
-    html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
-                    "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
-                    " c\">Compare two</button></h2><ol class=\"reports\">\n");
+}
+
+// write_reports_head begins the list of the group's reports, with a search among them.
+static void write_reports_head(struct group_page *page, const struct store_group *group,
+                               const struct filter *filter)
+{
+    struct text *out = page->out;
+    struct text CH_CLEANUP(text_deinit) terms = { 0 };
+    search_write(&filter->search, SIZE_MAX, &terms);
+    html_write(
+        out,
+        "<section class=\"card\" id=\"reports\"><form class=\"filters\""
+        " method=\"get\" action=\"/groups/%s#reports\" role=\"search\"><label>"
+        "<span>Search in this group</span><input name=\"q\" type=\"search\""
+        " value=\"%.*s\" placeholder=\"host:web-13 release:2.1\""
+        " autocomplete=\"off\" spellcheck=\"false\"></label><button>Search</button>"
+        "</form><form method=\"get\" action=\"/compare\">"
+        "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
+        " c\">Compare two</button></h2><ol class=\"reports\">\n",
+        group->id, SEARCH_SIZE, terms.size != 0 ? terms.bytes : "");
 }
 
 // write_report_chip writes a link of a row: the whole value filters, and its beginning
@@ -214,6 +324,7 @@ void page_group(struct http_request *request)
         group_copy_find(store, request->who.project, request->id, &copy);
     if (status == CH_OK) {
         write_group_head(&page, &copy.group);
+        write_reports_head(&page, &copy.group, &filter);
         status =
             store_list_reports(store, &filter.store, write_report_row, &page, next);
     }
@@ -230,6 +341,7 @@ void page_group(struct http_request *request)
                    query.size != 0 ? "&" : "");
         html_write(out, "cursor=%s\">Older reports</a></nav>", next);
     }
+    html_write(out, "</div></div>\n");
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

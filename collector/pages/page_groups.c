@@ -26,6 +26,7 @@ static const struct {
     { STORE_SORT_FIRST_SEEN, "first_seen", "first seen" },
     { STORE_SORT_COUNT, "count", "reports" },
     { STORE_SORT_MACHINES, "machines", "machines" },
+    { STORE_SORT_RISING, "rising", "rise" },
 };
 enum { ORDER_COUNT = sizeof(orders) / sizeof(orders[0]) };
 

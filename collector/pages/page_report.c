@@ -10,6 +10,8 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_links.h"
 #include "collector/pages/page_sections.h"
+#include "collector/query/store_values.h"
+#include "collector/requests/collector.h"
 #include "report/summary/memory_words.h"
 #include "report/summary/readable_name.h"
 #include "report/summary/report_waits.h"
@@ -177,6 +179,14 @@ static void write_spool(struct text *out, const json_t *report, const char *grou
     }
 }
 
+static void write_report_link(struct text *out, const char *id, const char *relation,
+                              const char *label)
+{
+    if (id[0] != 0)
+        html_write(out, "<a rel=\"%s\" href=\"/reports/%s\">%s</a>", relation, id,
+                   label);
+}
+
 // write_links writes where the report is in other forms, and how to look around in it.
 static void write_links(struct text *out, const struct viewed_report *viewed,
                         const char *id, const char *address)
@@ -194,6 +204,8 @@ static void write_links(struct text *out, const struct viewed_report *viewed,
                "<a href=\"/api/v1/reports/%s?form=sent\" download=\"%s.json\">JSON as"
                " sent</a>",
                id, id, id, id, id, id);
+    write_report_link(out, viewed->around.before, "prev", "Before");
+    write_report_link(out, viewed->around.after, "next", "After");
     page_link_issue(out, &viewed->templates, viewed->title,
                     summary != NULL ? summary : "", text_ok(&url) ? url.bytes : "",
                     viewed->group);
@@ -348,7 +360,7 @@ static void write_tag_list(struct text *out, const json_t *report)
         struct entry_tag tag; // as the store keeps it
         entry_copy(tag.key, sizeof(tag.key), key);
         entry_copy(tag.value, sizeof(tag.value), json_string_value(value));
-        text_appendf(&term, "%s:%s", tag.key, tag.value);
+        search_write_tag(tag.key, tag.value, &term);
         html_write(out, "<div><dt>%.*s</dt><dd>", 64, key);
         page_write_link(out, "", "tag", text_ok(&term) ? term.bytes : "",
                         json_string_value(value));
@@ -536,6 +548,10 @@ void page_report(struct http_request *request)
     if (!viewed_report_open(request, request->id, &viewed))
         return;
     char address[300];
+    // A page without these links is better than no page.
+    if (store_reports_around(collector_of(request)->store, request->id,
+                             &viewed.around) != CH_OK)
+        viewed.around = (struct store_around){ 0 };
     snprintf(address, sizeof(address), "%s://%.*s", request->secure ? "https" : "http",
              200, request->host != NULL ? request->host : "THIS-ADDRESS");
     page_report_write(&request->answer.body, &viewed, request->id, address,

@@ -8,6 +8,7 @@
 #pragma once
 #include "base/text.h"
 #include "collector/entry/entry.h"
+#include "collector/query/store_values.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/opened_report.h"
 #include "collector/store/store_naming.h"
@@ -17,6 +18,7 @@ struct viewed_report {
     char group[ENTRY_GROUP_SIZE];
     char title[256];
     char project[ENTRY_PROJECT_SIZE]; // whose names and sources it may have
+    struct store_around around; // empty where nobody looked for others of its group
     int64_t received_ms;
     bool renamed; // it got names here
     enum store_names names;
