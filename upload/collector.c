@@ -12,8 +12,16 @@ void collector_judge(const struct http_reply *reply, const char *id,
     json_auto_t *answer = verdict_answer(reply);
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
+    const char *error = report_string(answer, "error");
+    if (error == NULL && (reply->status == 404 || reply->status == 405)) {
+        // A proxy in front of a collector that is being replaced answers so.
+        verdict_down(out,
+                     "its answer (%ld) is not a collector's; is the address right?",
+                     (long)reply->status);
+        return;
+    }
     if (reply->status < 200 || reply->status >= 300) {
-        verdict_refused(reply, "the report", report_string(answer, "error"), out);
+        verdict_refused(reply, "the report", error, out);
         return;
     }
     const char *taken = report_string(answer, "id");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
 #include "collector/requests/triage.h"
 #include "collector/server/form.h"
@@ -44,6 +45,20 @@ static bool triage_each(struct http_request *request, const struct form *form,
     return true;
 }
 
+// ask_first asks before groups are merged; false: too few are chosen for a question.
+static bool ask_first(struct http_request *request, const struct form *form)
+{
+    const char *ids[FORM_FIELDS];
+    size_t count = 0;
+    for (size_t i = 0; i < form->count; i++) {
+        if (strcmp(form->fields[i].name, "id") == 0)
+            ids[count++] = form->fields[i].value;
+    }
+    if (count >= 2)
+        page_ask_merge(request, form, ids, count);
+    return count >= 2;
+}
+
 void page_post_groups(struct http_request *request)
 {
     struct form form;
@@ -57,6 +72,9 @@ void page_post_groups(struct http_request *request)
         .decision = { .status = form_value(&form, "status"),
                       .assignee = assign ? form_value(&form, "assignee") : NULL },
     };
+    if (form_value(&form, "merge") != NULL && form_value(&form, "confirm") == NULL &&
+        ask_first(request, &form))
+        return;
     if (!triage_each(request, &form, &triage, form_value(&form, "merge") != NULL))
         return;
     struct http_answer *answer = &request->answer;

@@ -21,6 +21,9 @@ static const struct {
     { "regressed", "Came back in" },
     { "moved", "Reports came from" },
     { "decision", "Held before:" },
+    { "merged", "Merged into this:" },
+    { "split", "Split off:" },
+    { "split from", "Split from" },
 };
 
 struct history {

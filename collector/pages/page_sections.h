@@ -11,6 +11,12 @@
 #include "collector/requests/filter.h"
 #include "collector/requests/viewed_report.h"
 
+// page_ask_merge asks whether groups are to be merged into the first of ids; the form
+// of its answer has the fields of the form that asked for it, and `confirm`.
+struct form;
+void page_ask_merge(struct http_request *request, const struct form *form,
+                    const char *const *ids, size_t count);
+
 // page_groups_write_search writes the search field, with the terms of a filter unless
 // it is NULL.
 void page_groups_write_search(struct text *out, const struct filter *filter);

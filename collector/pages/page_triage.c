@@ -7,6 +7,7 @@
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
 #include "collector/requests/collector.h"
+#include "collector/requests/group_copy.h"
 #include "collector/requests/triage.h"
 #include "collector/server/form.h"
 
@@ -52,17 +53,20 @@ static void write_merged_form(void *context, const struct store_merged *merged)
 void page_triage_write(struct text *out, struct store *store,
                        const struct store_group *group)
 {
+    html_write(out,
+               "<section class=\"card triage\" id=\"triage\"><h2>Decide</h2>"
+               "<form method=\"post\" action=\"/groups/%s\">"
+               "<input type=\"hidden\" name=\"version\" value=\"%lld\">",
+               group->id, (long long)group->version);
+    html_write(out, "<p class=\"buttons\">");
+    write_status_choices(out, group);
     html_write(
         out,
-        "<section class=\"card triage\" id=\"triage\"><h2>Decide</h2>"
-        "<form method=\"post\" action=\"/groups/%s\">"
-        "<input type=\"hidden\" name=\"version\" value=\"%lld\">"
-        "<label><span>Assigned to</span><input name=\"assignee\" value=\"%.*s\""
+        "</p><label><span>Assigned to</span><input name=\"assignee\" value=\"%.*s\""
         " maxlength=\"100\" autocomplete=\"off\"></label>"
         "<label class=\"note\"><span>Note</span><textarea name=\"note\" rows=\"2\""
         " maxlength=\"1000\">%.*s</textarea></label>",
-        group->id, (long long)group->version, STORE_ASSIGNEE_SIZE, group->assignee,
-        STORE_NOTE_SIZE, group->note);
+        STORE_ASSIGNEE_SIZE, group->assignee, STORE_NOTE_SIZE, group->note);
     html_write(out, "<label class=\"comment\"><span>Comment</span><textarea"
                     " name=\"comment\" rows=\"2\" maxlength=\"1000\"></textarea>"
                     "</label>");
@@ -73,7 +77,6 @@ void page_triage_write(struct text *out, struct store *store,
                     " autocomplete=\"off\"></label>"
                     "<p class=\"buttons\"><button name=\"save\" value=\"1\""
                     " accesskey=\"s\" title=\"Access key s\">Save note</button>");
-    write_status_choices(out, group);
     html_write(out, "</p></form><details class=\"inner\"><summary>Merge and split"
                     "</summary>");
     html_write(
@@ -108,6 +111,47 @@ static const char *given_field(const struct form *form, const char *name)
     return value != NULL && value[0] != 0 ? value : NULL;
 }
 
+// write_merge_side writes one of the groups that are about to be merged.
+static void write_merge_side(struct http_request *request, const char *id)
+{
+    struct text *out = &request->answer.body;
+    CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
+    if (group_copy_find(collector_of(request)->store, request->who.project, id,
+                        &copy) != CH_OK) {
+        html_write(out, "<li><code>%.*s</code>: there is no such group</li>",
+                   ENTRY_GROUP_SIZE, id);
+        return;
+    }
+    html_write(out, "<li><a href=\"/groups/%s\">%.*s</a> <i>%lld</i><p>%.*s</p></li>",
+               copy.group.id, PAGE_NAME, copy.group.title, (long long)copy.group.count,
+               PAGE_NAME, copy.group.summary);
+}
+
+void page_ask_merge(struct http_request *request, const struct form *form,
+                    const char *const *ids, size_t count)
+{
+    struct text *out = &request->answer.body;
+    page_begin(out, "Merge", NULL);
+    html_write(out,
+               "<h1 class=\"plain\">Merge these groups?</h1><section class=\"card\">"
+               "<p>All reports of the others, and those to come, go into the first"
+               " one. Splitting undoes it. Equal stacks may be different defects:"
+               " compare them before.</p><ul class=\"merged\">");
+    for (size_t i = 0; i < count; i++)
+        write_merge_side(request, ids[i]);
+    html_write(out, "</ul><form method=\"post\" action=\"%.*s\">", PAGE_NAME,
+               request->path);
+    for (size_t i = 0; i < form->count; i++)
+        html_write(out, "<input type=\"hidden\" name=\"%.*s\" value=\"%.*s\">",
+                   PAGE_SHORT, form->fields[i].name, STORE_NOTE_SIZE,
+                   form->fields[i].value);
+    html_write(out, "<p class=\"buttons\"><button class=\"main\" name=\"confirm\""
+                    " value=\"yes\">Merge</button></p></form></section>\n");
+    page_end(out);
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+}
+
 void page_post_group(struct http_request *request)
 {
     struct form form;
@@ -127,6 +171,11 @@ void page_post_group(struct http_request *request)
         .merge_into = given_field(&form, "merge_into"),
         .split = given_field(&form, "split"),
     };
+    const char *const sides[] = { triage.merge_into, request->id };
+    if (triage.merge_into != NULL && form_value(&form, "confirm") == NULL) {
+        page_ask_merge(request, &form, sides, 2);
+        return;
+    }
     if (!triage_do(request, &triage, id))
         return;
     snprintf(request->answer.location, sizeof(request->answer.location), "/groups/%s",

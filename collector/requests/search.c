@@ -163,15 +163,30 @@ static enum ch_status read_signal(struct search *search, const char *value,
     return out->value != NULL ? CH_OK : search_fail(search, "the search is too long");
 }
 
-// read_tag takes `key:value` apart.
+void search_write_tag(const char *key, const char *value, struct text *out)
+{
+    for (; *key != 0; key++) {
+        if (*key == ':' || *key == '\\')
+            text_append_string(out, "\\");
+        text_append(out, key, 1);
+    }
+    text_appendf(out, ":%s", value);
+}
+
+// read_tag takes `key:value` apart; a backslash stands before a colon of the key.
 static enum ch_status read_tag(struct search *search, const char *value,
                                struct store_term *out)
 {
-    size_t length = strcspn(value, ":");
-    if (value[length] == 0 || length == 0)
+    char key[sizeof(((struct entry_tag *)NULL)->key)];
+    size_t length = 0;
+    for (; *value != 0 && *value != ':' && length + 1 < sizeof(key); value++) {
+        value += *value == '\\' && value[1] != 0;
+        key[length++] = *value;
+    }
+    if (*value != ':' || length == 0)
         return search_fail(search, "tag is not key:value");
-    out->tag = keep_bytes(search, value, length);
-    out->value = value + length + 1;
+    out->tag = keep_bytes(search, key, length);
+    out->value = value + 1;
     return out->tag != NULL ? CH_OK : search_fail(search, "the search is too long");
 }
 
@@ -330,9 +345,16 @@ enum ch_status search_read(struct search *search, const char *text)
         if (negated)
             cursor_skip(&input, 1);
         bool has_key = read_key(&input, key);
+        bool quoted = search_peek(&input, 0) == '"';
         const char *value = take_value(search, &input);
         if (value == NULL)
             return search_fail(search, "the search is too long");
+        if (!has_key && !quoted &&
+            (strcmp(value, "OR") == 0 || strcmp(value, "AND") == 0))
+            return search_fail(search,
+                               "all terms of a search must hold, there is no %s; put"
+                               " quotes around the word",
+                               value);
         enum ch_status status = add_term(search, has_key ? key : NULL, value, negated);
         if (status != CH_OK)
             return status;

@@ -44,6 +44,9 @@ CH_CHECKED enum ch_status search_add(struct search *search, const char *key,
 bool search_is_key(const char *key);
 const char *search_nearest_key(const char *key);
 
+// search_write_tag appends the value of a term `tag:`.
+void search_write_tag(const char *key, const char *value, struct text *out);
+
 // search_was_negated says whether the term at index i was written with `-`: some values
 // of `is:` are negations themselves.
 bool search_was_negated(const struct search *search, size_t i);

@@ -176,6 +176,33 @@ static bool check_project(struct http_request *request, const struct triage *tri
     return true;
 }
 
+// note_triage notes in the audit what is about to be done.
+static bool note_triage(struct http_request *request, const struct triage *triage)
+{
+    const struct store_decision *decision = &triage->decision;
+    CH_CLEANUP(text_deinit) struct text detail = { 0 };
+    const char *what = triage->merge_into != NULL ? "merge"
+                       : triage->split != NULL    ? "split"
+                                                  : "decision";
+    text_append_string(&detail, request->id);
+    if (triage->merge_into != NULL)
+        text_appendf(&detail, " into %s", triage->merge_into);
+    if (triage->split != NULL)
+        text_appendf(&detail, " without %s", triage->split);
+    if (decision->status != NULL)
+        text_appendf(&detail, ", %s", decision->status);
+    if (decision->release != NULL)
+        text_appendf(&detail, " in %s", decision->release);
+    if (decision->assignee != NULL)
+        text_appendf(&detail, ", assigned to %s",
+                     decision->assignee[0] != 0 ? decision->assignee : "nobody");
+    if (decision->note != NULL)
+        text_append_string(&detail, ", with a note");
+    if (decision->comment != NULL)
+        text_append_string(&detail, ", with a comment");
+    return api_note_deed(request, what, text_ok(&detail) ? detail.bytes : "");
+}
+
 bool triage_do(struct http_request *request, struct triage *triage,
                char out_id[ENTRY_GROUP_SIZE])
 {
@@ -188,15 +215,16 @@ bool triage_do(struct http_request *request, struct triage *triage,
     if (!check_project(request, triage))
         return false;
     if (!check_triage(request, triage) || !read_extras(request, triage) ||
-        !decide_triage(request, triage))
+        !note_triage(request, triage) || !decide_triage(request, triage))
         return false;
+    const char *who = triage->decision.who;
     if (triage->split != NULL &&
-        !finish_triage(request, store_split(store, triage->split, error),
+        !finish_triage(request, store_split(store, triage->split, who, error),
                        "merged fingerprint"))
         return false;
     if (triage->merge_into != NULL &&
         !finish_triage(request,
-                       store_merge(store, request->id, triage->merge_into, error),
+                       store_merge(store, request->id, triage->merge_into, who, error),
                        "group"))
         return false;
     if (triage->split != NULL || triage->merge_into != NULL)

@@ -76,6 +76,24 @@ static void check_scopes(struct call *call)
     http_fail(&call->request, 403, "this token lacks the scope %s", scopes);
 }
 
+// fail_unknown refuses a request whose sender is not known in the way that its route
+// accepts: 401 asks for a token, 403 says that the one that was sent comes in a wrong
+// way.
+static void fail_unknown(struct call *call)
+{
+    struct access *access = call->options->access;
+    struct access_grant who;
+    bool basic =
+        access_authorized(access, http_header(call, "Authorization"), true, &who);
+    bool named = access->user_header != NULL && is_from_proxy(call) &&
+                 http_header(call, access->user_header) != NULL;
+    if (basic || named)
+        http_fail(&call->request, 403,
+                  "this request takes `Authorization: Bearer` alone");
+    else
+        http_fail(&call->request, 401, "a valid token is needed");
+}
+
 void http_access_check(struct call *call)
 {
     struct access *tokens = call->options->access;
@@ -90,7 +108,7 @@ void http_access_check(struct call *call)
                   "without a token file the collector answers to an address or"
                   " localhost alone");
     else if (access != HTTP_LOGIN && !identify(call))
-        http_fail(&call->request, 401, "a valid token is needed");
+        fail_unknown(call);
     else if (form && !access_same_origin(site, http_header(call, "Origin"), host))
         http_fail(&call->request, 403, "only pages of this collector may send forms");
     else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&

@@ -465,7 +465,7 @@ class Starting(unittest.TestCase):
             basic = {"Authorization":
                      "Basic " + base64.b64encode(b"me:s3cret").decode()}
             self.assertEqual(collector.request("GET", "/", None, basic)[0], 200)
-            self.assertEqual(collector.post(report, basic)[0], 401)
+            self.assertEqual(collector.post(report, basic)[0], 403)
             open_to_all = {"Authorization": ""}
             self.assertEqual(collector.request("GET", "/healthz", None, open_to_all)[0],
                              200)

@@ -427,6 +427,8 @@ class Bulk(unittest.TestCase):
             others = [fingerprint_of(group) for group in (30, 33)]
             self.choose(browser, collector, others)
             browser.click(".bulk [name=merge]")
+            self.assertIn("Merge these groups?", browser.evaluate("document.body.innerText"))
+            browser.click("[name=confirm]")
             merged = [collector.json("GET", "/api/v1/groups/" + group)[1]["id"]
                       for group in others]
             self.assertEqual(merged[0], merged[1])

@@ -4,6 +4,7 @@
 # test_people COLLECTOR: who may do what: each request with each scope, two projects,
 # sessions, a proxy that names users, and removing what is known of one host.
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -62,6 +63,8 @@ REQUESTS = (
     ("GET", "/access", None, {"read", "admin"}),
     ("POST", "/access", "end=0123456789abcdef", {"read", "admin"}),
     ("GET", "/api/v1/audit", None, {"admin"}),
+    ("POST", "/api/v1/receivers", "{}", {"admin"}),
+    ("DELETE", "/api/v1/receivers/ab", None, {"admin"}),
     ("DELETE", "/api/v1/reports", None, {"admin"}),
     ("GET", "/api/v1/backup", None, {"admin"}),
     ("POST", "/api/v1/backup", "", {"admin"}),
@@ -95,6 +98,7 @@ class Scopes(unittest.TestCase):
             path = path.split("?")[0]
             for word in ("GROUP", "REPORT", "BUILD"):
                 path = path.replace(word, "*")
+            path = path.replace("/receivers/ab", "/receivers/*")
             return path.replace("/test/ab", "/test/*").replace("/*/debuginfo", "/**")
         self.assertEqual(sorted(routes),
                          sorted((method, pattern(path)) for method, path, _, _ in REQUESTS))
@@ -198,6 +202,23 @@ class Projects(unittest.TestCase):
         self.assertEqual(self.get("a", "/api/v1/alerts")[1]["alerts"][0]["group"], group)
         self.assertEqual(len(self.get("a", "/api/v1/alerts")[1]["alerts"]), 1)
         self.assertEqual(self.own.request("GET", "/metrics", None, bearer("a"))[0], 403)
+
+    def test_decisions_and_merges_are_in_the_audit(self):
+        _, group = self.send("a")
+        status, _ = self.own.json("POST", "/api/v1/groups/" + group, json.dumps(
+            {"status": "resolved", "release": "9", "note": "n"}), bearer("a"))
+        self.assertEqual(status, 200)
+        deeds = self.get("a", "/api/v1/audit")[1]["audit"]
+        self.assertIn(("ann", "decision", f"{group}, resolved in 9, with a note"),
+                      [(deed["who"], deed["what"], deed["detail"]) for deed in deeds])
+
+    def test_a_valid_token_in_the_wrong_way_is_403(self):
+        basic = base64.b64encode(b"x:a").decode()
+        for header, wanted in (("Basic " + basic, 403), ("Basic eDp4", 401),
+                               ("Bearer x", 401)):
+            status, _ = self.own.json("POST", "/api/v1/starts", "{}",
+                                      {"Authorization": header})
+            self.assertEqual(status, wanted, header)
 
     def test_nobody_decides_on_merges_or_removes_what_is_of_another_project(self):
         _, group = self.send("a")
@@ -378,7 +399,8 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(own.request("GET", "/", None, {"X-User": "eve"})[0], 403)
                 self.assertEqual(own.request("GET", "/")[0], 401)
                 # The header is for browsers: requests that send need a token.
-                self.assertEqual(own.post(sample_reports.raw(1), kim)[0], 401)
+                self.assertEqual(own.post(sample_reports.raw(1), kim)[0],
+                                 403 if status == 200 else 401)
                 self.assertEqual(own.request("GET", "/metrics", None, kim)[0], status)
         own = Collector(BINARY, tokens=tokens, extra=["--trusted-user-header", "X-User"])
         with self.assertRaisesRegex(RuntimeError, "--trusted-proxy"):
@@ -440,7 +462,8 @@ class Deeds(unittest.TestCase):
                              bearer("kim-token"))[1]
             self.assertEqual((after["count"], after["machines"]), (1, 1))
             audit = own.json("GET", "/api/v1/audit", None, bearer("adm"))[1]["audit"]
-            self.assertEqual([(deed["who"], deed["what"], deed["detail"]) for deed in audit],
+            self.assertEqual([(deed["who"], deed["what"], deed["detail"]) for deed in audit
+                              if deed["what"] != "decision"],
                              [("adm", "erase", "tag:user:eve"),
                               ("kim", "export", sent["id"])])
 

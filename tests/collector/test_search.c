@@ -31,6 +31,20 @@ static void words_and_keys_become_terms(void **state)
     assert_string_equal(search.terms[3].value, "north");
 }
 
+static void a_tag_may_have_colons_in_its_key(void **state)
+{
+    (void)state;
+    struct search search;
+    struct text CH_CLEANUP(text_deinit) value = { 0 };
+    struct text CH_CLEANUP(text_deinit) term = { 0 };
+    search_write_tag("co:lon \\", "v:w", &value);
+    search_write_term(&term, "tag", value.bytes);
+    bool read = search_one(term.bytes, &search);
+    assert_true(read);
+    assert_string_equal(search.terms[0].tag, "co:lon \\");
+    assert_string_equal(search.terms[0].value, "v:w");
+}
+
 static void a_name_with_two_colons_is_a_word(void **state)
 {
     (void)state;
@@ -86,6 +100,7 @@ static void what_is_not_understood_is_said_with_what_may_be_meant(void **state)
         { "status:gone", "status is not open" },
         { "since:soon", "since is not a time" },
         { "tag:zone", "tag is not key:value" },
+        { "signal:SEGV OR signal:ABRT", "there is no OR" },
         { "a a a a a a a a a a a a a a a a a a a a a a a a a", "at most 24 terms" },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -158,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_keys_become_terms),
+        cmocka_unit_test(a_tag_may_have_colons_in_its_key),
         cmocka_unit_test(a_name_with_two_colons_is_a_word),
         cmocka_unit_test(quotes_keep_spaces_colons_and_quotes),
         cmocka_unit_test(signals_times_and_states_are_understood),

@@ -26,13 +26,13 @@ static enum ch_status decide(struct fixture *fixture, const char *group,
 static enum ch_status merge(struct fixture *fixture, const char *from, const char *into)
 {
     char error[STORE_ERROR_SIZE];
-    return store_merge(fixture->store, from, into, error);
+    return store_merge(fixture->store, from, into, "kim", error);
 }
 
 static enum ch_status split(struct fixture *fixture, const char *fingerprint)
 {
     char error[STORE_ERROR_SIZE];
-    return store_split(fixture->store, fingerprint, error);
+    return store_split(fixture->store, fingerprint, "kim", error);
 }
 
 static void see_merged(void *context, const struct store_merged *merged)
@@ -404,9 +404,10 @@ static void what_was_held_back_goes_with_merged_groups_and_with_retention(void *
     assert_int_equal(add_new(fixture, 9, "bbbbbbbb", 0), STORE_ADDED);
     assert_int_equal(add_held(fixture, 1, 1, "aaaaaaaa", 3), STORE_ADDED);
     assert_int_equal(add_held(fixture, 3, 1, "bbbbbbbb", 500), STORE_ADDED);
-    assert_int_equal(store_merge(fixture->store, "aaaaaaaa", "bbbbbbbb", error), CH_OK);
+    assert_int_equal(store_merge(fixture->store, "aaaaaaaa", "bbbbbbbb", NULL, error),
+                     CH_OK);
     assert_int_equal(held_back(fixture, "bbbbbbbb"), 503);
-    assert_int_equal(store_split(fixture->store, "aaaaaaaa", error), CH_OK);
+    assert_int_equal(store_split(fixture->store, "aaaaaaaa", NULL, error), CH_OK);
     assert_int_equal(held_back(fixture, "aaaaaaaa"), 3);
     assert_int_equal(held_back(fixture, "bbbbbbbb"), 500);
     struct store_retention old = { .age_ms = 3600000 };

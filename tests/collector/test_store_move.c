@@ -106,7 +106,7 @@ static bool restart(struct fixture *fixture)
 static enum ch_status merge(struct fixture *fixture, const char *from, const char *into)
 {
     char error[STORE_ERROR_SIZE];
-    return store_merge(fixture->store, from, into, error);
+    return store_merge(fixture->store, from, into, NULL, error);
 }
 
 static void a_large_group_is_merged_in_steps_that_survive_a_restart(void **state)
@@ -147,7 +147,7 @@ static void a_large_group_is_split_in_steps_that_survive_a_restart(void **state)
     while (more)
         assert_true(move(fixture, &more));
 
-    assert_int_equal(store_split(fixture->store, "aaaaaaaa", error), CH_OK);
+    assert_int_equal(store_split(fixture->store, "aaaaaaaa", NULL, error), CH_OK);
     assert_int_equal(wrong_figures(fixture), 0);
     struct seen seen = find_group(fixture, "aaaaaaaa");
     assert_int_equal(seen.ids[0], 'a');

@@ -218,14 +218,15 @@ static void a_merge_of_before_holds_under_both_keys(void **state)
 {
     struct fixture *fixture = *state;
     char error[STORE_ERROR_SIZE];
-    assert_int_equal(store_merge(fixture->store, "bbbbbbbb", "aaaaaaaa", error), CH_OK);
+    assert_int_equal(store_merge(fixture->store, "bbbbbbbb", "aaaaaaaa", NULL, error),
+                     CH_OK);
     rename_until_done(fixture, several, 1);
     expect_group(fixture, "bbbbbbbb", "a2a2a2a2");
     expect_group(fixture, "b1b1b1b1", "a2a2a2a2");
     assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 2);
     assert_int_equal(add_new(fixture, 77, "b1b1b1b1", 0), STORE_ADDED);
     assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 3);
-    assert_int_equal(store_split(fixture->store, "b1b1b1b1", error), CH_OK);
+    assert_int_equal(store_split(fixture->store, "b1b1b1b1", NULL, error), CH_OK);
     expect_group(fixture, "b1b1b1b1", "b1b1b1b1");
     assert_int_equal(find_group(fixture, "b1b1b1b1").group.count, 2);
     assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 1);

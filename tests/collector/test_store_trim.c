@@ -259,7 +259,8 @@ static void very_many_machines_are_counted_within_some_percent(void **state)
     // What is counted goes with a merge.
     struct entry entry = make_entry(fixture, 2, "bbbbbbbb", 1);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
-    assert_int_equal(store_merge(fixture->store, "aaaaaaaa", "bbbbbbbb", error), CH_OK);
+    assert_int_equal(store_merge(fixture->store, "aaaaaaaa", "bbbbbbbb", NULL, error),
+                     CH_OK);
     assert_int_equal(store_move_for(fixture->store, 60000, error), CH_OK);
     int64_t merged = find_group(fixture, "bbbbbbbb").group.machines;
     assert_true(merged >= machines - 16 && merged <= machines + 16);

@@ -111,6 +111,37 @@ class Deciding(unittest.TestCase):
         self.assertEqual((status, group["count"], group["merged"]), (200, 1, []))
         self.assertEqual(self.group("bbbbbbb1")["count"], 2)
 
+    def test_a_split_gives_back_what_was_decided_before(self):
+        send(self.collector, 61, "bbbbbbb5")
+        send(self.collector, 62, "bbbbbbb6")
+        self.ask("bbbbbbb5", status="ignored", until="20 reports", note="an old driver",
+                 assignee="kim")
+        self.ask("bbbbbbb5", merge_into="bbbbbbb6")
+        self.assertEqual(self.group("bbbbbbb6")["status"], "open")
+        self.ask("bbbbbbb6", split="bbbbbbb5")
+        group = self.group("bbbbbbb5")
+        self.assertEqual([group[key] for key in ("id", "status", "note", "assignee")],
+                         ["bbbbbbb5", "ignored", "an old driver", "kim"])
+        self.assertEqual([past["kind"] for past in group["history"]][:1], ["split from"])
+        kinds = [past["kind"] for past in self.group("bbbbbbb6")["history"]]
+        self.assertEqual(kinds, ["split", "merged"])
+
+    def test_a_merge_on_a_page_asks_first(self):
+        send(self.collector, 63, "bbbbbbb7")
+        send(self.collector, 64, "bbbbbbb8")
+        for place, fields in (("/groups/bbbbbbb7", {"merge_into": "bbbbbbb8"}),
+                              ("/groups", {"id": "bbbbbbb7", "merge": "1"})):
+            body = urllib.parse.urlencode(fields)
+            body += "&id=bbbbbbb8" if place == "/groups" else ""
+            status, _, page = self.collector.request(
+                "POST", place, body, {"Sec-Fetch-Site": "same-origin", "Content-Type":
+                                      "application/x-www-form-urlencoded"})
+            self.assertEqual(status, 200)
+            self.assertIn(b"Merge these groups?", page)
+            self.assertEqual(self.group("bbbbbbb7")["id"], "bbbbbbb7")
+        form(self.collector, "/groups/bbbbbbb7", merge_into="bbbbbbb8", confirm="yes")
+        self.assertEqual(self.group("bbbbbbb7")["id"], "bbbbbbb8")
+
     def test_the_page_of_a_group_splits_what_was_merged_into_it(self):
         send(self.collector, 14, "bbbbbbb3")
         send(self.collector, 15, "bbbbbbb4")
