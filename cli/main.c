@@ -201,6 +201,14 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
+static void print_version(void)
+{
+    static const char contact[] = CRASHHOOK_CONTACT;
+    puts("crashhook " CRASHHOOK_VERSION);
+    if (contact[0] != 0)
+        puts(contact);
+}
+
 static int run_crashhook(int argc, char **argv)
 {
     int result = COMMAND_DONE;
@@ -212,7 +220,7 @@ static int run_crashhook(int argc, char **argv)
     if (is_one_of(argv[1], "--help", "-h", "help"))
         print_overview(stdout);
     else if (is_one_of(argv[1], "--version", "-V", "version"))
-        puts("crashhook " CRASHHOOK_VERSION);
+        print_version();
     else
         result = run_words(argv + 1);
 

@@ -32,6 +32,7 @@ option(CRASHHOOK_WITH_LZMA "read symbols in .gnu_debugdata, which are packed by 
 option(CRASHHOOK_WITH_MUSL "build the agent with musl, which starts sooner, where it is installed" ON)
 option(CRASHHOOK_COVERAGE "count which lines tests run (gcc)" OFF)
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
+set(CRASHHOOK_CONTACT "" CACHE STRING "whom to write to about this build; `crashhook --version` says it")
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 
 # Another project's flags may make errors of warnings that are none of its business.
