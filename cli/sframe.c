@@ -352,7 +352,7 @@ static enum ch_status open_listed(const char *path, struct text *data,
     return status;
 }
 
-static void dump_deinit(struct dump *dump)
+static void sframe_dump_deinit(struct dump *dump)
 {
     named_functions_deinit(&dump->names);
 }
@@ -367,7 +367,7 @@ static int run_sframe_dump(const struct options *options)
     if (open_listed(path, &data, &file, &offset, &section) != CH_OK)
         return COMMAND_FAILED;
 
-    CH_CLEANUP(dump_deinit)
+    CH_CLEANUP(sframe_dump_deinit)
     struct dump dump = { .json = options_given(options, "json") };
     print_sframe_header(&section, dump.json);
     if (!file.relocatable)
@@ -418,8 +418,8 @@ static enum ch_status find_listed(const struct sframe_file *file,
     return CH_ERR_NOT_FOUND;
 }
 
-static void print_found(uint64_t pc, const struct listed *listed,
-                        const struct unwind_row *row, bool json)
+static void print_found_row(uint64_t pc, const struct listed *listed,
+                            const struct unwind_row *row, bool json)
 {
     const struct pen pen = { .to = stdout };
     if (json) {
@@ -468,7 +468,7 @@ static enum ch_status look_up_row(const struct sframe_file *file,
         status = sframe_file_next(file, &offset, &section);
     }
     if (status == CH_END) {
-        print_found(pc, NULL, NULL, json);
+        print_found_row(pc, NULL, NULL, json);
         return CH_OK;
     }
     struct unwind_row row = { 0 };
@@ -478,7 +478,7 @@ static enum ch_status look_up_row(const struct sframe_file *file,
         status = sframe_find_row(&section, &listed.function, pc, &row);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         return status;
-    print_found(pc, &listed, status == CH_OK ? &row : NULL, json);
+    print_found_row(pc, &listed, status == CH_OK ? &row : NULL, json);
     return CH_OK;
 }
 

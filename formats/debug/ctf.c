@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "formats/debug/ctf_old.h"
+
 enum {
     MAGIC = 0xdff2,
     MAGIC_SWAPPED = 0xf2df,
-    VERSION_3 = 4, // what version 3 has in its version field
+    VERSION_3 = 4,      // what version 3 has in its version field
+    MAGIC_OLD = 0xcff1, // of Solaris
+    MAGIC_OLD_SWAPPED = 0xf1cf,
+    VERSION_OLD = 2, // the highest with that magic; libctf's own 1 is the same
     COMPRESSED = 1,
     DYNAMIC = 8,       // it refers to the dynamic symbols
     NEW_FUNCTIONS = 2, // without it, functions are in an obsolete form
@@ -165,24 +170,62 @@ static enum ch_status find_types(struct ctf_dict *dict)
     return CH_OK;
 }
 
-enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
-                             const struct ctf_outside *all,
-                             const struct ctf_outside *dynamic)
+// open_old opens a dictionary of version 1 or 2: upgraded, it is one of version 3.
+static enum ch_status open_old(struct ctf_dict *dict, struct cursor bytes, bool first,
+                               bool compressed)
 {
-    *dict = (struct ctf_dict){ .outside = { .elf = NULL } };
-    bytes.big_endian = false;
-    uint16_t magic = cursor_u16(&bytes);
-    uint8_t version = cursor_u8(&bytes);
-    uint8_t flags = cursor_u8(&bytes);
+    enum { OLD_OBJECTS, OLD_FUNCTIONS, OLD_TYPES, OLD_STRINGS, OLD_END };
+    uint32_t offsets[OLD_END + 1];
+    uint32_t new_offsets[CTF_SECTION_COUNT + 1];
+    cursor_skip(&bytes, 4); // the label of the parent
+    uint32_t parent = cursor_u32(&bytes);
+    cursor_skip(&bytes, 4); // labels
+    for (int i = 0; i <= OLD_END; i++)
+        offsets[i] = cursor_u32(&bytes);
     if (!cursor_ok(&bytes))
         return CH_ERR_TRUNCATED;
-    if (magic != MAGIC && magic != MAGIC_SWAPPED)
+    if (__builtin_add_overflow(offsets[OLD_STRINGS], offsets[OLD_END],
+                               &offsets[OLD_END]))
         return CH_ERR_MALFORMED;
-    if (version != VERSION_3 || flags & ~FLAGS)
-        return CH_ERR_UNSUPPORTED;
+    if (offsets[OLD_END] > CTF_BODY_MAX)
+        return CH_ERR_LIMIT;
+    enum ch_status status = CH_OK;
+    if (compressed)
+        status = inflate_body(dict, &bytes, offsets[OLD_END]);
+    else
+        bytes = cursor_child(&bytes, cursor_left(&bytes));
+    struct ctf_old old = { .first = first, .is_child = parent != 0 };
+    struct cursor *const parts[] = { &old.objects, &old.functions, &old.types,
+                                     &old.strings };
+    for (int i = 0; status == CH_OK && i < OLD_END; i++) {
+        if (offsets[i] > offsets[i + 1])
+            return CH_ERR_MALFORMED;
+        cursor_seek(&bytes, offsets[i]);
+        *parts[i] = cursor_child(&bytes, offsets[i + 1] - offsets[i]);
+    }
+    if (status == CH_OK && !cursor_ok(&bytes))
+        status = CH_ERR_TRUNCATED;
+    struct text body = { 0 };
+    if (status == CH_OK)
+        status = ctf_old_upgrade(&old, &body, new_offsets);
+    free(dict->inflated);
+    dict->inflated = (uint8_t *)body.bytes;
+    struct cursor upgraded = cursor_over(body.bytes, body.size);
+    upgraded.big_endian = bytes.big_endian;
+    if (status == CH_OK)
+        status = take_sections(dict, upgraded, new_offsets);
+    if (status != CH_OK)
+        return status;
+    dict->is_child = parent != 0;
+    dict->parent = ctf_string_at(dict, parent);
+    dict->unit = "";
+    return dict->parent != NULL ? find_types(dict) : CH_ERR_MALFORMED;
+}
 
-    dict->outside = flags & DYNAMIC ? *dynamic : *all;
-    bytes.big_endian = magic == MAGIC_SWAPPED;
+// open_new opens a dictionary of version 3, whose magic, version and flags were read.
+static enum ch_status open_new(struct ctf_dict *dict, struct cursor bytes,
+                               uint8_t flags)
+{
     cursor_skip(&bytes, 4); // the label of the parent that it was linked against
     uint32_t parent = cursor_u32(&bytes);
     uint32_t unit = cursor_u32(&bytes);
@@ -217,6 +260,35 @@ enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
     if (dict->parent == NULL || dict->unit == NULL)
         return CH_ERR_MALFORMED;
     return find_types(dict);
+}
+
+enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
+                             const struct ctf_outside *all,
+                             const struct ctf_outside *dynamic)
+{
+    *dict = (struct ctf_dict){ .outside = { .elf = NULL } };
+    bytes.big_endian = false;
+    uint16_t magic = cursor_u16(&bytes);
+    uint8_t version = cursor_u8(&bytes);
+    uint8_t flags = cursor_u8(&bytes);
+    if (!cursor_ok(&bytes))
+        return CH_ERR_TRUNCATED;
+    bool is_old = magic == MAGIC_OLD || magic == MAGIC_OLD_SWAPPED;
+    if (!is_old && magic != MAGIC && magic != MAGIC_SWAPPED)
+        return CH_ERR_MALFORMED;
+    if (is_old || version == 1) {
+        bytes.big_endian = magic == MAGIC_OLD_SWAPPED || magic == MAGIC_SWAPPED;
+        dict->outside = *all;
+        return version == 0 || version > VERSION_OLD || flags & ~COMPRESSED
+                   ? CH_ERR_UNSUPPORTED
+                   : open_old(dict, bytes, is_old && version == 1, flags & COMPRESSED);
+    }
+    if (version != VERSION_3 || flags & ~FLAGS)
+        return CH_ERR_UNSUPPORTED;
+
+    dict->outside = flags & DYNAMIC ? *dynamic : *all;
+    bytes.big_endian = magic == MAGIC_SWAPPED;
+    return open_new(dict, bytes, flags);
 }
 
 void ctf_dict_close(struct ctf_dict *dict)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CTF version 3, one dictionary: the C types, functions and variables of a program or
-// of one of its units (docs/formats/ctf.md).
+// CTF versions 1 to 3, one dictionary: the C types, functions and variables of a
+// program or of one of its units (docs/formats/ctf.md).
 //
 // A dictionary is opened once: if it is compressed, it is inflated, and the position of
 // every type is found. Then types are read by number, and their parts one by one.
 // Nothing is copied: results point into the dictionary. The numbers of types that a
 // type refers to are not checked here; looking such a type up says whether it exists.
 //
-// Both byte orders. Version 3 only; the limits are CTF_BODY_MAX and the size of the
-// input.
+// Both byte orders. Versions 1 and 2 are read as version 3 (ctf_old.h). The limits are
+// CTF_BODY_MAX and the size of the input.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,44 +17,8 @@
 
 #include "base/cursor.h"
 #include "base/status.h"
+#include "formats/debug/ctf_layout.h"
 #include "formats/debug/elf.h"
-
-// CTF_BODY_MAX is the largest size of an inflated dictionary.
-#define CTF_BODY_MAX (64u << 20)
-
-// CTF_CHILD_BIT is set in the numbers of the types of a unit's own dictionary.
-#define CTF_CHILD_BIT 0x80000000u
-
-enum ctf_kind {
-    CTF_UNKNOWN,
-    CTF_INTEGER,
-    CTF_FLOAT,
-    CTF_POINTER,
-    CTF_ARRAY,
-    CTF_FUNCTION,
-    CTF_STRUCT,
-    CTF_UNION,
-    CTF_ENUM,
-    CTF_FORWARD,
-    CTF_TYPEDEF,
-    CTF_VOLATILE,
-    CTF_CONST,
-    CTF_RESTRICT,
-    CTF_SLICE,
-};
-
-enum ctf_integer_flag { CTF_SIGNED = 1, CTF_CHARACTER = 2, CTF_BOOLEAN = 4 };
-
-enum ctf_section {
-    CTF_OBJECTS,
-    CTF_FUNCTIONS,
-    CTF_OBJECT_NAMES,
-    CTF_FUNCTION_NAMES,
-    CTF_VARIABLES,
-    CTF_TYPES,
-    CTF_STRINGS,
-    CTF_SECTION_COUNT,
-};
 
 // CTF_NAME_MAX is the greatest length of a name.
 #define CTF_NAME_MAX 4096

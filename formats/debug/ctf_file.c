@@ -36,7 +36,8 @@ static bool is_bare(const void *bytes, size_t size)
     if (cursor_u64_at(&c, 0) == ARCHIVE_MAGIC)
         return true;
     uint16_t magic = cursor_u16(&c);
-    return cursor_ok(&c) && (magic == 0xdff2 || magic == 0xf2df);
+    return cursor_ok(&c) &&
+           (magic == 0xdff2 || magic == 0xf2df || magic == 0xcff1 || magic == 0xf1cf);
 }
 
 enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes, size_t size)
@@ -50,7 +51,8 @@ enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes, size_t si
         return status;
     file->is_elf = true;
     struct elf_section section;
-    if (elf_view_find_section(&file->elf, ".ctf", &section, NULL) != CH_OK ||
+    if ((elf_view_find_section(&file->elf, ".ctf", &section, NULL) != CH_OK &&
+         elf_view_find_section(&file->elf, ".SUNW_ctf", &section, NULL) != CH_OK) ||
         section.type == ELF_SHT_NOBITS)
         return CH_ERR_NOT_FOUND;
     file->section = elf_section_cursor(&file->elf, &section);

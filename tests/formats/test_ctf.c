@@ -201,11 +201,143 @@ static void ctf_says_that_a_cut_dictionary_is_cut(void **state)
     assert_int_equal(status, CH_ERR_TRUNCATED);
 }
 
+// An old dictionary, of Solaris: 1 int, 2 struct pair { int first; int second; }, 3
+// struct pair *, 4 int [4], and the function of one symbol, int (struct pair *).
+static void build_old(struct byte_builder *b, unsigned version, bool big_endian)
+{
+    static const char names[] = "\0int\0pair\0first\0second";
+    const unsigned kind = version == 1 ? 12 : 11;
+    const unsigned root = version == 1 ? 1u << 11 : 1u << 10;
+    const uint32_t types_size = 12 + 8 + 16 + 8 + 16;
+    *b = (struct byte_builder){ .big_endian = big_endian };
+    byte_builder_uint(b, 0xcff1, 2);
+    byte_builder_uint(b, version, 1);
+    byte_builder_uint(b, 0, 1);
+    const uint32_t header[] = { 0, 0, 0, 0, 0, 6, 6 + types_size, sizeof(names) };
+    for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
+        byte_builder_uint(b, header[i], 4);
+    byte_builder_uint(b, 5u << kind | 1, 2); // the function: one argument
+    byte_builder_uint(b, 1, 2);
+    byte_builder_uint(b, 3, 2);
+    byte_builder_uint(b, 1, 4); // int
+    byte_builder_uint(b, 1u << kind | root, 2);
+    byte_builder_uint(b, 4, 2);
+    byte_builder_uint(b, 0x01000020, 4);
+    byte_builder_uint(b, 5, 4); // struct pair
+    byte_builder_uint(b, 6u << kind | root | 2, 2);
+    byte_builder_uint(b, 8, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        byte_builder_uint(b, i == 0 ? 10 : 16, 4);
+        byte_builder_uint(b, 1, 2);
+        byte_builder_uint(b, i * 32, 2);
+    }
+    byte_builder_uint(b, 0, 4); // struct pair *
+    byte_builder_uint(b, 3u << kind | root, 2);
+    byte_builder_uint(b, 2, 2);
+    byte_builder_uint(b, 0, 4); // int [4]
+    byte_builder_uint(b, 4u << kind | root, 2);
+    byte_builder_uint(b, 0, 2);
+    byte_builder_uint(b, 1, 2);
+    byte_builder_uint(b, 1, 2);
+    byte_builder_uint(b, 4, 4);
+    byte_builder_bytes(b, (const uint8_t *)names, sizeof(names));
+}
+
+static void check_old(const struct byte_builder *b)
+{
+    struct ctf_dict dict;
+    struct ctf_type type[5];
+    struct ctf_part part[2];
+    int wrong = open_built(&dict, b) != CH_OK;
+    wrong += dict.type_count != 5;
+    for (uint32_t i = 0; i < 5 && wrong == 0; i++)
+        wrong += ctf_dict_type(&dict, i + 1, &type[i]) != CH_OK;
+    for (size_t i = 0; i < 2 && wrong == 0; i++)
+        wrong += ctf_next_part(&dict, &type[1], &part[i]) != CH_OK;
+    wrong = wrong != 0 || strcmp(type[1].name, "pair") != 0 ||
+            strcmp(part[1].name, "second") != 0 || part[1].offset_bits != 32 ||
+            part[1].type != 1 || type[1].size != 8 || type[2].reference != 2 ||
+            type[3].count != 4 || type[4].kind != CTF_FUNCTION ||
+            type[4].part_count != 1 || type[4].reference != 1 ||
+            ctf_next_part(&dict, &type[4], &part[0]) != CH_OK || part[0].type != 3;
+    ctf_dict_close(&dict);
+    assert_int_equal(wrong, 0);
+}
+
+static void ctf_reads_versions_1_and_2_in_both_byte_orders(void **state)
+{
+    (void)state;
+    struct byte_builder b;
+    for (unsigned i = 0; i < 4; i++) {
+        build_old(&b, 1 + i / 2, i % 2 != 0);
+        check_old(&b);
+    }
+    // libctf's own magic and version 1 have the bits of Solaris' version 2.
+    build_old(&b, 2, false);
+    b.bytes[0] = 0xf2;
+    b.bytes[1] = 0xdf;
+    b.bytes[2] = 1;
+    check_old(&b);
+}
+
+static void ctf_inflates_an_old_dictionary(void **state)
+{
+    (void)state;
+    struct byte_builder b;
+    uint8_t packed[1024];
+    uLongf size = sizeof(packed);
+    build_old(&b, 2, false);
+    assert_int_equal(compress(packed, &size, b.bytes + 36, b.size - 36), Z_OK);
+    b.size = 36;
+    b.bytes[3] = 1;
+    byte_builder_bytes(&b, packed, size);
+    check_old(&b);
+}
+
+static void ctf_refuses_freebsds_version_3(void **state)
+{
+    (void)state;
+    struct byte_builder b;
+    struct ctf_dict dict;
+    build_old(&b, 3, false);
+    enum ch_status status = open_built(&dict, &b);
+    ctf_dict_close(&dict);
+    assert_int_equal(status, CH_ERR_UNSUPPORTED);
+}
+
+static int read_old(const uint8_t *bytes, size_t size, void *context)
+{
+    struct ctf_dict dict;
+    struct ctf_type type;
+    (void)context;
+    if (ctf_dict_open(&dict, cursor_over(bytes, size), &nothing, &nothing) == CH_OK) {
+        for (uint32_t i = 1; i <= dict.type_count; i++)
+            (void)!ctf_dict_type(&dict, i, &type);
+    }
+    ctf_dict_close(&dict);
+    return 0;
+}
+
+static void ctf_survives_damage_to_old_dictionaries(void **state)
+{
+    (void)state;
+    struct byte_builder b;
+    for (unsigned version = 1; version <= 2; version++) {
+        build_old(&b, version, false);
+        assert_int_equal(bytes_cut_everywhere(b.bytes, b.size, read_old, NULL), 0);
+        assert_int_equal(bytes_flip_every_bit(b.bytes, b.size, read_old, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ctf_reads_types_and_their_parts),
         cmocka_unit_test(ctf_reads_the_other_byte_order),
+        cmocka_unit_test(ctf_reads_versions_1_and_2_in_both_byte_orders),
+        cmocka_unit_test(ctf_inflates_an_old_dictionary),
+        cmocka_unit_test(ctf_refuses_freebsds_version_3),
+        cmocka_unit_test(ctf_survives_damage_to_old_dictionaries),
         cmocka_unit_test(ctf_inflates_a_compressed_dictionary),
         cmocka_unit_test(ctf_names_what_has_a_type),
         cmocka_unit_test(ctf_does_not_inflate_beyond_what_the_header_says),
