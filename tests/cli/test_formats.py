@@ -155,6 +155,42 @@ class FormatCommands(unittest.TestCase):
             self.assertNotRegex(out, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
         self.assertIn("/a\\x1b]0;title\\x07", run("images", "decode", data)[1])
 
+    def vectors(self, name):
+        with open(os.path.join(SOURCE, "docs", "formats", "vectors", name + ".json"),
+                  encoding="utf-8") as file:
+            for vector in json.load(file)["vectors"]:
+                with self.subTest(vector["name"]):
+                    yield vector
+
+    def test_backtraces_of_the_vectors_are_read_and_written(self):
+        count = 0
+        for vector in self.vectors("cbf"):
+            count += 1
+            code, got, _ = run_json("cbf", "decode", vector["data"])
+            if "frames" not in vector:
+                self.assertEqual((code, len(got["frames"])), (1, vector["kept"]))
+                continue
+            self.assertEqual((code, got["frames"]), (0, vector["frames"]))
+            document = {"word_size": vector["word_size"], "frames": vector["frames"]}
+            self.assertEqual(encode(document)[:2], (0, vector["data"]))
+            self.assertEqual(encode(document, "--swift")[:2], (0, vector["swift"]))
+            self.assertEqual(run_json("cbf", "decode", vector["swift"])[1]["frames"],
+                             vector["frames"])
+        self.assertGreater(count, 20)
+
+    def test_image_maps_of_the_vectors_are_read_and_written(self):
+        count = 0
+        for vector in self.vectors("image-map"):
+            count += 1
+            code, got, _ = run_json("images", "decode", vector["data"])
+            if "images" not in vector:
+                self.assertEqual(code, 1)
+                continue
+            self.assertEqual((code, got["images"]), (0, vector["images"]))
+            document = {key: vector[key] for key in ("word_size", "platform", "images")}
+            self.assertEqual(encode(document, command="images")[:2], (0, vector["data"]))
+        self.assertGreater(count, 7)
+
     def test_sframe_dump_is_a_table_for_people(self):
         library = os.path.join(CASES, "sframe", "x86_64-v3", "libpub.so")
         code, out, _ = run("sframe", "dump", library)
