@@ -22,7 +22,7 @@ FOLDERS = ("base", "formats", "unwind", "images", "languages", "report", "net", 
            "agent", "symbolizer", "upload", "flight", "backtrace", "cli", "collector")
 
 # Flags that clang would take for mistakes.
-GCC_FLAG = re.compile(r" -fno-tree-[\w-]+")
+GCC_FLAG = re.compile(r" -fno-(?:tree-[\w-]+|instrument-functions)")
 
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 FEW_PATHS = [] if FULL else [f"--extra-arg={word}" for word in
