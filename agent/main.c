@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "agent/daemon/daemon.h"
-#include "agent/daemon/warm.h"
 #include "agent/facts/context.h"
 #include "agent/live/capture.h"
 #include "agent/live/permitted.h"

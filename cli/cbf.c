@@ -27,7 +27,7 @@ static void print_separator(struct printer *printer)
     printer->count++;
 }
 
-static void print_frame(struct printer *printer, const struct cbf_frame *frame)
+static void print_cbf_frame(struct printer *printer, const struct cbf_frame *frame)
 {
     const char *kind = cbf_op_name(frame->kind);
     uint64_t number = printer->count;
@@ -57,7 +57,7 @@ static enum ch_status print_frames(struct cbf_reader *reader, struct printer *pr
         for (uint64_t i = 0; i < frame.times; i++) {
             if (printer->count == FRAMES_MAX && frame.kind != CBF_TRUNC)
                 return CH_ERR_LIMIT;
-            print_frame(printer, &frame);
+            print_cbf_frame(printer, &frame);
         }
     }
 }

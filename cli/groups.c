@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/render/pager.h"
+#include "cli/render/pen.h"
 #include "cli/render/table.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"

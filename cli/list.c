@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/render/pager.h"
 #include "cli/render/pen.h"
 #include "cli/render/render_frames.h"
 #include "cli/render/table.h"

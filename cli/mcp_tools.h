@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/text.h"
-#include "cli/session/options.h"
+#include "cli/session/command.h"
 
 enum {
     MCP_TOOL_MAX_MS = 60000, // one call

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/render/markdown.h"
-#include "cli/render/pager.h"
+#include "cli/render/pen.h"
 #include "cli/render/render.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,9 +21,114 @@
 #include "cli/session/delivery.h"
 #include "formats/debug/elf.h"
 #include "formats/interchange/source_bundle.h"
+#include "net/http.h"
 #include "report/value/frame_source.h"
+#include "report/value/report.h"
 #include "symbolizer/names/source_paths.h"
-#include "upload/symbols.h"
+#include "upload/shipment.h"
+#include "upload/target.h"
+
+// Uploads of a debug file to a collector, PUT BASE/api/v1/symbols/BUILD_ID, and of a
+// bundle of its sources, PUT BASE/api/v1/sources/BUILD_ID.
+//
+// The collector is first queried for its files of that build: a file of the same size
+// is taken to be the same file. If the collector does not say, or has it of another
+// release, the file is sent; it keeps one file per build.
+
+struct symbols_file {
+    const char *build_id; // in hex
+    FILE *file;           // its position is at its beginning
+    uint64_t size;
+    bool sources; // it is a source bundle
+};
+
+enum symbols_outcome {
+    SYMBOLS_SENT,
+    SYMBOLS_KNOWN,   // the collector has it already
+    SYMBOLS_REFUSED, // why says why; it may take others
+    SYMBOLS_DOWN,    // why says why; any other file would fail as well
+};
+
+struct symbols_sending {
+    const struct target *target;
+    const char *token;          // "" or NULL: none
+    const char *release;        // they are of, percent-encoded; "" or NULL: none
+    uint64_t timeout_ms;        // that may pass without any progress
+    http_progress_fn *progress; // NULL: not reported
+    void *context;
+};
+
+static struct http_request request_for(const struct symbols_sending *sending,
+                                       const char *method, const struct text *url)
+{
+    return (struct http_request){ .method = method,
+                                  .url = url->bytes,
+                                  .token = sending->token,
+                                  .timeout_ms = sending->timeout_ms };
+}
+
+// symbols_is_known asks the collector for the size of its file.
+static bool symbols_is_known(const struct symbols_sending *sending,
+                             const struct symbols_file *file, const struct text *url)
+{
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    struct http_request request = request_for(sending, "HEAD", url);
+    request.keep = "content-length";
+    if (http_send(&request, &reply) != CH_OK || reply.status != 200 ||
+        reply.kept.size == 0)
+        return false;
+    char *end = NULL;
+    unsigned long long size = strtoull(reply.kept.bytes, &end, 10);
+    return *end == 0 && size == file->size;
+}
+
+static enum symbols_outcome judge_symbols_answer(const struct http_reply *reply,
+                                                 char *why, size_t why_size)
+{
+    struct verdict verdict;
+    json_auto_t *answer = verdict_answer(reply);
+    if ((reply->status == 200 || reply->status == 201) && json_is_object(answer))
+        return SYMBOLS_SENT;
+    verdict_begin(&verdict);
+    if (reply->status >= 200 && reply->status < 300)
+        verdict_down(&verdict,
+                     "its answer is not a collector's; is the address right?");
+    else
+        verdict_refused(reply, "the file", report_string(answer, "error"), &verdict);
+    (void)snprintf(why, why_size, "%s", verdict.why);
+    return verdict.target_down ? SYMBOLS_DOWN : SYMBOLS_REFUSED;
+}
+
+// symbols_send sends one file; why is written unless the file was sent or known.
+static enum symbols_outcome symbols_send(const struct symbols_sending *sending,
+                                         const struct symbols_file *file, char *why,
+                                         size_t why_size)
+{
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    text_appendf(&url, "%s/api/v1/%s/%s", sending->target->url,
+                 file->sources ? "sources" : "symbols", file->build_id);
+    if (sending->release != NULL && sending->release[0] != 0)
+        text_appendf(&url, "?release=%s", sending->release);
+    if (!text_ok(&url)) {
+        (void)snprintf(why, why_size, "out of memory");
+        return SYMBOLS_DOWN;
+    }
+    if (symbols_is_known(sending, file, &url))
+        return SYMBOLS_KNOWN;
+    struct http_request request = request_for(sending, "PUT", &url);
+    request.content_type = "application/octet-stream";
+    request.file = file->file;
+    request.size = file->size;
+    // Debug files can be large: the upload may take any time while it makes progress.
+    request.least_rate = 1;
+    request.progress = sending->progress;
+    request.context = sending->context;
+    if (http_send(&request, &reply) == CH_OK)
+        return judge_symbols_answer(&reply, why, why_size);
+    (void)snprintf(why, why_size, "%s", reply.error);
+    return SYMBOLS_DOWN;
+}
 
 // The sources of a debug file, packed for its collector: those files of its line tables
 // that are on this machine, in a bundle (formats/interchange/source_bundle.h).

@@ -221,10 +221,10 @@ static void copy_registers(const struct core_thread *thread,
         out->value[i] = thread->registers[i];
 }
 
-// note_rewound_call records the call that a thread of AArch64 waited in: the kernel had
-// wound it back to the call's instruction (see stop_registers.c).
-static void note_rewound_call(const struct core_capture *all,
-                              struct stopped_thread *thread)
+// note_rewound_in_core records the call that a thread of AArch64 waited in: the kernel
+// had wound it back to the call's instruction (see stop_registers.c).
+static void note_rewound_in_core(const struct core_capture *all,
+                                 struct stopped_thread *thread)
 {
     static const uint8_t svc[] = { 0x01, 0, 0, 0xd4 };
     enum { X8 = 8, PC = 32 };
@@ -259,7 +259,7 @@ static enum ch_status list_core_threads(struct core_capture *all)
                                            .call = from->call,
                                            .thread_pointer = from->thread_pointer };
         copy_registers(from, &thread->registers);
-        note_rewound_call(all, thread);
+        note_rewound_in_core(all, thread);
     }
     return CH_OK;
 }

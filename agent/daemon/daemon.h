@@ -2,9 +2,12 @@
 //
 // The agent as a daemon (CRASHHOOK_MODE=daemon): it starts with the program, and waits
 // for crashes of it and of the processes it forks. It reports each itself, with what it
-// has prepared meanwhile (warm.h), and waits again; while it keeps a program, or a
+// has prepared meanwhile (warm_begin), and waits again; while it keeps a program, or a
 // report is to be sent before the process may die, it forks a process for each.
 #pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "agent/trace/trace.h"
 #include "base/settings/settings.h"
 
@@ -28,3 +31,15 @@ bool daemon_serves_itself(const struct settings *settings);
 // daemon_again waits on the socket for further crashes. It executes the agent, so that
 // nothing is left of the last one, in this process, whose number the program knows.
 void daemon_again(int socket) __attribute__((noreturn));
+
+// What an agent that waits for a crash prepares, so that the crash need not pay for it:
+// memory that has been touched, code that is mapped, the entries of /proc that the
+// kernel makes when they are first read, and which memory of the process will be read.
+// None of it is remembered as a fact: a report reads everything anew, but for the
+// system's name, where the file that has it is unchanged.
+
+// warm_begin prepares for a crash of process pid; 0: of one that is not known.
+void warm_begin(pid_t pid, const struct settings *settings);
+
+// warm_bytes touches each page of what is there, and changes nothing.
+void warm_bytes(void *bytes, size_t size);

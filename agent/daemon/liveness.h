@@ -11,7 +11,7 @@
 // what is left to do when the program has ended. The copier holds flock on its file,
 // which so belongs to nobody once the supervisor has exited.
 //
-// Users: daemon_keep.c, `crashhook run` (cli/run/supervisor.c).
+// Users: daemon.c, `crashhook run` (cli/run/supervisor.c).
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

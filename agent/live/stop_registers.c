@@ -59,9 +59,10 @@ static bool answers_eintr(int64_t number)
     }
 }
 
-// note_call records whether the thread sleeps in a system call, and whether we must
-// restart that call.
-static void note_call(struct stopped_thread *thread, int64_t number, int64_t result)
+// note_thread_call records whether the thread sleeps in a system call, and whether we
+// must restart that call.
+static void note_thread_call(struct stopped_thread *thread, int64_t number,
+                             int64_t result)
 {
     bool in_call = number >= 0;
     thread->call = number;
@@ -94,7 +95,7 @@ static void note_narrow_call(struct stopped_thread *thread,
 {
     int32_t number = (int32_t)r->orig_eax;
     int32_t result = (int32_t)r->eax;
-    note_call(thread, number, result);
+    note_thread_call(thread, number, result);
     thread->restart = false;
 }
 
@@ -127,7 +128,7 @@ bool stop_registers_read(struct stopped_thread *thread)
                                      r.r14, r.r15, r.rip } };
     thread->flags = r.eflags;
     thread->thread_pointer = r.fs_base;
-    note_call(thread, (int64_t)r.orig_rax, (int64_t)r.rax);
+    note_thread_call(thread, (int64_t)r.orig_rax, (int64_t)r.rax);
     return true;
 }
 
@@ -288,7 +289,7 @@ bool stop_registers_read(struct stopped_thread *thread)
     thread->flags = r.pstate;
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_SYSTEM_CALL, &call);
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_TLS, &pointer);
-    note_call(thread, number, (int64_t)r.regs[0]);
+    note_thread_call(thread, number, (int64_t)r.regs[0]);
     if (number < 0) {
         note_rewound_call(thread);
         note_ended_call(thread);

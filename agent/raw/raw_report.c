@@ -96,7 +96,7 @@ static void write_sender(struct json_writer *w, const struct crash_facts *facts)
     json_write_end(w, '}');
 }
 
-static void write_memory(struct json_writer *w, const struct crash_memory *memory)
+static void write_crash_memory(struct json_writer *w, const struct crash_memory *memory)
 {
     if (memory->limit == NULL)
         return;
@@ -257,7 +257,7 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
     raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, crash);
     write_sender(w, facts);
-    write_memory(w, &facts->memory);
+    write_crash_memory(w, &facts->memory);
     write_operation(w, facts);
     write_region(w, capture, facts);
     write_fault_stack(w, facts);

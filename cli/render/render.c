@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 #include "base/system/file.h"
-#include "cli/render/pager.h"
 #include "cli/render/pen.h"
 #include "cli/render/render_frames.h"
 #include "cli/render/render_threads.h"

@@ -9,7 +9,7 @@
 #include "base/settings/settings.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "cli/session/options.h"
+#include "cli/session/command.h"
 #include "report/spool/spool.h"
 
 struct session {

@@ -374,10 +374,10 @@ open_variable_at(const struct open_report_place *place, const json_t *value)
     return &place->prepared[index];
 }
 
-// open_value puts one value into its frame. at is the first frame of its place.
-static enum ch_status open_value(struct opening *opening, json_t *thread,
-                                 const struct open_report_place *place, size_t at,
-                                 const json_t *value)
+// open_thread_value puts one value into its frame. at is the first frame of its place.
+static enum ch_status open_thread_value(struct opening *opening, json_t *thread,
+                                        const struct open_report_place *place,
+                                        size_t at, const json_t *value)
 {
     const struct open_report_variable *variable = open_variable_at(place, value);
     size_t calls = json_array_size(place->inlined);
@@ -411,8 +411,8 @@ static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
     enum ch_status status =
         place != NULL ? CH_OK : open_refuse(opening, "values is of frames left out");
     for (size_t i = 1; status == CH_OK && i < json_array_size(values); i++)
-        status =
-            open_value(opening, thread, place, at->frame, json_array_get(values, i));
+        status = open_thread_value(opening, thread, place, at->frame,
+                                   json_array_get(values, i));
     return status;
 }
 

@@ -803,10 +803,10 @@ static void append_login(const char *login, const char *home, struct text *out)
     text_append_string(out, MASK);
 }
 
-// append_value appends the value of an option: all of it is masked, because a password
-// may contain any character.
-static void append_value(const char *value, const struct secret_option *option,
-                         const char *home, struct text *out)
+// append_option_value appends the value of an option: all of it is masked, because a
+// password may contain any character.
+static void append_option_value(const char *value, const struct secret_option *option,
+                                const char *home, struct text *out)
 {
     if (option->kind == SECRET_OPTION_LOGIN)
         append_login(value, home, out);
@@ -839,7 +839,7 @@ void sanitize_argument(struct sanitize_arguments *line, const char *argument,
     struct secret_option option = setting_of(argument);
     line->next = (struct secret_option){ .kind = SECRET_OPTION_NONE };
     if (given.kind != SECRET_OPTION_NONE && strncmp(argument, "--", 2) != 0) {
-        append_value(argument, &given, line->home, out);
+        append_option_value(argument, &given, line->home, out);
         return;
     }
     if (line->program == NULL)
@@ -850,7 +850,7 @@ void sanitize_argument(struct sanitize_arguments *line, const char *argument,
         sanitize_string(argument, line->home, out);
     } else if (option.attached != 0) {
         text_append(out, argument, option.attached);
-        append_value(argument + option.attached, &option, line->home, out);
+        append_option_value(argument + option.attached, &option, line->home, out);
     } else {
         text_append_string(out, argument);
         line->next = option;

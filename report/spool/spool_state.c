@@ -512,10 +512,11 @@ static enum ch_status note_last_held(json_t *program, const struct spool_crash *
     return json_object_set_new(program, "last", last) == 0 ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// count_crash counts one crash in the program's window, which begins again when it is
-// over. A crash from shortly before the window counts in it.
-static enum ch_status count_crash(json_t *program, const struct spool_crash *crash,
-                                  struct spool_rate rate, bool *out_admitted)
+// count_program_crash counts one crash in the program's window, which begins again when
+// it is over. A crash from shortly before the window counts in it.
+static enum ch_status count_program_crash(json_t *program,
+                                          const struct spool_crash *crash,
+                                          struct spool_rate rate, bool *out_admitted)
 {
     enum ch_status status = CH_OK;
     if (window_over(program, (int64_t)crash->unix_ms, rate)) {
@@ -552,7 +553,7 @@ enum ch_status spool_counts_admit(const struct spool *spool,
     json_t *program = program_of(book.content, crash->executable);
     if (program == NULL)
         return CH_ERR_NO_MEMORY;
-    status = count_crash(program, crash, rate, &admitted);
+    status = count_program_crash(program, crash, rate, &admitted);
     if (status == CH_OK)
         status = update_book(&book);
     if (status == CH_OK)
