@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// `crashhook symbols upload`: sends debug files, and bundles of their sources, to
+// collectors.
+//
+// How it works: send_all goes through the files for one collector. send_file opens one,
+// reads its build ID, and calls symbols_send, which queries the collector for a file of
+// that build and sends ours if there is none of the same size. With --sources,
+// symbol_sources_pack makes a bundle of the sources that the line tables name and that
+// are on this machine, and send_bundle sends it.
+//
+// A debug file may come from a stranger: only regular files that are sources by their
+// name are opened, and their number and size are limited. A collector that cannot be
+// reached ends the pass (out_down); a file that it refuses does not.
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -134,7 +147,7 @@ static enum symbols_outcome symbols_send(const struct symbols_sending *sending,
 // that are on this machine, in a bundle (formats/interchange/source_bundle.h).
 //
 // Their number and size are limited, and only regular files that are sources by their
-// name are opened, because a debug file may come from a stranger. Part of symbols.c.
+// name are opened, because a debug file may come from a stranger.
 
 // symbol_sources_tick is called now and then while work goes on.
 typedef void symbol_sources_tick(void *context);

@@ -1,4 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: daemon_serve polls the socket to the programs that it serves. A message
+// with a descriptor is either the channel of a crash or, once, the liveness record of
+// the program (daemon_keep_take). Between messages daemon_keep_look looks at the
+// program that is supervised.
+//
+// A crash is reported by this process (daemon_serves_itself), which then executes
+// itself anew (daemon_again), so that nothing of one report is left for the next; or by
+// a fork of it (serve_crash), where the program is supervised or a report is to be sent
+// before the process may die. daemon_serve returns in the process that reports.
+//
+// States of supervision: none -> kept (pid is known, the record is mapped) -> ended: the
+// record is left in the spool, from which the command makes the report of a kill
+// (finish_keeping). With CRASHHOOK_KILLS=seize the first thread is traced, too; then a
+// kill is seen before the process has exited, and daemon_serve returns DAEMON_KILL.
+//
+// The agent exits when no process holds the other end of the socket and nothing is
+// supervised.
+//
+// What warms the agent (warm_*) runs before the first crash: it touches memory and code
+// that a report will need, and remembers no facts.
 #include "agent/daemon/daemon.h"
 
 #include <errno.h>
