@@ -7,7 +7,7 @@
 // Its text is FDR_EXPORT_NAME, a space, and a JSON object (docs/formats/fdr.md).
 #pragma once
 #include "base/text.h"
-#include "cli/session/options.h"
+#include "cli/session/command.h"
 #include "formats/interchange/fdr.h"
 
 // The upper 8 bits of a function's id are the number of its object, where the program

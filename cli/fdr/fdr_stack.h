@@ -7,7 +7,7 @@
 #pragma once
 #include "cli/fdr/fdr_names.h"
 #include "cli/fdr/fdr_trace.h"
-#include "cli/session/options.h"
+#include "cli/session/command.h"
 
 // fdr_stack_fold prints each stack as a line "outer;inner TIME", TIME being what the
 // innermost function took itself, in nanoseconds (in cycles where their length is
