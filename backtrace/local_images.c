@@ -205,20 +205,33 @@ static bool read_linker_image(const struct dl_phdr_info *info,
     return image->end_of_text != 0;
 }
 
+// copy_linker_name copies a name of the linker's, whose lock ThreadSanitizer does not
+// know.
+__attribute__((no_sanitize("thread"))) static const char *
+copy_linker_name(const char *name, char out[PATH_MAX])
+{
+    size_t size = 0;
+    for (; name[size] != 0 && size < PATH_MAX - 1; size++)
+        out[size] = name[size];
+    out[size] = 0;
+    return out;
+}
+
 static int add_linker_image(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct listed *listed = context;
     struct crashhook_image image;
     struct local_image code;
-    char program[PATH_MAX];
+    char name[PATH_MAX];
     (void)size;
     if (!read_linker_image(info, &image, &code))
         return 0;
-    const char *path = info->dlpi_name;
+    const char *path =
+        copy_linker_name(info->dlpi_name != NULL ? info->dlpi_name : "", name);
     if (image.base == getauxval(AT_SYSINFO_EHDR))
         path = "[vdso]";
-    else if (path == NULL || path[0] == 0)
-        path = local_program_path(program);
+    else if (path[0] == 0)
+        path = local_program_path(name);
     if (listed->count++ >= listed->room)
         return 0;
     image.path = (char *)path;

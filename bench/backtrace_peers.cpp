@@ -41,6 +41,7 @@
 namespace
 {
 constexpr std::size_t room = 256;
+bool counts_frames; // captures that would not otherwise
 
 // A peer captures a stack, and gives the number of frames; it prints the name of an
 // address into a buffer, where it can.
@@ -60,13 +61,20 @@ std::size_t capture_raw(crashhook_unwind_algorithm algorithm)
 
 std::size_t capture_whole()
 {
+    std::size_t frames = 1;
     crashhook_capture_options options = CRASHHOOK_CAPTURE_DEFAULTS;
     crashhook_backtrace *backtrace = nullptr;
     options.limit = room;
     if (crashhook_backtrace_capture(&options, &backtrace) != 0)
         return 0;
+    if (counts_frames) {
+        crashhook_frames position = crashhook_backtrace_frames(backtrace);
+        crashhook_frame frame;
+        for (frames = 0; crashhook_frames_next(&position, &frame);)
+            frames++;
+    }
     crashhook_backtrace_destroy(backtrace);
-    return 1;
+    return frames;
 }
 
 void symbolize_crashhook(std::uint64_t address)
@@ -245,8 +253,10 @@ void measure(std::size_t depth)
     constexpr int rounds = 51;
     std::vector<std::vector<double>> times(peer_count);
     std::size_t frames[peer_count];
+    counts_frames = true;
     for (std::size_t i = 0; i < peer_count; i++)
         frames[i] = peers[i].capture();
+    counts_frames = false;
     for (int round = 0; round < rounds; round++)
         for (std::size_t i = 0; i < peer_count; i++)
             times[i].push_back(time_captures(peers[i], 200));

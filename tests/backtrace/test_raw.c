@@ -139,6 +139,9 @@ static void capture_in_handler(int signal, siginfo_t *info, void *context)
 
 static void install(int flags)
 {
+#if defined(__SANITIZE_THREAD__)
+    test_skip("ThreadSanitizer delays signals");
+#endif
     struct sigaction action = { .sa_sigaction = capture_in_handler,
                                 .sa_flags = SA_SIGINFO | flags };
     sigaction(SIGUSR1, &action, NULL);
@@ -421,7 +424,9 @@ static void what_is_written_has_the_images_and_offsets(void **state)
     assert_int_not_equal(dladdr((void *)(uintptr_t)address, &self), 0);
     assert_int_equal(offset, address - (uintptr_t)self.dli_fbase);
     assert_non_null(strstr(path, "test_backtrace_raw"));
+#if !defined(_dl_find_object) // a table has no names of libraries
     assert_non_null(strstr(text, "libc.so.6+0x"));
+#endif
     assert_int_equal(crashhook_backtrace_write(-1), EBADF);
 }
 
@@ -441,6 +446,9 @@ static void capture_by(const char *path, struct raw *out)
 static void rules_of_a_library_go_with_it(void **state)
 {
     (void)state;
+#if defined(_dl_find_object)
+    test_skip("a library is found after the next ordinary capture alone");
+#endif
     struct raw small;
     struct raw large;
     // Both have the same functions at the same places, with frames of other sizes.
