@@ -175,8 +175,8 @@ void page_alerts(struct http_request *request)
     request->answer.content_type = "text/html; charset=utf-8";
 }
 
-// write_line writes the line of a receiver from the fields of the form.
-static void write_line(const struct form *form, struct text *out)
+// write_receiver_line writes the line of a receiver from the fields of the form.
+static void write_receiver_line(const struct form *form, struct text *out)
 {
     static const char *const chosen[] = { "format", "in_app" };
     text_append_string(out, form_value(form, "target"));
@@ -194,7 +194,7 @@ static bool add_receiver(struct http_request *request, const struct form *form)
     struct text CH_CLEANUP(text_deinit) line = { 0 };
     char id[RECEIVER_ID_SIZE];
     char why[STORE_ERROR_SIZE];
-    write_line(form, &line);
+    write_receiver_line(form, &line);
     if (!api_note_deed(request, "receiver", "added"))
         return false;
     enum ch_status status =

@@ -8,8 +8,8 @@ struct value_listing {
     void *context;
 };
 
-// list_value takes a row of value, count, count elsewhere, last seen.
-static void list_value(void *context, const struct sql_row *row)
+// list_counted_value takes a row of value, count, count elsewhere, last seen.
+static void list_counted_value(void *context, const struct sql_row *row)
 {
     const struct value_listing *listing = context;
     struct store_value value = { .value = sql_column_text(row, "value"),
@@ -26,7 +26,7 @@ static enum ch_status run_value_query(struct store *store,
 {
     struct sql *reader = store_borrow_to_list(store);
     enum ch_status status =
-        sql_ask(reader, statement, values, count, list_value, listing);
+        sql_ask(reader, statement, values, count, list_counted_value, listing);
     store_return(store, reader);
     return status;
 }

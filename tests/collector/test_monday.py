@@ -392,6 +392,17 @@ class Monday(unittest.TestCase):
                             os.path.join(FOLDER, f"monday_{name}_{width}_{shade}.png"), True)
         self.browser.look(1440, 1100, False)
 
+    def test_a_row_of_a_list_is_low_and_the_stack_of_a_group_is_near_the_top(self):
+        self.browser.look(1440, 900, False)
+        self.start("/groups?q=is:any")
+        tall = self.browser.evaluate("Math.max(...[...document.querySelectorAll('.group')]"
+                                     ".map(e => e.offsetHeight))")
+        self.assertLessEqual(tall, 60)
+        self.start("/groups/" + fingerprint_of(monday_reports.RISING[0]))
+        top = self.browser.evaluate(
+            "document.querySelector('.frame').getBoundingClientRect().top")
+        self.assertLess(top, 450)
+
     def test_the_check_of_pages_finds_what_is_wrong(self):
         self.start("/alerts")
         self.assertEqual(accessibility.problems(self.browser), [])
