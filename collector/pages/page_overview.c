@@ -95,7 +95,7 @@ struct card {
     const char *value;
     const char *sort_parameter;
     enum store_sort sort;
-    size_t lines;
+    unsigned lines;
     bool counted;
 };
 

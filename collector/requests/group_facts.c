@@ -15,19 +15,19 @@ enum {
 #define HARDWARE_ELSEWHERE_MOST 0.25
 
 static const struct group_fact_kind kinds[] = {
-    { FACET_HOSTNAME, "host", "machine", false },
-    { FACET_RELEASE, "release", "release", false },
-    { FACET_ENVIRONMENT, "environment", "environment", false },
-    { FACET_EXECUTABLE, "program", "program", true },
-    { FACET_KERNEL, "kernel", "kernel", false },
-    { FACET_PROCESSOR, "processor", "processor", false },
-    { FACET_UPTIME, "uptime", "ran for", false },
-    { FACET_THREAD, "thread", "thread", false },
-    { FACET_ADDRESS, "address", "address", false },
-    { FACET_DEPTH, "depth", "stack", false },
-    { FACET_REGISTER, "register", "register", true },
-    { FACET_ARGUMENT, "argument", "argument", false },
-    { FACET_TAG, "tag", "tag", false },
+    { FACET_HOSTNAME, false, "host", "machine" },
+    { FACET_RELEASE, false, "release", "release" },
+    { FACET_ENVIRONMENT, false, "environment", "environment" },
+    { FACET_EXECUTABLE, true, "program", "program" },
+    { FACET_KERNEL, false, "kernel", "kernel" },
+    { FACET_PROCESSOR, false, "processor", "processor" },
+    { FACET_UPTIME, false, "uptime", "ran for" },
+    { FACET_THREAD, false, "thread", "thread" },
+    { FACET_ADDRESS, false, "address", "address" },
+    { FACET_DEPTH, false, "depth", "stack" },
+    { FACET_REGISTER, true, "register", "register" },
+    { FACET_ARGUMENT, false, "argument", "argument" },
+    { FACET_TAG, false, "tag", "tag" },
 };
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -15,9 +15,9 @@ enum { GROUP_FACTS = 10, GROUP_FACT_VALUE = 264 };
 // group_fact_kind is a kind of fact: its key in searches, and how it is said.
 struct group_fact_kind {
     enum store_facet facet;
+    bool implied; // it follows from the place of the crash, which the title has
     const char *key;
     const char *label;
-    bool implied; // it follows from the place of the crash, which the title has
 };
 
 struct group_fact {

@@ -203,15 +203,14 @@ static void take_waiting(void *context, const struct sql_row *row)
     int64_t tries = sql_column_number(row, "tries");
     bool alone = sql_column_number(row, "alone") != 0;
     bool held = sql_column_number(row, "held") != 0;
+    bool full = message->alone || message->count == STORE_MESSAGE_ALERTS;
     if (message->count == 0) {
         message->alone = alone;
         message->tries = tries + 1;
-    } else if (message->alone || message->count == STORE_MESSAGE_ALERTS) {
-        return;
-    } else if (tries > 0 && message->tries == 1) {
+    } else if (!full && tries > 0 && message->tries == 1) {
         message->count = 0;
         message->tries = tries + 1;
-    } else if ((tries == 0) != (message->tries == 1) ||
+    } else if (full || (tries == 0) != (message->tries == 1) ||
                (message->pace.window_ms == 0 && !held)) {
         return;
     }
