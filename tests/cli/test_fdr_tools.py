@@ -533,5 +533,41 @@ class TheNumbersAreLlvmXrays(unittest.TestCase):
                                    s["kind"], s["name"]) for s in ours], expected)
 
 
+LIBRARY = """
+__attribute__((xray_always_instrument, noinline)) int in_library(int n)
+{
+    volatile int s = n;
+    return s + 1;
+}
+"""
+
+
+class SharedObjects(InFolder):
+    def compile(self, compiler, name, source, *options):
+        path = os.path.join(self.folder.name, name)
+        done = subprocess.run([compiler, "-O2", "-fxray-instrument", "-fxray-shared", "-x", "c",
+                               "-", "-o", path, *options], input=source, text=True,
+                              check=False, stderr=subprocess.DEVNULL)
+        return path if done.returncode == 0 else None
+
+    def test_functions_of_shared_objects_have_names(self):
+        """Each shared object numbers its functions from 1, with its own number above."""
+        compiler = compilers()[-1] if compilers() else None
+        library = compiler and self.compile(compiler, "liba.so", LIBRARY, "-shared", "-fPIC")
+        if not library:
+            self.skipTest("no clang that knows -fxray-shared")
+        program = self.compile(compiler, "program", "int in_library(int);" + PROGRAM.replace(
+            "work(0);", "in_library(1); work(0);"), "-pthread", "-L" + self.folder.name,
+            "-Wl,-x,-rpath," + self.folder.name, "-x", "none", library)
+        base = os.path.join(self.folder.name, "shared.")
+        subprocess.run([program, "xray-fdr"], check=True, stderr=subprocess.DEVNULL,
+                       env={"XRAY_OPTIONS": f"patch_premain=false xray_logfile_base={base}"})
+        shown = fdr_json("account", glob.glob(base + "*")[0], "--functions", program,
+                         "--functions", "1=" + library)["functions"]
+        names = {entry["id"]: entry["name"] for entry in shown}
+        self.assertEqual(names[(1 << 24) + 1], "in_library")
+        self.assertIn("leaf", names.values())
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
