@@ -10,8 +10,8 @@
 // a fork of it (serve_crash), where the program is supervised or a report is to be sent
 // before the process may die. daemon_serve returns in the process that reports.
 //
-// States of supervision: none -> kept (pid is known, the record is mapped) -> ended: the
-// record is left in the spool, from which the command makes the report of a kill
+// States of supervision: none -> kept (pid is known, the record is mapped) -> ended:
+// the record is left in the spool, from which the command makes the report of a kill
 // (finish_keeping). With CRASHHOOK_KILLS=seize the first thread is traced, too; then a
 // kill is seen before the process has exited, and daemon_serve returns DAEMON_KILL.
 //
