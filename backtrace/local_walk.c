@@ -13,6 +13,8 @@ enum {
     OTHER_STACK_BYTES = 16 << 20, // of a stack that is not the thread's
     RED_ZONE_BYTES = 128,         // below the stack pointer, used by leaf functions
     SIGNALS_MAX = 64,
+    LEAST_CODE = 1 << 16, // nothing is mapped below (vm.mmap_min_addr)
+    USER_BITS = 48,
     FRAMES_MAX = 1 << 20,
 };
 
@@ -161,7 +163,8 @@ static bool is_code(struct local_walk *w, uint64_t pc)
     if (pc >= w->code_low && pc < w->code_high)
         return true;
     if (!local_code_image(pc, &image))
-        return unwind_arch_native()->after_call(&memory, pc);
+        return pc >= LEAST_CODE && pc >> USER_BITS == 0 &&
+               unwind_arch_native()->after_call(&memory, pc);
     if (!local_code_segment(&image, pc, true, &w->code_low, &w->code_high))
         return false;
     struct local_thread *table = w->table;

@@ -57,17 +57,18 @@ struct crashhook_raw_options {
 // It is async-signal-safe: it takes no lock, allocates nothing, keeps errno, and takes
 // a time that capacity bounds. It may be called in a signal handler, on an alternate
 // stack, during dlopen, with a broken heap. It takes 8 KB of stack. On the stack of a
-// prepared thread it makes no system call. On another one (an alternate stack, a fiber,
-// a thread that was not prepared) it calls rt_sigprocmask with an invalid operation for
-// each page, to learn whether that can be read, and reads nothing beyond the first
-// page that cannot.
+// prepared thread it makes no system call, as long as all frames are in images. On
+// another one (an alternate stack, a fiber, a thread that was not prepared) it calls
+// rt_sigprocmask with an invalid operation for each page, to learn whether that can be
+// read, and reads nothing beyond the first page that cannot.
 CRASHHOOK_API size_t crashhook_backtrace_capture_raw(
     uint64_t *buffer, size_t capacity, const struct crashhook_raw_options *options);
 
 // crashhook_backtrace_write writes the calling thread's stack to the file descriptor
 // fd, at most 256 frames: a line for each, "#0 0x00007f0012345678
-// /usr/lib/libx.so+0x678", with the offset from the image's lowest address. It makes
-// the same promises, apart from calling write. The errno value of a failed write.
+// /usr/lib/libx.so+0x678", with the offset from the image's lowest address. The path
+// is "?" where it is not known: with a C library without _dl_find_object. It makes the
+// same promises, apart from calling write. The errno value of a failed write.
 CRASHHOOK_API int crashhook_backtrace_write(int fd);
 
 // crashhook_backtrace_write_addresses does that with count return addresses.
