@@ -166,6 +166,21 @@ static void report_list_threads(struct listing *listing, bool crashed)
     }
 }
 
+// list_missing notes of which images some debug information was not found.
+static void list_missing(struct listing *listing)
+{
+    const struct argument_space *space = &listing->space;
+    for (size_t i = 0; i < space->from->count; i++) {
+        const char *missing = space->images[i].opened
+                                  ? type_image_missing(&space->images[i].types)
+                                  : NULL;
+        if (missing != NULL)
+            (void)json_array_append_new(
+                listing->result.missing,
+                json_pack("{s:I, s:s}", "image", (json_int_t)i, "status", missing));
+    }
+}
+
 // list_within_budget lists the crashed thread and then the others.
 static void list_within_budget(struct listing *listing)
 {
@@ -181,6 +196,7 @@ static void list_within_budget(struct listing *listing)
     budget->until_us = now_us + ARGUMENT_REPORT_CPU_MS * 1000;
     report_list_threads(listing, false);
     listing->result.cut = budget->cut;
+    list_missing(listing);
 }
 
 void argument_report_all(const json_t *report, struct held_file *held,
@@ -194,7 +210,7 @@ void argument_report_all(const json_t *report, struct held_file *held,
         .threads = json_object_get(report, "threads"),
         .held = held,
         .stack = argument_stack_create(),
-        .result = { .all = json_array() },
+        .result = { .all = json_array(), .missing = json_array() },
     };
     for (size_t i = 0; i < json_array_size(listing.threads); i++)
         (void)json_array_append_new(listing.result.all, json_array());

@@ -21,8 +21,10 @@ enum {
 
 // An argument_report_result is what was found; both are the caller's.
 struct argument_report_result {
-    json_t *all;     // for each thread an array of {"frame", "arguments", "locals"}
-    json_t *fault;   // crash.variable (argument_fault.h); NULL: not known
+    json_t *all;   // for each thread an array of {"frame", "arguments", "locals"}
+    json_t *fault; // crash.variable (argument_fault.h); NULL: not known
+    json_t
+        *missing; // {"image", "status"} of images whose debug information lacks parts
     const char *cut; // which budget was used up before the last frame; NULL: none
 };
 

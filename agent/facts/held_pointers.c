@@ -132,7 +132,7 @@ static int compare_pointers(const void *a, const void *b)
 // the limit allows.
 static void copy_pointed(struct held_pointers *pointers, uint64_t address, uint64_t end)
 {
-    uint8_t bytes[HELD_POINTERS_BYTES];
+    uint8_t bytes[HELD_POINTERS_BEFORE + HELD_POINTERS_BYTES];
     const struct memory_reader *reader = &pointers->capture->reader;
     while (address < end && pointers->left > 0) {
         size_t wanted = (size_t)(end - address);
@@ -218,7 +218,7 @@ static void copy_from_roots(struct held_pointers *pointers)
 
 void held_pointers_copy(struct held_pointers *pointers)
 {
-    enum { FETCHED = 32 };
+    enum { FETCHED = 32, PAGE_BYTES = 4096 };
     uint64_t copied = 0; // everything up to here
     qsort(pointers->found, pointers->count, sizeof(pointers->found[0]),
           compare_pointers);
@@ -228,7 +228,10 @@ void held_pointers_copy(struct held_pointers *pointers)
             memory_fetch(&pointers->capture->reader, &pointers->found[i],
                          left < FETCHED ? left : FETCHED);
         uint64_t end = pointers->found[i] + HELD_POINTERS_BYTES;
-        uint64_t begin = pointers->found[i] > copied ? pointers->found[i] : copied;
+        uint64_t begin = pointers->found[i];
+        uint64_t in_page = begin % PAGE_BYTES;
+        begin -= in_page < HELD_POINTERS_BEFORE ? in_page : HELD_POINTERS_BEFORE;
+        begin = begin > copied ? begin : copied;
         if (begin < end)
             copy_pointed(pointers, begin, end);
         copied = end;

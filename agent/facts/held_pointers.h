@@ -16,6 +16,8 @@
 
 enum {
     HELD_POINTERS_BYTES = 256,
+    // Before them: a piece's size, the offsets of virtual bases.
+    HELD_POINTERS_BEFORE = 64,
     HELD_POINTERS_MAX = 1 << 20,
     HELD_POINTERS_COUNT = HELD_POINTERS_MAX / HELD_POINTERS_BYTES,
     // How much of a stack is searched. Kept frames rarely need more.

@@ -54,6 +54,39 @@ static void append_scalar(const json_t *value, struct text *out)
         text_append_string(out, "NULL");
 }
 
+// is_short returns true if a value is a scalar, or a pointer to one.
+static bool is_short(const json_t *value)
+{
+    const json_t *to = value_text_pointee(value);
+    bool pointer = report_string(value, "address") != NULL;
+    return value_text_is_scalar(value) ||
+           (pointer && (to == NULL || value_text_is_scalar(to)));
+}
+
+// append_short writes a scalar, or a pointer and the scalar that it points to.
+static void append_short(const json_t *value, struct text *out)
+{
+    const json_t *to = value_text_pointee(value);
+    if (value_text_is_scalar(value)) {
+        append_scalar(value, out);
+        return;
+    }
+    text_append_string(out, report_string(value, "address"));
+    if (to == NULL)
+        return;
+    text_append_string(out, " ");
+    append_scalar(to, out);
+}
+
+// append_value_error says why there is no value, or that its type is not known.
+static void append_value_error(const char *error, struct text *out)
+{
+    if (strcmp(error, "no-type") == 0)
+        text_append_string(out, "?");
+    else
+        text_appendf(out, "(%s)", error);
+}
+
 // is_small says whether a structure is shown in one line: {x = 1, y = 2}.
 static bool is_small(const json_t *value)
 {
@@ -64,7 +97,7 @@ static bool is_small(const json_t *value)
         return false;
     json_object_foreach((json_t *)(uintptr_t)value, key, member)
     {
-        if (!value_text_is_scalar(member))
+        if (!is_short(member))
             return false;
     }
     return true;
@@ -80,7 +113,7 @@ static void append_small(const json_t *value, struct text *out)
         text_append_string(out, separator);
         text_append_string(out, key);
         text_append_string(out, " = ");
-        append_scalar(member, out);
+        append_short(member, out);
         separator = ", ";
     }
     text_append_string(out, *separator == '{' ? "{}" : "}");
@@ -147,6 +180,11 @@ static void append_begin(const json_t *value, struct text *out)
             append_scalar(member, out);
         else if (report_string(member, "address") != NULL)
             append_pointer(member, out);
+        else if (report_string(member, "error") != NULL &&
+                 report_string(member, "container") == NULL)
+            append_value_error(report_string(member, "error"), out);
+        else if (is_small(member))
+            append_small(member, out);
         else
             text_append_string(out, json_is_array(member) ? "[...]" : "{...}");
     }
@@ -194,7 +232,7 @@ static void append_leaf(const json_t *value, struct text *out)
         text_append_string(out, empty ? "none" : report_string(value, "container"));
         append_rest(value, 0, out);
     } else if (error != NULL) {
-        text_appendf(out, "(%s)", error);
+        append_value_error(error, out);
     } else if (is_small(value)) {
         append_small(value, out);
     } else if (json_is_object(value)) {

@@ -102,6 +102,9 @@ void argument_lookup_add(struct argument_list *out, struct argument *argument,
         argument->source = "none";
         argument->confidence = "unavailable";
         argument->reason = lookup_reason_of(status);
+        if (argument->planned != NULL && status != CH_END &&
+            argument->planned->type == TYPE_UNKNOWN_INDEX)
+            argument->reason = "no-type";
     }
     argument_list_add(out, argument);
 }

@@ -34,8 +34,9 @@ static bool path_enter_member(struct path *path)
         uint64_t size;
         if (member.depth > named)
             continue;
-        named = member.opens && member.part->name[0] != 0 ? member.depth : INT_MAX;
-        if (member.part->name[0] == 0 || member.offset_bits % 8 != 0 ||
+        bool through = member.part->name[0] == 0 || member.part->base != TYPE_BASE_NONE;
+        named = member.opens && !through ? member.depth : INT_MAX;
+        if (through || member.offset_bits % 8 != 0 ||
             type_size(path->table, member.part->type, &size) != CH_OK ||
             path->offset < at || path->offset - at >= size)
             continue;

@@ -18,6 +18,8 @@ static enum ch_status check_member(const struct type_table *table,
     uint64_t size_bits = type_size_bits(table, member->type);
     if (table->types[type_strip(table, member->type)].kind == TYPE_ENUM)
         size_bits = size_bits < 8 ? size_bits : 8; // it may be smaller than CTF says
+    if (member->base != TYPE_BASE_NONE)
+        size_bits = 0; // an empty one has a size; of others the padding may be in use
     if (!checked_add_u64(member->offset_bits, size_bits, &end) ||
         type->size > UINT64_MAX / 8 || end > type->size * 8)
         return CH_ERR_MALFORMED;

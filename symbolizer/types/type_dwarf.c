@@ -136,18 +136,36 @@ static enum ch_status place_void(struct type_dwarf *types, uint32_t *out)
     return status;
 }
 
+// lacks_origin says whether the entry that die completes cannot be read: it may be in a
+// supplementary file that is missing.
+static bool lacks_origin(Dwarf_Die *die)
+{
+    static const unsigned names[] = { DW_AT_abstract_origin, DW_AT_specification };
+    Dwarf_Die at = *die;
+    for (int chain = 0; chain < TYPE_CHAIN_MAX; chain++) {
+        Dwarf_Attribute attribute;
+        Dwarf_Die next;
+        if (dwarf_attr(&at, names[0], &attribute) == NULL &&
+            dwarf_attr(&at, names[1], &attribute) == NULL)
+            return false;
+        if (dwarf_formref_die(&attribute, &next) == NULL)
+            return true;
+        at = next;
+    }
+    return true;
+}
+
 // place_type_of places a part of the type that die has.
 static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
                                     enum type_dwarf_part part, uint32_t *out)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die target;
+    *out = TYPE_UNKNOWN_INDEX;
     if (dwarf_attr_integrate(die, DW_AT_type, &attribute) == NULL)
-        return place_void(types, out);
-    if (dwarf_formref_die(&attribute, &target) == NULL) {
-        *out = TYPE_UNKNOWN_INDEX;
+        return lacks_origin(die) ? CH_OK : place_void(types, out);
+    if (dwarf_formref_die(&attribute, &target) == NULL)
         return CH_OK;
-    }
     return type_dwarf_place(types, &target, part, out);
 }
 
@@ -163,26 +181,60 @@ static bool read_number(Dwarf_Die *die, unsigned name, uint64_t *out)
     return true;
 }
 
+// has_unreadable_name says whether the entry's name is where it cannot be read.
+static bool has_unreadable_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, DW_AT_name, &attribute) != NULL &&
+           dwarf_formstring(&attribute) == NULL;
+}
+
 static const char *type_dwarf_name_of(Dwarf_Die *die)
 {
     const char *name = dwarf_diename(die);
-    return name != NULL ? name : "";
+    if (name == NULL)
+        name = has_unreadable_name(die) ? "?" : "";
+    return name;
 }
 
-// location_of gives the offset of a member, in bytes.
-static uint64_t location_of(Dwarf_Die *die)
+// location_of stores the offset of a member in bytes. False: it is not constant.
+static bool location_of(Dwarf_Die *die, uint64_t *out)
 {
     Dwarf_Attribute attribute;
     Dwarf_Op *ops;
     size_t count;
-    uint64_t offset = 0;
-    if (read_number(die, DW_AT_data_member_location, &offset) ||
+    *out = 0;
+    if (read_number(die, DW_AT_data_member_location, out) ||
         dwarf_attr(die, DW_AT_data_member_location, &attribute) == NULL)
-        return offset;
-    if (dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 1 &&
-        ops[0].atom == DW_OP_plus_uconst)
-        return ops[0].number; // DWARF 2
-    return 0;
+        return true;
+    if (dwarf_getlocation(&attribute, &ops, &count) != 0 || count != 1 ||
+        ops[0].atom != DW_OP_plus_uconst) // DWARF 2
+        return false;
+    *out = ops[0].number;
+    return true;
+}
+
+// virtual_location_of stores where the offset of a virtual base is, from where the
+// object's table of virtual functions points. Compilers describe it by one expression.
+static bool virtual_location_of(Dwarf_Die *die, int64_t *out)
+{
+    static const uint8_t expression[] = { DW_OP_dup,   DW_OP_deref, DW_OP_constu,
+                                          DW_OP_minus, DW_OP_deref, DW_OP_plus };
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    if (dwarf_attr(die, DW_AT_data_member_location, &attribute) == NULL ||
+        dwarf_getlocation(&attribute, &ops, &count) != 0 || count != sizeof(expression))
+        return false;
+    const Dwarf_Op *distance = &ops[2];
+    bool literal = distance->atom >= DW_OP_lit0 && distance->atom <= DW_OP_lit31;
+    bool constant = distance->atom >= DW_OP_const1u && distance->atom <= DW_OP_consts;
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].atom != expression[i] &&
+            !(&ops[i] == distance && (literal || constant)))
+            return false;
+    *out = literal ? DW_OP_lit0 - distance->atom : -(int64_t)distance->number;
+    return true;
 }
 
 // place_bits makes the type of a bit-field from the type of its member.
@@ -204,17 +256,40 @@ static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
     return type_table_add(types->table, &slice, &part->type);
 }
 
+// base_name gives the name of the base class that an entry of inheritance adds.
+static const char *base_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die base;
+    return dwarf_attr(die, DW_AT_type, &attribute) != NULL &&
+                   dwarf_formref_die(&attribute, &base) != NULL
+               ? type_dwarf_name_of(&base)
+               : "?";
+}
+
 // type_dwarf_add_member adds a member at once, because its type's parts must be
 // contiguous; types that are placed meanwhile have their parts read later.
 static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die *die,
-                                            enum type_dwarf_part how)
+                                            struct type *type, enum type_dwarf_part how)
 {
     struct type_part part = { .name = type_dwarf_name_of(die) };
+    uint64_t offset = 0;
     uint64_t bits;
+    if (dwarf_tag(die) == DW_TAG_inheritance)
+        part.base =
+            dwarf_hasattr(die, DW_AT_virtuality) ? TYPE_BASE_VIRTUAL : TYPE_BASE_PLAIN;
+    bool placed = part.base == TYPE_BASE_VIRTUAL ? virtual_location_of(die, &part.value)
+                                                 : location_of(die, &offset);
+    if (!placed || has_unreadable_name(die)) {
+        type->partial = true;
+        return CH_OK;
+    }
     enum ch_status status = place_type_of(types, die, how, &part.type);
     if (status != CH_OK)
         return status;
-    part.offset_bits = location_of(die) * 8;
+    if (part.base != TYPE_BASE_NONE)
+        part.name = base_name(die);
+    part.offset_bits = offset * 8;
     if (read_number(die, DW_AT_bit_size, &bits))
         status = place_bits(types, die, bits, &part);
     return status == CH_OK ? type_table_add_part(types->table, &part) : status;
@@ -225,9 +300,11 @@ static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die)
     struct type_part part = { .name = type_dwarf_name_of(die) };
     Dwarf_Attribute attribute;
     Dwarf_Sword value;
-    if (dwarf_attr(die, DW_AT_const_value, &attribute) != NULL &&
-        dwarf_formsdata(&attribute, &value) == 0)
-        part.value = value;
+    if (has_unreadable_name(die) ||
+        dwarf_attr(die, DW_AT_const_value, &attribute) == NULL ||
+        dwarf_formsdata(&attribute, &value) != 0)
+        return CH_OK; // values of that name are shown as numbers
+    part.value = value;
     return type_table_add_part(types->table, &part);
 }
 
@@ -249,11 +326,7 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
         if (dwarf_hasattr(child, DW_AT_declaration) ||
             dwarf_hasattr(child, DW_AT_external))
             return CH_OK; // a static member of C++
-        // Where a virtual base is depends on the object, which a type does not have.
-        if (dwarf_tag(child) == DW_TAG_inheritance &&
-            dwarf_hasattr(child, DW_AT_virtuality))
-            return CH_OK;
-        return type_dwarf_add_member(types, child, how);
+        return type_dwarf_add_member(types, child, type, how);
     case DW_TAG_enumerator:
         return add_enumerator(types, child);
     case DW_TAG_formal_parameter:
@@ -323,10 +396,10 @@ static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
         more = dwarf_siblingof(&child, &child);
     if (more != 0)
         return CH_OK;
-    enum ch_status status = type_dwarf_add_member(types, &child, how);
-    if (status != CH_OK)
+    uint32_t last = types->table->part_count;
+    enum ch_status status = type_dwarf_add_member(types, &child, type, how);
+    if (status != CH_OK || types->table->part_count == last)
         return status;
-    uint32_t last = types->table->part_count - 1;
     types->table->parts[last].value = value;
     if (!chosen)
         type->count = last - type->first_part;
@@ -345,7 +418,9 @@ static enum ch_status add_variants(struct type_dwarf *types, Dwarf_Die *die,
     if (status == CH_OK && dwarf_attr(die, DW_AT_discr, &attribute) != NULL &&
         dwarf_formref_die(&attribute, &child) != NULL) {
         types->table->part_count--;
-        status = type_dwarf_add_member(types, &child, how);
+        status = type_dwarf_add_member(types, &child, type, how);
+        if (type->partial)
+            return status;
     }
     for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
          more = dwarf_siblingof(&child, &child))
@@ -374,14 +449,39 @@ static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
     return status;
 }
 
-// element_count_of is the number of elements of a dimension, 0 if it is not constant.
-static uint32_t element_count_of(Dwarf_Die *subrange)
+// element_count_of stores the number of elements of a dimension, 0 where none is
+// given. False: it is computed by the program.
+static bool element_count_of(Dwarf_Die *subrange, uint32_t *out)
 {
+    Dwarf_Sword lower = 0;
+    Dwarf_Sword upper;
     uint64_t count = 0;
-    if (!read_number(subrange, DW_AT_count, &count) &&
-        read_number(subrange, DW_AT_upper_bound, &count))
-        count++;
-    return count <= UINT32_MAX ? (uint32_t)count : 0;
+    Dwarf_Attribute attribute;
+    *out = 0;
+    if (read_number(subrange, DW_AT_count, &count)) {
+        *out = (uint32_t)count;
+        return count <= UINT32_MAX;
+    }
+    if (dwarf_attr_integrate(subrange, DW_AT_upper_bound, &attribute) == NULL)
+        return !dwarf_hasattr(subrange, DW_AT_count);
+    if (dwarf_formsdata(&attribute, &upper) != 0)
+        return false;
+    if (dwarf_whatform(&attribute) != DW_FORM_sdata &&
+        dwarf_whatform(&attribute) != DW_FORM_implicit_const)
+        (void)dwarf_formudata(&attribute, (Dwarf_Word *)&upper);
+    if (dwarf_attr_integrate(subrange, DW_AT_lower_bound, &attribute) != NULL) {
+        if (dwarf_formsdata(&attribute, &lower) != 0)
+            return false;
+    } else {
+        Dwarf_Die unit;
+        if (dwarf_diecu(subrange, &unit, NULL, NULL) == NULL ||
+            dwarf_default_lower_bound(dwarf_srclang(&unit), &lower) != 0)
+            return false;
+    }
+    // The bound of an array of no elements may be -1 in the width of its form.
+    uint64_t elements = upper >= lower ? (uint64_t)upper - (uint64_t)lower + 1 : 0;
+    *out = elements <= UINT32_MAX ? (uint32_t)elements : 0;
+    return true;
 }
 
 // read_array makes one array type for each dimension, with the last one outermost.
@@ -393,11 +493,13 @@ static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
     Dwarf_Die child;
     int more = dwarf_child(die, &child);
     while (more == 0 && dimensions < DIMENSIONS_MAX) {
-        if (dwarf_tag(&child) == DW_TAG_subrange_type)
-            counts[dimensions++] = element_count_of(&child);
+        if (dwarf_tag(&child) == DW_TAG_subrange_type &&
+            !element_count_of(&child, &counts[dimensions++])) {
+            type->kind = TYPE_UNKNOWN;
+            return CH_OK;
+        }
         more = dwarf_siblingof(&child, &child);
     }
-    type->kind = TYPE_ARRAY;
     for (int i = 0; i + 1 < dimensions; i++) {
         const struct type inner = {
             .kind = TYPE_ARRAY, .name = "", .target = type->target, .count = counts[i]
@@ -445,7 +547,8 @@ static enum type_kind kind_of(int tag)
     case DW_TAG_enumeration_type:
         return TYPE_ENUM;
     case DW_TAG_typedef:
-    case DW_TAG_atomic_type: // without a name, it is its target
+    case DW_TAG_subrange_type: // of Ada, Pascal and Modula
+    case DW_TAG_atomic_type:   // without a name, it is its target
         return TYPE_TYPEDEF;
     case DW_TAG_const_type:
         return TYPE_CONST;
@@ -480,6 +583,11 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
                                             enum type_dwarf_part part,
                                             struct type *type)
 {
+    Dwarf_Die definition;
+    Dwarf_Attribute signature;
+    bool elsewhere = dwarf_attr(die, DW_AT_signature, &signature) != NULL;
+    if (elsewhere && dwarf_formref_die(&signature, &definition) != NULL)
+        die = &definition; // in a type unit
     enum type_kind kind = kind_of(dwarf_tag(die));
     *type = (struct type){ .kind = kind, .name = type_dwarf_name_of(die) };
     (void)read_number(die, DW_AT_byte_size, &type->size);
@@ -492,7 +600,8 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
     if (dwarf_tag(die) == DW_TAG_rvalue_reference_type)
         type->reference = 2;
     if (kind == TYPE_STRUCT || kind == TYPE_UNION || kind == TYPE_ENUM) {
-        if (!dwarf_hasattr(die, DW_AT_declaration))
+        if (!dwarf_hasattr(die, DW_AT_declaration) &&
+            !dwarf_hasattr(die, DW_AT_signature))
             return part != TYPE_DWARF_NAME ? add_children(types, die, type, part)
                                            : CH_OK;
         type->kind = TYPE_FORWARD;

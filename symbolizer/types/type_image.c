@@ -2,6 +2,7 @@
 #include "symbolizer/types/type_image.h"
 
 #include <ctype.h>
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,26 @@ enum ch_status type_image_open(struct type_image *image, const char *path,
 {
     enum ch_status status = type_image_find_files(image, path, id, search);
     return status == CH_OK ? type_image_load(image) : status;
+}
+
+const char *type_image_missing(const struct type_image *image)
+{
+    enum { UNITS_READ = 64 };
+    const struct debug_elf *file = debug_files_dwarf(&image->files);
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die split;
+    uint8_t kind;
+    if (image->dwarf == NULL || file == NULL)
+        return NULL;
+    if (debug_elf_section(file, ".gnu_debugaltlink") != NULL &&
+        dwarf_getalt(image->dwarf) == NULL)
+        return "the debug information that it shares with other files (dwz) is missing";
+    for (int i = 0; i < UNITS_READ && dwarf_get_units(image->dwarf, unit, &unit, NULL,
+                                                      &kind, NULL, &split) == 0;
+         i++)
+        if (kind == DW_UT_skeleton && split.addr == NULL)
+            return "its split debug information (.dwo or .dwp files) is missing";
+    return NULL;
 }
 
 void type_image_close(struct type_image *image)
@@ -193,7 +214,7 @@ static bool same_shape(const struct type_table *table, uint32_t a, uint32_t b)
         const struct type_part *mine = &table->parts[left->first_part + i];
         const struct type_part *other = &table->parts[right->first_part + i];
         if (strcmp(mine->name, other->name) != 0 || mine->value != other->value ||
-            mine->offset_bits != other->offset_bits ||
+            mine->base != other->base || mine->offset_bits != other->offset_bits ||
             !same_type_name(table, mine->type, other->type))
             return false;
     }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/types/type_members.h"
 
-static bool members_is_nameless(const struct type_table *table, uint32_t index)
+// members_type gives the type whose members are accessed like those of the structure
+// that part is in. NULL: there is none.
+static const struct type *members_type(const struct type_table *table,
+                                       const struct type_part *part)
 {
-    const struct type *type = &table->types[index];
-    return (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION) &&
-           type->name[0] == 0;
+    bool base = part->base == TYPE_BASE_PLAIN;
+    const struct type *type =
+        &table->types[base ? type_strip(table, part->type) : part->type];
+    bool has_members = type->kind == TYPE_STRUCT || type->kind == TYPE_UNION;
+    return has_members && (base || type->name[0] == 0) ? type : NULL;
 }
 
 static void members_enter(struct type_members *members, const struct type *type,
@@ -37,11 +42,10 @@ bool type_members_next(struct type_members *members, struct type_member *out)
         out->part = &members->table->parts[level->type->first_part + level->next++];
         out->offset_bits = level->offset_bits + out->part->offset_bits;
         out->depth = members->depth - 1;
-        out->opens = members_is_nameless(members->table, out->part->type) &&
-                     members->depth < TYPE_MEMBERS_DEPTH;
+        const struct type *inner = members_type(members->table, out->part);
+        out->opens = inner != NULL && members->depth < TYPE_MEMBERS_DEPTH;
         if (out->opens)
-            members_enter(members, &members->table->types[out->part->type],
-                          out->offset_bits);
+            members_enter(members, inner, out->offset_bits);
         return true;
     }
     return false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The members of a structure, including those of unnamed structures in it, as C
-// accesses them: `session.inner`, whatever unnamed structure inner is in.
+// The members of a structure, including those of unnamed structures in it and of base
+// classes, as the source accesses them: `session.inner`, whatever unnamed structure or
+// base inner is in.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 #include "symbolizer/types/type_table.h"
 
 enum {
-    TYPE_MEMBERS_DEPTH = 8,      // of nested unnamed structures
+    TYPE_MEMBERS_DEPTH = 8,      // of nested unnamed structures and bases
     TYPE_MEMBERS_MAX = 1u << 20, // of one type, including those
 };
 
@@ -26,10 +27,10 @@ struct type_members {
 
 struct type_member {
     const struct type_part *part;
-    uint64_t offset_bits; // from the outermost structure
-    int depth;            // how many unnamed structures it is in
-    bool opens;           // it is an unnamed structure; its members follow
-    int closes;           // how many of those ended before it
+    uint64_t offset_bits; // from the outermost structure; not of a virtual base
+    int depth;            // how many unnamed structures and bases it is in
+    bool opens;           // its members follow
+    int closes;           // how many that opened ended before it
 };
 
 // type_members_init begins with the first member of type, a structure or union.
@@ -37,5 +38,5 @@ void type_members_init(struct type_members *members, const struct type_table *ta
                        const struct type *type);
 
 // type_members_next gives the next member. It returns false when there are no more;
-// closes is then the number of unnamed structures that are still open.
+// closes is then the number of those that are still open.
 bool type_members_next(struct type_members *members, struct type_member *out);

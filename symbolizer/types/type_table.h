@@ -71,15 +71,25 @@ struct type {
     uint8_t reference;       // of a pointer: 1 for `&`, 2 for `&&`, 0 for `*`
     bool variants; // of a structure: its first part is a number that selects one
                    // of the others (an enum of Rust)
+    bool partial;  // it has members that are not among the parts
+};
+
+// type_base says whether a member is a base class.
+enum type_base {
+    TYPE_BASE_NONE,
+    TYPE_BASE_PLAIN,
+    TYPE_BASE_VIRTUAL, // the object's table of virtual functions has its offset
 };
 
 // A type_part is a member, an enumerator, an argument, or a template argument, which
 // has a type alone, or a value too.
 struct type_part {
-    const char *name; // "" for none
+    const char *name; // "" for none; of a base class: its own
     uint32_t type;
     uint64_t offset_bits; // of a member
-    int64_t value;        // of an enumerator, a variant, a template argument
+    int64_t value; // of an enumerator, a variant, a template argument; of a virtual
+                   // base: where its offset is, from the table of virtual functions
+    enum type_base base; // of a member
 };
 
 // A type_symbol is a function or a variable and its type.

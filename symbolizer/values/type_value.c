@@ -130,6 +130,12 @@ static json_t *error_value(const struct making *m, uint64_t address)
     return json_string(m->how->cut && !known ? "not-copied" : "unreadable");
 }
 
+// unknown_value is what is shown where the type is not known.
+static json_t *unknown_value(void)
+{
+    return json_pack("{s:s}", "error", "no-type");
+}
+
 static json_t *error_object(const struct making *m)
 {
     return json_pack("{s:s}", "error", m->how->cut ? "not-copied" : "unreadable");
@@ -264,9 +270,41 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     return object;
 }
 
+// value_place_base sets the place of a virtual base of the object at address: its
+// offset is in the table of virtual functions.
+static void value_place_base(const struct making *m, const struct type_part *part,
+                             uint64_t address, struct item *item)
+{
+    uint64_t table;
+    uint64_t offset;
+    item->place = (struct type_place){ .type = part->type };
+    if (memory_read_word(m->how->memory, address, &table) != CH_OK ||
+        memory_read_word(m->how->memory, table + (uint64_t)part->value, &offset) !=
+            CH_OK)
+        item->ready = error_object(m);
+    else
+        item->place.address = address + offset;
+}
+
+// value_has_no_data says whether an object of a class has no members, nor has its base.
+static bool value_has_no_data(const struct type_table *table, uint32_t index)
+{
+    for (int chain = 0; chain < TYPE_CHAIN_MAX; chain++) {
+        const struct type *type = &table->types[type_strip(table, index)];
+        if (type->kind != TYPE_STRUCT || type->partial || type->part_count > 1)
+            return false;
+        if (type->part_count == 0)
+            return true;
+        if (table->parts[type->first_part].base != TYPE_BASE_PLAIN)
+            return false;
+        index = table->parts[type->first_part].type;
+    }
+    return false;
+}
+
 // push_members adds the members of a structure to object. Members of unnamed structures
-// become members of object; named structures become objects of their own right here, so
-// that the members keep their order.
+// become members of object; named structures and base classes become objects of their
+// own right here, so that the members keep their order.
 static void push_members(struct making *m, const struct item *item, json_t *object)
 {
     const struct type_table *table = m->how->table;
@@ -286,7 +324,13 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
                                                    member.offset_bits / 8,
                                         .shift = member.offset_bits % 8 },
                              .pointers = item->pointers };
-        value_note_name(m->how, name, &next);
+        if (member.part->base == TYPE_BASE_VIRTUAL)
+            value_place_base(m, member.part,
+                             item->place.address +
+                                 (member.offset_bits - member.part->offset_bits) / 8,
+                             &next);
+        else if (member.part->base == TYPE_BASE_NONE)
+            value_note_name(m->how, name, &next);
         bool secret = is_hidden(m, &next, member.part->type);
         if (member.opens)
             containers[depth + 1] = containers[depth];
@@ -299,9 +343,15 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
         }
         if (secret && next.ready != NULL)
             next.ready = masked_value();
-        if (name[0] != 0)
+        if (member.part->base != TYPE_BASE_NONE &&
+            value_has_no_data(table, member.part->type))
+            json_decref(next.ready);
+        else if (name[0] != 0)
             value_push(m, &next);
     }
+    if (table->types[index].partial)
+        value_push(m, &(struct item){
+                          .container = object, .key = "?", .ready = unknown_value() });
 }
 
 static void value_complete(const struct type_value *how, uint32_t type)
@@ -608,7 +658,7 @@ static json_t *value_make_value(struct making *m, const struct item *from)
         return value != NULL ? value : error_object(m);
     }
     default:
-        return json_null();
+        return unknown_value();
     }
 }
 

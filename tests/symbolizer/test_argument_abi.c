@@ -55,15 +55,16 @@ static int make_table(void **state)
         return 1;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         add(&plain[i]);
-    add_structure(40, &(struct type_part){ "x", LONG, 0, 0 }, 1);
-    add_structure(8, (struct type_part[]){ { "a", INT, 0, 0 }, { "b", INT, 32, 0 } },
-                  2);
-    add_structure(16, (struct type_part[]){ { "a", LONG, 0, 0 }, { "b", LONG, 64, 0 } },
-                  2);
+    add_structure(40, &(struct type_part){ "x", LONG, 0, 0, 0 }, 1);
     add_structure(
-        16, (struct type_part[]){ { "x", DOUBLE, 0, 0 }, { "y", DOUBLE, 64, 0 } }, 2);
+        8, (struct type_part[]){ { "a", INT, 0, 0, 0 }, { "b", INT, 32, 0, 0 } }, 2);
+    add_structure(
+        16, (struct type_part[]){ { "a", LONG, 0, 0, 0 }, { "b", LONG, 64, 0, 0 } }, 2);
+    add_structure(
+        16, (struct type_part[]){ { "x", DOUBLE, 0, 0, 0 }, { "y", DOUBLE, 64, 0, 0 } },
+        2);
     add(&(struct type){ .kind = TYPE_INTEGER, .name = "__int128", .size = 16 });
-    add_structure(5, (struct type_part[]){ { "c", INT, 8, 0 } }, 1);
+    add_structure(5, (struct type_part[]){ { "c", INT, 8, 0, 0 } }, 1);
     return table.count == TYPE_COUNT ? 0 : 1;
 }
 
