@@ -34,8 +34,9 @@ static enum ch_status write_made_values(void *context, int to_parent)
                             values->options, &found);
     else
         found.all = json_array();
-    json_t *all = json_pack("{s:o, s:o, s:o*, s:s*}", "watches", watches, "arguments",
-                            found.all, "fault", found.fault, "cut", found.cut);
+    json_t *all = json_pack("{s:o, s:o, s:o*, s:o*, s:s*}", "watches", watches,
+                            "arguments", found.all, "fault", found.fault, "missing",
+                            found.missing, "cut", found.cut);
     // The child ends here without freeing anything, as its parent is waiting for the
     // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
@@ -109,17 +110,26 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
 {
     json_t *crash = json_object_get(report, "crash");
     json_t *origin = json_object_get(fault, "origin");
+    bool named = json_object_get(fault, "expression") != NULL;
+    uint64_t target;
     if (fault == NULL)
         return CH_OK;
-    if (!crash_words_is_variable(fault) || !json_is_object(crash) ||
+    if ((named && !crash_words_is_variable(fault)) || !json_is_object(crash) ||
         (origin != NULL && !is_fault_origin(origin)))
         return CH_ERR_MALFORMED;
     char *begun = crash_words_begun(report);
     settle_kind(crash, fault);
     if (origin != NULL)
         take_origin(crash, origin);
+    if (report_address(fault, "target", &target) &&
+        json_object_get(crash, "target") == NULL)
+        (void)json_object_set_new(crash, "target",
+                                  json_pack("{s:s, s:O}", "by", "branch", "address",
+                                            json_object_get(fault, "target")));
     (void)json_object_del(fault, "origin");
-    (void)json_object_set(crash, "variable", fault);
+    (void)json_object_del(fault, "target");
+    if (named)
+        (void)json_object_set(crash, "variable", fault);
     crash_words_renew(report, begun);
     free(begun);
     return CH_OK;
@@ -146,6 +156,24 @@ static void take_cut(json_t *report, const json_t *cut)
             add_value_problem(report, budgets[i][1]);
 }
 
+// take_missing notes which debug information was not found.
+static void take_missing(json_t *report, const json_t *missing)
+{
+    const json_t *images = json_object_get(report, "images");
+    json_t *problems = json_object_get(report, "problems");
+    for (size_t i = 0; i < json_array_size(missing); i++) {
+        const json_t *one = json_array_get(missing, i);
+        int64_t image = report_integer(one, "image", -1);
+        const char *status = report_string(one, "status");
+        if (image >= 0 && status != NULL)
+            (void)json_array_append_new(
+                problems,
+                json_pack(
+                    "{s:s, s:s, s:s*}", "stage", "values", "status", status, "image",
+                    report_string(json_array_get(images, (size_t)image), "path")));
+    }
+}
+
 static enum ch_status take_made_values(json_t *report, const struct text *result)
 {
     json_t *all = guarded_child_read(result);
@@ -160,6 +188,8 @@ static enum ch_status take_made_values(json_t *report, const struct text *result
         status = take_fault(report, json_object_get(all, "fault"));
     if (status == CH_OK)
         take_cut(report, json_object_get(all, "cut"));
+    if (status == CH_OK)
+        take_missing(report, json_object_get(all, "missing"));
     json_decref(all);
     return status;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/facts/held_stack.h"
 
+#include <string.h>
+
 #include "agent/facts/held_vectors.h"
 #include "report/file/held_file.h"
 
@@ -24,6 +26,27 @@ static void hold_stack(struct capture *capture, uint64_t at, uint64_t end,
     }
 }
 
+// note_globals notes the variables that the code around the pc uses, by addresses
+// relative to it: the byte that says so is followed by the distance from the next
+// instruction. Bytes that only look like that lead nowhere, or to data not needed.
+static void note_globals(const struct capture *capture, struct held_pointers *pointers,
+                         uint64_t pc)
+{
+    enum { BEFORE = 64, AFTER = 16, MODE_MASK = 0xc7, PC_RELATIVE = 5 };
+    uint8_t code[BEFORE + AFTER];
+    int32_t distance;
+    if (capture->arch->id != UNWIND_ARCH_AMD64 || pc < BEFORE ||
+        memory_read(&capture->reader, pc - BEFORE, code, sizeof(code)) != CH_OK)
+        return;
+    for (size_t at = 0; at + 1 + sizeof(distance) <= sizeof(code); at++) {
+        if ((code[at] & MODE_MASK) != PC_RELATIVE)
+            continue;
+        memcpy(&distance, &code[at + 1], sizeof(distance));
+        uint64_t next = pc - BEFORE + at + 1 + sizeof(distance);
+        held_pointers_note(pointers, next + (uint64_t)(int64_t)distance);
+    }
+}
+
 // hold_pointed copies what the registers and the stack of a thread point to.
 static void hold_pointed(struct capture *capture, struct held_pointers *pointers,
                          const struct unwind_registers *registers, uint64_t at,
@@ -31,6 +54,7 @@ static void hold_pointed(struct capture *capture, struct held_pointers *pointers
 {
     for (size_t i = 0; i < capture->arch->register_count; i++)
         held_pointers_note(pointers, registers->value[i]);
+    note_globals(capture, pointers, registers->value[capture->arch->pc]);
     hold_stack(capture, at, end, pointers);
     held_pointers_copy(pointers);
 }

@@ -29,6 +29,25 @@ static void append_grouped(struct text *out, uint64_t number)
     }
 }
 
+// append_quoted_variable appends the expression. The pointer that compilers add to an
+// object for its virtual functions has a name of theirs: `o->_vptr.Order`.
+static void append_quoted_variable(struct text *out, const char *expression)
+{
+    static const char member[] = "_vptr";
+    const char *pointer = strstr(expression, member);
+    size_t before = pointer != NULL ? (size_t)(pointer - expression) : 0;
+    bool arrow = before > 2 && memcmp(pointer - 2, "->", 2) == 0;
+    bool dot = before > 1 && pointer[-1] == '.';
+    if ((arrow || dot) && strpbrk(pointer + strlen(member), "[>") == NULL) {
+        text_appendf(out, "the vtable pointer of `%s%.*s`", arrow ? "*" : "",
+                     (int)(before - (arrow ? 2 : 1)), expression);
+        return;
+    }
+    text_append_string(out, "`");
+    append_variable_name(out, expression);
+    text_append_string(out, "`");
+}
+
 // append_variable_role appends who is at fault: "`p`, a local of f," or "`item->next`".
 static void append_variable_role(const struct crash_variable *variable,
                                  struct text *out)
@@ -40,9 +59,7 @@ static void append_variable_role(const struct crash_variable *variable,
         { "local", ", a local of " },
         { "argument", ", an argument of " },
     };
-    text_append_string(out, "`");
-    append_variable_name(out, variable->expression);
-    text_append_string(out, "`");
+    append_quoted_variable(out, variable->expression);
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
         if (variable->role == NULL || variable->function == NULL ||
             strcmp(variable->role, roles[i].role) != 0)

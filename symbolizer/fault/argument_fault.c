@@ -32,6 +32,7 @@ struct fault {
     uint8_t base;                   // the operand's register
     const struct library_function *function; // that it was passed to; NULL: none
     const char *passed_as;                   // its role there
+    bool refused;                   // the value is where a call was to go
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -60,20 +61,35 @@ static bool fault_name_register(struct fault *f, size_t index, uint8_t reg,
            !f->named.is_address && fault_agrees(f);
 }
 
+// fault_operand_address computes the address of an operand from the registers.
+static bool fault_operand_address(const struct fault *f,
+                                  const struct instruction_memory *memory,
+                                  uint64_t next, uint64_t *out)
+{
+    const uint64_t *registers = f->innermost->frame.registers.value;
+    *out = (uint64_t)memory->displacement;
+    if (memory->base == INSTRUCTION_PC)
+        *out += next;
+    else if (memory->base < ARGUMENT_GENERAL_REGISTERS)
+        *out += registers[memory->base];
+    else if (memory->base != INSTRUCTION_NO_REGISTER)
+        return false;
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
+        *out += registers[memory->index] * memory->scale;
+    return memory->index < ARGUMENT_GENERAL_REGISTERS ||
+           memory->index == INSTRUCTION_NO_REGISTER;
+}
+
 // fault_has_operand says whether the memory operand leads to the address of the fault.
 static bool fault_has_operand(const struct fault *f,
                               const struct instruction_memory *memory)
 {
     const json_t *access = json_object_get(f->crash, "access");
     uint64_t said;
-    uint64_t address = (uint64_t)memory->displacement;
-    const uint64_t *registers = f->innermost->frame.registers.value;
-    if (!memory->used || memory->base >= ARGUMENT_GENERAL_REGISTERS)
-        return false;
-    address += registers[memory->base];
-    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
-        address += registers[memory->index] * memory->scale;
-    return report_address(access, "address", &said) && said == address;
+    uint64_t address;
+    return memory->used && memory->base < ARGUMENT_GENERAL_REGISTERS &&
+           fault_operand_address(f, memory, 0, &address) &&
+           report_address(access, "address", &said) && said == address;
 }
 
 // fault_name_base names the base of an operand that is nothing else.
@@ -238,7 +254,27 @@ static bool fault_name_divisor(struct fault *f)
            !f->named.is_address && fault_agrees(f);
 }
 
-// fault_name_target names what an indirect call went to.
+// fault_is_refused_target says whether the innermost call failed because of its target,
+// which it notes: an address that the processor cannot translate.
+static bool fault_is_refused_target(struct fault *f, const struct argument_step *step)
+{
+    const struct instruction_effects *effects = &step->effects;
+    uint64_t next = f->innermost->address + effects->length;
+    uint64_t address;
+    f->value = 0;
+    if (!effects->memory.used && effects->to < ARGUMENT_GENERAL_REGISTERS)
+        f->value = f->innermost->frame.registers.value[effects->to];
+    else if (effects->memory.used &&
+             (!fault_operand_address(f, &effects->memory, next, &address) ||
+              memory_read_word(f->trace.stack->memory, address, &f->value) != CH_OK))
+        return false;
+    f->refused = (uint64_t)((int64_t)(f->value << 16) >> 16) != f->value;
+    return f->refused;
+}
+
+// fault_name_target names what an indirect call went to. A call that failed itself was
+// about to read the target: the bad value is the address that it read it from, unless
+// that can be read and no code can be where it leads.
 static bool fault_name_target(struct fault *f)
 {
     static const char *const kinds[] = { "wild-jump", "execute-of-data",
@@ -249,19 +285,19 @@ static bool fault_name_target(struct fault *f)
     if (!fault_is_kind(f, kinds) || caller >= stack->count)
         return false;
     const struct argument_step *step = argument_trace_step(&f->trace, caller);
-    if (step == NULL || step->effects.flow != INSTRUCTION_CALLS ||
+    bool jumps =
+        step != NULL && caller == 0 && step->effects.flow == INSTRUCTION_ANYWHERE;
+    if (step == NULL || (step->effects.flow != INSTRUCTION_CALLS && !jumps) ||
         step->effects.target != 0)
         return false;
     f->bytes = WORD_BYTES;
     f->value = f->innermost->address;
+    if (caller == 0 && !fault_is_refused_target(f, step))
+        return false;
     if (step->effects.memory.used)
         return argument_trace_memory(&f->trace, caller, &step->effects.memory,
                                      &f->named) &&
                !f->named.is_address && fault_agrees(f);
-    if (caller == 0)
-        f->value = step->effects.to < ARGUMENT_GENERAL_REGISTERS
-                       ? f->innermost->frame.registers.value[step->effects.to]
-                       : 0;
     return argument_trace_register(&f->trace, caller, step->effects.to, WORD_BYTES,
                                    &f->named) &&
            !f->named.is_address && fault_agrees(f);
@@ -558,6 +594,11 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
          stopped && variable == NULL && i < sizeof(ways) / sizeof(ways[0]); i++)
         if (ways[i](f))
             variable = fault_write(f);
+        else if (f->refused)
+            variable = json_object();
+    if (f->refused)
+        (void)json_object_set_new(variable, "target",
+                                  json_sprintf("0x%" PRIx64, f->value));
     argument_named_deinit(&f->named);
     argument_named_deinit(&f->parts[0]);
     argument_named_deinit(&f->parts[1]);
