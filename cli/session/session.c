@@ -22,6 +22,7 @@
 #include "cli/session/confine.h"
 #include "report/grouping/in_app.h"
 #include "report/secrets/sanitize.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/report_values.h"
@@ -419,7 +420,10 @@ void session_add_values(const struct session *session, json_t *report, const voi
     int64_t start = (int64_t)clock_now_us(CLOCK_MONOTONIC);
     if (session->settings.symbolize == SYMBOLIZE_OFF || size == 0)
         return;
+    enum crash_kind kind = crash_words_kind(json_object_get(report, "crash"));
     report_values_add(report, &options, held, size);
+    if (crash_words_kind(json_object_get(report, "crash")) != kind)
+        (void)!report_update_fingerprint(report); // the kind is part of it
     note_timing(report, "values", (int64_t)clock_now_us(CLOCK_MONOTONIC) - start);
 }
 
