@@ -10,7 +10,7 @@ FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 FIRST_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications system aarch64-system install clean \
+.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications truth system aarch64-system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -122,6 +122,10 @@ check-adoption: deps
 applications: everything
 	packaging/install-packages packaging/more-packages.txt
 	tests/check-applications
+
+# Every program of tests/truth and tests/sentences by every compiler, live, traced, from its core.
+truth: everything
+	CRASHHOOK_BUILD=build/release CRASHHOOK_FULL=1 /usr/bin/python3 tests/truth/test_truth.py
 
 # The packages in a machine of qemu's: cgroup version 2, Yama, AppArmor, systemd.
 system: packages

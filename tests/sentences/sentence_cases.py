@@ -18,10 +18,13 @@
 #   access    operation, size and address of crash.access; * is any, none: there is no access
 #   variable  crash.variable.expression, a regular expression
 #   cause     crash.provenance.kind, or none; without this key there must be none
+#   shows     what `crashhook show` prints, as regular expressions separated by ;;
+#   never     the same for what it must not print
 #   in        a function on the crashed thread's stack; the case's name unless said, - none
 #   live, core  further text that `says` is replaced by, in one of the two
-#   builds    words that a build's name has to have, all of them (gcc, clang, O0, O2)
-#   ways      live or core, if it is only one of them
+#   builds    words that a build's name has to have, all of them (gcc, clang, O0, O2); -WORD:
+#             must not have
+#   ways      live, core or trace, separated by |, if it is not all of them
 #   run       variables of the environment, as K=V
 #
 # A value goes on in lines that are indented further, after one blank. A file begins with
@@ -37,7 +40,7 @@ from place import rust_compiler
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 KEYS = {"signal", "kind", "says", "true", "access", "variable", "cause", "in", "live", "core",
-        "builds", "ways", "run", "flags"}
+        "builds", "ways", "run", "flags", "shows", "never"}
 
 # How each language is built: name of the build, command before the source.
 BUILDS = {
@@ -63,7 +66,8 @@ class Case:
 
     def is_for(self, build, way):
         words = self.get("builds", "").split()
-        return all(word in build for word in words) and self.get("ways", way) == way
+        fits = all(word[1:] not in build if word[0] == "-" else word in build for word in words)
+        return fits and way in self.get("ways", way).split("|")
 
 
 def read_cases(path):
@@ -93,10 +97,10 @@ def read_cases(path):
     return cases
 
 
-def all_cases():
-    sources = sorted(name for name in os.listdir(FOLDER)
+def all_cases(folder=FOLDER):
+    sources = sorted(name for name in os.listdir(folder)
                      if os.path.splitext(name)[1] in BUILDS)
-    return [case for name in sources for case in read_cases(os.path.join(FOLDER, name))]
+    return [case for name in sources for case in read_cases(os.path.join(folder, name))]
 
 
 def compile_case(source, build, command, folder):

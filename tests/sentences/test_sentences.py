@@ -46,11 +46,11 @@ class Run:
         return f"{source} {self.case.name} {self.build} {self.way}"
 
 
-def every_run(words):
+def every_run(words, cases=None, builds=sentence_cases.BUILDS, ways=("live", "core")):
     runs = []
-    for case in sentence_cases.all_cases():
-        for build, command in sentence_cases.BUILDS[os.path.splitext(case.source)[1]]:
-            for way in ("live", "core"):
+    for case in cases or sentence_cases.all_cases():
+        for build, command in builds[os.path.splitext(case.source)[1]]:
+            for way in ways:
                 run = Run(case, build, command, way)
                 if case.is_for(build, way) and all(word in str(run) for word in words):
                     runs.append(run)
@@ -109,19 +109,26 @@ def refuse_impossible(ended):
         raise Impossible(ended.stdout.strip())
 
 
-def live_report(program, case):
+def shown(case, scene, *command):
+    """The report as a terminal has it, where the case needs that."""
+    needed = {"shows", "never"} & case.keys.keys()
+    return scene.command(*command).stdout if needed else ""
+
+
+def live_report(program, case, trace=False):
     """What ended the program, and its report. Go has no handler to preload: it is traced."""
     with Scene() as scene:
         command = [program, case.name]
-        if program.endswith(("go-O0", "go-O2")):
+        if trace or program.endswith(("go-O0", "go-O2")):
             scene.preload = None
             command = [harness.CRASHHOOK, "run", "--via", "trace", "--", *command]
         ended = scene.run(command, **variables_of(case))
         reports = scene.reports()
-    refuse_impossible(ended)
-    if len(reports) != 1:
-        raise AssertionError(f"{len(reports)} reports: {ended.stderr}")
-    return ended, reports[0]
+        refuse_impossible(ended)
+        if len(reports) != 1:
+            raise AssertionError(f"{len(reports)} reports: {ended.stderr}")
+        text = shown(case, scene, "show", *scene.report_paths())
+    return ended, reports[0], text
 
 
 def core_report(program, case):
@@ -135,7 +142,8 @@ def core_report(program, case):
         done = scene.command("core", core, "--json")
         if done.returncode != 0:
             raise AssertionError(f"crashhook core: {done.stderr}")
-    return ended, json.loads(done.stdout)
+        text = shown(case, scene, "core", core)
+    return ended, json.loads(done.stdout), text
 
 
 def check_access(wanted, crash):
@@ -147,7 +155,11 @@ def check_access(wanted, crash):
     return [] if same else [f"access {' '.join(found)} for {wanted}"]
 
 
-def check_facts(run, ended, report):
+def names_variable(case, variable):
+    return "variable" not in case.keys or re.match(case.get("variable") + "$", variable)
+
+
+def check_facts(run, ended, report, forgiving):
     """What is wrong beside the sentence."""
     case, crash = run.case, report["crash"]
     wrong = []
@@ -159,7 +171,7 @@ def check_facts(run, ended, report):
     if "access" in case.keys:
         wrong += check_access(case.get("access"), crash)
     variable = crash.get("variable", {}).get("expression", "none")
-    if "variable" in case.keys and not re.match(case.get("variable") + "$", variable):
+    if not names_variable(case, variable) and not (forgiving and variable == "none"):
         wrong.append(f"variable {variable} for {case.get('variable')}")
     cause = crash.get("provenance", {}).get("kind", "none")
     if cause not in case.get("cause", "none").split("|"):
@@ -171,13 +183,23 @@ def check_facts(run, ended, report):
     return wrong
 
 
-def check(run, ended, report):
-    """(what is wrong, whether the sentence helps)"""
-    wrong = check_facts(run, ended, report)
+def expressions(case, key):
+    return case.get(key).split(" ;; ") if key in case.keys else []
+
+
+def check(run, ended, report, text, forgiving):
+    """(what is wrong, whether the report helps)"""
+    wrong = check_facts(run, ended, report, forgiving)
+    helps = names_variable(run.case,
+                           report["crash"].get("variable", {}).get("expression", "none"))
+    wrong += [f"{each} is not shown" for each in expressions(run.case, "shows")
+              if not re.search(each, text)]
+    wrong += [f"{each} is shown" for each in expressions(run.case, "never")
+              if re.search(each, text)]
     summary = report["crash"]["summary"]
     says = run.case.get(run.way, run.case.get("says"))
     if says is None or re.match(says, summary):
-        return wrong, True
+        return wrong, helps or not forgiving
     if "true" in run.case.keys and re.match(run.case.get("true"), summary):
         return wrong, False
     return wrong + [f"summary: {summary}"], True
@@ -191,20 +213,21 @@ def listed_differences():
             if line and not line.startswith("#")]
 
 
-def main():
+def main(runs=None, reduced=REDUCED_RUNS, forgiving=False):
+    """forgiving: a report that does not name the variable is not wrong, but does not help."""
     seed = int(os.environ.get("CRASHHOOK_SEED", "1"))
     if not harness.cores_land_in_folder():
         print("skipped: core files cannot be had here")
         return 77
-    runs = every_run(sys.argv[1:])
-    chosen = runs if harness.FULL or sys.argv[1:] else choose(runs, REDUCED_RUNS, seed)
+    runs = runs or every_run(sys.argv[1:])
+    chosen = runs if harness.FULL or sys.argv[1:] else choose(runs, reduced, seed)
     listed = listed_differences()
     counts = collections.Counter()
     folder = tempfile.mkdtemp(prefix="crashhook-sentences.")
     try:
         programs = Programs(folder)
         for run in chosen:
-            judge(run, programs, listed, counts)
+            judge(run, programs, listed, counts, forgiving)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     done = counts["right"] + counts["unhelpful"] + counts["wrong"] + counts["listed"]
@@ -217,14 +240,17 @@ def main():
     return 1 if counts["wrong"] or (harness.FULL and share > UNHELPFUL_MAX_PERCENT) else 0
 
 
-def judge(run, programs, listed, counts):
+def judge(run, programs, listed, counts, forgiving):
     program = programs.of(run)
     if program is None:
         counts["skipped"] += 1
         return
     try:
-        ended, report = (live_report if run.way == "live" else core_report)(program, run.case)
-        wrong, helps = check(run, ended, report)
+        if run.way == "core":
+            ended, report, text = core_report(program, run.case)
+        else:
+            ended, report, text = live_report(program, run.case, run.way == "trace")
+        wrong, helps = check(run, ended, report, text, forgiving)
     except Impossible as error:
         print(f"skipped {run}: {error}")
         counts["skipped"] += 1

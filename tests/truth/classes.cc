@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of classes: bases are members like others, and no type is shown without the
+// members that it has.
+//
+// all kind: null-dereference
+// all says: Read from 0x0, through a null pointer
+// all variable: missing
+// all builds: O0
+#include <cstring>
+
+struct device {
+    int port = 80;
+    virtual ~device() = default;
+};
+
+struct reader : virtual device {
+    int reads = 3;
+};
+
+struct writer : virtual device {
+    long writes = 9;
+};
+
+struct both : reader, writer {
+    char tag[4] = "x";
+};
+
+struct node {
+    int id = 7;
+    const char *name = "seven";
+};
+
+struct branch : node {
+    int left = 1, right = 2;
+};
+
+struct leaf : branch {
+};
+
+struct empty {
+};
+
+struct filled : empty {
+    short size = 5;
+};
+
+// case single
+//   in: look_single
+//   shows: of = \{node = \{id = 7, name = 0x[0-9a-f]+ "seven"\}, left = 1, right = 2\}
+[[gnu::noinline]] static int look_single(branch of, const int *missing)
+{
+    return of.left + *missing;
+}
+
+// case without_members
+//   in: look_leaf
+//   never: of = \{\}
+[[gnu::noinline]] static int look_leaf(leaf of, const int *missing)
+{
+    return of.left + *missing;
+}
+
+// case empty_base
+//   in: look_filled
+//   shows: of = \{size = 5\}, nothing = \{\}
+[[gnu::noinline]] static int look_filled(filled of, empty nothing, const int *missing)
+{
+    (void)nothing;
+    return of.size + *missing;
+}
+
+// case virtual_base
+//   in: look_reader
+//   shows: of = \{device = \{_vptr.device = 0x[0-9a-f]+, port = 80\},
+//     _vptr.reader = 0x[0-9a-f]+, reads = 3\}
+[[gnu::noinline]] static int look_reader(reader &of, const int *missing)
+{
+    return of.reads + *missing;
+}
+
+// case inherited_member
+//   in: follow
+//   says: Read from 0x0, through a null pointer
+//   variable: from->name
+[[gnu::noinline]] static int follow(leaf *from, const int *)
+{
+    return *from->name;
+}
+
+int main(int, char **arguments)
+{
+    const char *name = arguments[1];
+    const int *missing = nullptr;
+    both of_both;
+    leaf nameless;
+    nameless.name = nullptr;
+    if (strcmp(name, "single") == 0)
+        return look_single(branch(), missing);
+    if (strcmp(name, "without_members") == 0)
+        return look_leaf(leaf(), missing);
+    if (strcmp(name, "empty_base") == 0)
+        return look_filled(filled(), empty(), missing);
+    if (strcmp(name, "virtual_base") == 0)
+        return look_reader(of_both, missing);
+    return follow(&nameless, missing);
+}

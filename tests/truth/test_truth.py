@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs with one known defect each: the report has the right kind, names the pointer or
+# index that was wrong, and claims nothing that is not so. The cases have the form of those
+# in tests/sentences (sentence_cases.py), whose programs are run here too. Each is built by
+# every compiler and level of optimization that is installed, and reported live, under trace
+# and from its core file.
+#
+# A reduced number of runs is chosen at random; `make truth` makes them all. CRASHHOOK_SEED
+# repeats a choice, and words as arguments choose runs.
+
+import os
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "sentences"), os.path.join(HERE, "..", "integration")]
+
+import harness
+import sentence_cases
+import test_sentences
+from sentence_cases import BUILDS
+
+REDUCED_RUNS = 60
+WAYS = ("live", "trace", "core")
+C_FLAGS = ["-g", "-pthread", "-w"]
+LEVELS = ("O0", "O1", "O2", "O3")
+C_COMPILERS = ("gcc", "gcc-14", "clang-14", "clang-19")
+# What changes how a program is found, and not only how it is compiled.
+LINKS = {"lto": ["-O2", "-flto"], "static": ["-O1", "-static"],
+         "no-frame": ["-O2", "-fomit-frame-pointer"], "types": ["-O0", "-fdebug-types-section"],
+         "no-pie": ["-O0", "-no-pie"]}
+
+
+def c_builds(suffix):
+    """Names and commands of the builds of a C or C++ program."""
+    found = []
+    for compiler in C_COMPILERS:
+        command = compiler
+        if suffix == ".cc":
+            command = compiler.replace("gcc", "g++").replace("clang", "clang++")
+        if shutil.which(command) is None:
+            continue
+        found += [(f"{compiler} {level}", [command, f"-{level}", *C_FLAGS]) for level in LEVELS]
+        for name, flags in LINKS.items():
+            if name != "lto" or compiler.startswith("gcc"):
+                found.append((f"{compiler} {name}", [command, *flags, *C_FLAGS]))
+    if suffix == ".c":
+        found.append(("musl O1", ["musl-gcc", "-static", "-O1", *C_FLAGS]))
+    return found
+
+
+def every_build():
+    builds = dict(BUILDS)
+    for suffix in (".c", ".cc"):
+        builds[suffix] = c_builds(suffix)
+    return builds
+
+
+def main():
+    cases = sentence_cases.all_cases(HERE)
+    if harness.FULL:
+        cases += sentence_cases.all_cases()
+    runs = test_sentences.every_run(sys.argv[1:], cases, every_build(), WAYS)
+    # A static program takes no library: it is traced.
+    runs = [run for run in runs
+            if run.way != "live" or not {"static", "musl"} & set(run.build.split())]
+    return test_sentences.main(runs, REDUCED_RUNS, forgiving=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
