@@ -302,7 +302,7 @@ static int report_process(struct agent *agent, int *again)
                                       ? agent->store.why_not
                                       : "the process cannot be read\n");
     if (reported)
-        finish_keep_images(&finish, &agent->capture.images, agent->request.pid);
+        finish_keep_images(&finish, &agent->capture.images);
     finish.keep_stderr = agent->request.keep_stderr;
     bool held = reported && effective_hold(agent) != HOLD_CAPTURE;
     if (held && !agent->traced)

@@ -2,6 +2,7 @@
 #include "images/image_frames.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,11 +28,25 @@ static uint8_t *read_section_bytes(int fd, size_t size)
     return bytes;
 }
 
-// read_regular reads the regular file at path; NULL when it is not one, or too large.
-static uint8_t *read_regular(const char *path, size_t *out_size)
+// open_image_file opens the image's file; -1: there is none.
+static int open_image_file(const struct target_image *image)
 {
+    char path[4096];
+    if (image->file_fd != 0)
+        return fcntl(image->file_fd, F_DUPFD_CLOEXEC, 3);
+    if (image->deleted || image->path_size == 0 || image->path[0] != '/' ||
+        image->path_size >= sizeof(path))
+        return -1;
+    memcpy(path, image->path, image->path_size);
+    path[image->path_size] = 0;
     // Opening a pipe or a device must neither block nor touch it.
-    int fd = rights_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return rights_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+// read_regular reads the image's file; NULL when it is no regular one, or too large.
+static uint8_t *read_regular(const struct target_image *image, size_t *out_size)
+{
+    int fd = open_image_file(image);
     struct stat info;
     uint8_t *bytes = NULL;
     if (fd < 0)
@@ -69,14 +84,8 @@ void image_frames_take(const struct elf_view *file, const struct target_image *i
 
 enum ch_status image_frames_open(struct target_image *image, struct elf_view *out)
 {
-    char path[4096];
-    if (image->deleted || image->path_size == 0 || image->path[0] != '/' ||
-        image->path_size >= sizeof(path))
-        return CH_ERR_NOT_FOUND;
-    memcpy(path, image->path, image->path_size);
-    path[image->path_size] = 0;
     if (image->file == NULL)
-        image->file = read_regular(path, &image->file_size);
+        image->file = read_regular(image, &image->file_size);
     if (image->file == NULL)
         return CH_ERR_NOT_FOUND;
     enum ch_status status = elf_view_init(out, image->file, image->file_size);
@@ -91,25 +100,47 @@ static void find_unwind_sections(struct target_image *image,
         image_frames_take(&file, image, unwind);
 }
 
+// open_deleted opens the file of a mapping. Only root may follow the links in
+// map_files; the program's own file can be reached by /proc/PID/exe as well.
+static int open_deleted(const struct target_mapping *mapping, pid_t pid)
+{
+    char path[80];
+    struct stat file;
+    snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+             (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        return fd;
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_ino != mapping->inode)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void image_frames_hold_deleted(struct target_images *images, pid_t pid)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < images->count && held < IMAGE_FRAMES_DELETED_MAX; i++) {
+        struct target_image *image = &images->images[i];
+        const struct target_mapping *mapping = images_mapping(images, image->base);
+        int fd = image->deleted && image->file_fd == 0 && mapping != NULL
+                     ? open_deleted(mapping, pid)
+                     : -1;
+        if (fd < 0)
+            continue;
+        image->file_fd = fd;
+        image->owns_file = true;
+        held++;
+    }
+}
+
 void image_frames_find(struct target_images *images)
 {
     for (size_t i = 0; i < images->count; i++)
         find_unwind_sections(&images->images[i], &images->unwind[i]);
-}
-
-// image_frames_open_again opens the image's file for its .debug_frame. What is in a
-// core has a descriptor already.
-static int image_frames_open_again(const struct target_image *image)
-{
-    char path[4096];
-    if (image->file_fd != 0)
-        return fcntl(image->file_fd, F_DUPFD_CLOEXEC, 3);
-    if (image->deleted || image->path_size == 0 || image->path[0] != '/' ||
-        image->path_size >= sizeof(path))
-        return -1;
-    memcpy(path, image->path, image->path_size);
-    path[image->path_size] = 0;
-    return rights_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 // load_debug_frame copies the .debug_frame of the file at fd, if it is the image's.
@@ -135,7 +166,7 @@ static void load_debug_frame(int fd, struct target_image *image,
 static void find_image_debug_frame(void *context, size_t index)
 {
     struct target_images *images = context;
-    int fd = image_frames_open_again(&images->images[index]);
+    int fd = open_image_file(&images->images[index]);
     if (fd < 0)
         return;
     load_debug_frame(fd, &images->images[index], &images->unwind[index]);

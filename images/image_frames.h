@@ -12,7 +12,15 @@
 #include "formats/debug/elf.h"
 #include "images/images.h"
 
-enum { IMAGE_FRAMES_FILE_MAX = 64 << 20 }; // larger files are not read
+enum {
+    IMAGE_FRAMES_FILE_MAX = 64 << 20, // larger files are not read
+    IMAGE_FRAMES_DELETED_MAX = 8,
+};
+
+// image_frames_hold_deleted opens the files of images of process pid that were deleted
+// since they were mapped, or are in memory alone (memfd_create), so that they can be
+// read: at most IMAGE_FRAMES_DELETED_MAX. images_deinit closes them.
+void image_frames_hold_deleted(struct target_images *images, pid_t pid);
 
 // image_frames_open views the file of an image on this machine, which it reads on first
 // use; the bytes stay until images_deinit. CH_ERR_NOT_FOUND: there is none, it is too

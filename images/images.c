@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/checked.h"
@@ -340,6 +341,8 @@ static void image_free(struct target_image *image)
     free(image->owned_path);
     free(image->file);
     free(image->debug_frame);
+    if (image->owns_file)
+        close(image->file_fd);
 }
 
 // forget_images empties the list but keeps the mappings.

@@ -56,8 +56,9 @@ struct target_image {
     void *file; // the file that image_frames_open read; NULL: none
     size_t file_size;
     uint8_t *debug_frame; // that image_frames_serve found; NULL: none
-    int file_fd; // its file, where the owner of the images has it open; 0: path
-                 // leads to it; -1: there is none
+    int file_fd;    // its file, where the owner of the images has it open; 0: path
+                    // leads to it; -1: there is none
+    bool owns_file; // file_fd is closed with the images
 };
 
 struct target_images {

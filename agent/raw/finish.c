@@ -69,33 +69,12 @@ static bool find_finish_command(char path[static PATH_MAX])
     return false;
 }
 
-// open_deleted opens the file of an image. Only root may follow the links in map_files;
-// the program's own file can be reached by /proc/PID/exe as well.
-static int open_deleted(const struct target_mapping *mapping, pid_t pid)
-{
-    char path[80];
-    struct stat file;
-    snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-             (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        return fd;
-    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_ino != mapping->inode)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-void finish_keep_images(struct finish *finish, const struct target_images *images,
-                        pid_t pid)
+void finish_keep_images(struct finish *finish, const struct target_images *images)
 {
     for (size_t i = 0; i < images->count && finish->image_count < FINISH_IMAGES; i++) {
-        const struct target_image *image = &images->images[i];
-        const struct target_mapping *mapping = images_mapping(images, image->base);
-        int fd = image->deleted && mapping != NULL ? open_deleted(mapping, pid) : -1;
+        int fd = images->images[i].owns_file
+                     ? fcntl(images->images[i].file_fd, F_DUPFD_CLOEXEC, 3)
+                     : -1;
         if (fd >= 0)
             finish->image_fds[finish->image_count++] = fd;
     }

@@ -25,11 +25,9 @@ struct finish {
 // else.
 void finish_keep(struct finish *finish, const struct text *held);
 
-// finish_keep_images keeps image files open that were deleted since they were mapped,
-// as far as the kernel gives access: their symbols would be lost when the process
-// exits.
-void finish_keep_images(struct finish *finish, const struct target_images *images,
-                        pid_t pid);
+// finish_keep_images keeps the files open that image_frames_hold_deleted has opened:
+// their symbols would be lost when the process exits.
+void finish_keep_images(struct finish *finish, const struct target_images *images);
 
 // finish_is_possible returns true if there is a command to exec: a chroot may have only
 // the agent.
