@@ -198,7 +198,8 @@ static void print_finished(struct finish *finish, const json_t *report)
     size_t size = 0;
     if (settings->print == SETTING_NO || (settings->print == SETTING_TTY && !terminal))
         return;
-    const struct render_style style = render_style_for(stderr, settings->preset);
+    struct render_style style = render_style_for(stderr, settings->preset);
+    style.no_images = settings->images == IMAGES_NONE;
     FILE *to = open_memstream(&bytes, &size);
     if (to == NULL)
         return;

@@ -63,7 +63,7 @@
         "Which threads a report holds.") \
     ROW("CRASHHOOK_IMAGES", "images", WORD, images, \
         "all", "all, none or mentioned", "all none mentioned", \
-        "Which images a report lists.") \
+        "Which images a report lists; none: those with frames, and no list is printed.") \
     ROW("CRASHHOOK_SYMBOLIZE", "symbolize", WORD, symbolize, \
         "full", "off, fast or full", "full fast off", \
         "fast: function names; full: inlines and source lines too.") \

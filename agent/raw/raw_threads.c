@@ -219,7 +219,7 @@ static size_t image_number(struct raw_threads *t, const struct target_image *ima
 {
     size_t index = (size_t)(image - t->capture->images.images);
     if (t->image_number[index] == NOT_LISTED &&
-        t->capture->settings->images == IMAGES_MENTIONED) {
+        t->capture->settings->images != IMAGES_ALL) {
         t->image_number[index] = t->image_count;
         t->images[t->image_count++] = index;
     }

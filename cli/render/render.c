@@ -796,7 +796,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
         render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
         render_goroutines_write(&frames, render.preset == PRESET_FRIENDLY && !live);
     }
-    if (render.preset != PRESET_FRIENDLY)
+    if (render.preset != PRESET_FRIENDLY && !style->no_images)
         render_images(&render);
     render_problems(&render);
     if (render.preset == PRESET_FULL)

@@ -17,6 +17,7 @@
 struct render_style {
     enum setting_preset preset; // AUTO counts as MEDIUM
     bool crashed_only;          // leave the other threads out
+    bool no_images;             // leave the list of images out
     bool colour;
     unsigned width; // of a line; 0: any
 };

@@ -439,6 +439,7 @@ static int print_session_report(const struct session *session, const json_t *rep
 {
     if (!as_json) {
         struct render_style style = render_style_for(stdout, session->settings.preset);
+        style.no_images = session->settings.images == IMAGES_NONE;
         render_report(report, &style, stdout);
         return COMMAND_DONE;
     }
