@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/facts/waits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
@@ -84,6 +85,28 @@ static bool wait_call_of_aarch64(const struct stopped_thread *thread,
            wait_make_call(thread->registers.value, out);
 }
 
+// wait_call_of_crashed reads the call that the crashed thread was in when a signal
+// interrupted it: it stands at the instruction, to make the call again, or after it.
+static bool wait_call_of_crashed(const struct capture *capture, struct wait_call *out)
+{
+    enum { PC = 16, SYSCALL_BYTES = 2, INTERRUPTED = 4 };
+    static const uint8_t instruction[SYSCALL_BYTES] = { 0x0f, 0x05 };
+    const uint64_t *value = capture->crash->registers.value;
+    uint8_t code[2 * SYSCALL_BYTES];
+    const uint64_t arguments[] = { value[RDI], value[RSI], value[RDX], value[R10] };
+    if (capture->arch->id != UNWIND_ARCH_AMD64 ||
+        memory_read(&capture->reader, value[PC] - SYSCALL_BYTES, code, sizeof(code)) !=
+            CH_OK)
+        return false;
+    bool again = value[RAX] == FUTEX_X86_64 &&
+                 memcmp(code + SYSCALL_BYTES, instruction, SYSCALL_BYTES) == 0;
+    int64_t result = -(int64_t)value[RAX];
+    bool ended = (result == INTERRUPTED ||
+                  (result >= RESTART_FIRST && result <= RESTART_LAST)) &&
+                 memcmp(code, instruction, SYSCALL_BYTES) == 0;
+    return (again || ended) && wait_make_call(arguments, out);
+}
+
 // wait_call_of_file reads the call of a thread that could not be stopped.
 static bool wait_call_of_file(const struct capture *capture, pid_t tid,
                               struct wait_call *out)
@@ -155,12 +178,23 @@ static bool take_owner(const struct waited_lock *lock, uint32_t tid, const char 
     return true;
 }
 
+// has_ended returns true if no thread of the process has the number.
+static bool has_ended(const struct capture *capture, uint32_t tid)
+{
+    char path[64];
+    if (!capture_is_process(capture))
+        return true; // a core has all threads
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32, capture->stop.pid,
+                   tid);
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 // is_glibc_mutex recognizes a pthread_mutex_t of glibc's by its members __lock,
 // __owner, __nusers and __kind. A plain one holds 2 while somebody waits, one of the
 // kernel's own (PI) or a robust one its owner's number.
 static bool is_glibc_mutex(const struct waited_lock *lock, struct wait *out)
 {
-    enum { OWNER = 8, USERS = 12, KIND = 16, WAITED_FOR = 2 };
+    enum { OWNER = 8, USERS = 12, KIND = 16, WAITED_FOR = 2, LAST_THREAD = 1 << 22 };
     enum { KIND_TYPE = 3, KIND_KNOWN = 0x3f3, KIND_BY_OWNER = 16 | 32 };
     uint32_t owner;
     uint32_t users;
@@ -172,7 +206,17 @@ static bool is_glibc_mutex(const struct waited_lock *lock, struct wait *out)
     bool by_owner = kind & KIND_BY_OWNER;
     bool held = by_owner ? (lock->word & FUTEX_TID_MASK) == owner
                          : lock->word == WAITED_FOR && lock->call->value == WAITED_FOR;
-    return held && take_owner(lock, owner, "mutex", 0, out);
+    if (held && take_owner(lock, owner, "mutex", 0, out))
+        return true;
+    // A mutex that other processes do not share, and whose owner has ended, stays held.
+    bool abandoned = held && (kind & ~(uint32_t)KIND_TYPE) == 0 && owner != 0 &&
+                     owner <= LAST_THREAD && has_ended(lock->capture, owner);
+    if (abandoned) {
+        out->object = "mutex";
+        out->address = lock->call->address;
+        out->owner_ended = (pid_t)owner;
+    }
+    return abandoned;
 }
 
 // is_glibc_rwlock recognizes a pthread_rwlock_t that is held for writing, by the futex
@@ -271,27 +315,40 @@ static bool is_deadlock(const struct waits *waits)
 {
     struct wait_edge edges[WAITS_MAX];
     for (size_t i = 0; i < waits->count; i++)
+        if (waits->list[i].owner_ended != 0 && !waits->list[i].timed)
+            return true;
+    for (size_t i = 0; i < waits->count; i++)
         edges[i] = (struct wait_edge){ .tid = waits->list[i].tid,
                                        .owner = waits->list[i].owner,
                                        .timed = waits->list[i].timed };
     return wait_cycle(edges, waits->count, NULL, 0) != 0;
 }
 
+static void wait_add(const struct capture *capture, pid_t tid,
+                     const struct wait_call *call, struct waits *out)
+{
+    struct wait *wait = &out->list[out->count++];
+    *wait = (struct wait){ .tid = tid };
+    wait_examine(capture, call, wait);
+}
+
 void waits_read(const struct capture *capture, struct waits *out)
 {
+    bool crashed_seen = capture->crash == NULL;
+    struct wait_call call;
     out->count = 0;
     out->deadlock = false;
     if (capture->narrow || capture->reader.read == NULL)
         return;
     for (size_t i = 0; i < capture->stop.count && out->count < WAITS_MAX; i++) {
         const struct stopped_thread *thread = &capture->stop.threads[i];
-        struct wait_call call;
         if (!wait_call_of(capture, thread, &call))
             continue;
-        struct wait *wait = &out->list[out->count++];
-        *wait = (struct wait){ .tid = thread->tid };
-        wait_examine(capture, &call, wait);
+        wait_add(capture, thread->tid, &call, out);
+        crashed_seen = crashed_seen || thread->tid == capture->crash->tid;
     }
+    if (!crashed_seen && out->count < WAITS_MAX && wait_call_of_crashed(capture, &call))
+        wait_add(capture, capture->crash->tid, &call, out);
     out->deadlock = is_deadlock(out);
 }
 
@@ -309,6 +366,8 @@ void waits_write(struct json_writer *w, const struct waits *waits)
         raw_write_address(w, "address", wait->address);
         if (wait->owner != 0)
             raw_write_count(w, "owner", (uint64_t)wait->owner);
+        if (wait->owner_ended != 0)
+            raw_write_count(w, "owner_ended", (uint64_t)wait->owner_ended);
         if (wait->timed) {
             json_write_key(w, "timeout");
             json_write_bool(w, true);

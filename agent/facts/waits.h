@@ -5,9 +5,10 @@
 //
 // A lock is recognized by its form, by its value and by an owner that is a thread of
 // the process: glibc's mutexes of every type and written rwlocks, musl's mutexes but
-// the normal ones, and threads that are joined. A lock held by readers, a normal mutex
-// of musl's, a condition and a semaphore have no owner; nothing is claimed for them.
-// All memory is the target's; at most WAITS_MAX threads are looked at.
+// the normal ones, and threads that are joined. Of a mutex of glibc's the owner may
+// have ended. A lock held by readers, a normal mutex of musl's, a condition and a
+// semaphore have no owner; nothing is claimed for them. All memory is the target's; at
+// most WAITS_MAX threads are looked at.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@ struct wait {
     const char *object; // "mutex", "rwlock", "thread"; "futex": of unknown use
     uint64_t address;   // of the object; of a thread's descriptor, its futex
     pid_t owner;        // 0: not known, or nobody in particular
+    pid_t owner_ended;  // a thread that ended while it held the object; 0: none
     bool timed;         // it ends by itself
 };
 

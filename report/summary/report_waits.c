@@ -61,6 +61,7 @@ static void append_wait_object(const json_t *wait, struct text *out)
 void report_wait_append(const json_t *wait, struct text *out)
 {
     int64_t owner = report_integer(wait, "owner", 0);
+    int64_t ended = report_integer(wait, "owner_ended", 0);
     if (waits_for(wait, "thread") && owner != 0) {
         text_appendf(out, "waits for the end of thread %" PRId64, owner);
     } else {
@@ -70,6 +71,8 @@ void report_wait_append(const json_t *wait, struct text *out)
             text_append_string(out, ", which it holds itself");
         else if (owner != 0)
             text_appendf(out, ", which thread %" PRId64 " holds", owner);
+        else if (ended != 0)
+            text_appendf(out, ", which thread %" PRId64 " held when it ended", ended);
     }
     if (report_flag(wait, "timeout"))
         text_append_string(out, ", with a timeout");
@@ -132,6 +135,12 @@ bool report_deadlock(const json_t *report, struct text *out)
     }
     size_t length = wait_cycle(edges, count, listed, NAMED_MAX);
     free(edges);
+    for (size_t i = 0; i < count && length == 0; i++) {
+        const json_t *wait = json_array_get(waits, i);
+        length = report_integer(wait, "owner_ended", 0) != 0 &&
+                 !report_flag(wait, "timeout");
+        listed[0] = i;
+    }
     if (length != 0)
         append_deadlock(report, waits, listed, length < NAMED_MAX ? length : NAMED_MAX,
                         length, out);

@@ -166,6 +166,34 @@ class Deadlocks(unittest.TestCase):
                                           rf"waits for {LOCK}, which thread \d+ holds; "
                                           r"SIGABRT sent by ")
 
+    def test_the_thread_that_gets_the_signal_takes_part_however_it_is_watched(self):
+        said = {
+            "self": r"^Deadlock: thread (\d+) 'deadlocks' waits for ledger, which it holds",
+            "left": r"^Deadlock: thread (\d+) 'deadlocks' waits for ledger, which thread \d+ "
+                    r"held when it ended; ",
+            "join": r"^Deadlock: thread \d+ .* waits for the end of thread \d+",
+        }
+        for how, words in said.items():
+            for traced in (False, True):
+                with self.subTest(how, traced=traced), Scene() as scene:
+                    process = self.start_watched(scene, how, traced)
+                    crash = scene.reports()[0]["crash"]
+                    self.assertEqual(process.returncode, -signal.SIGABRT)
+                    self.assertEqual(crash["kind"], "deadlock")
+                    self.assertRegex(crash["summary"], words)
+
+    def start_watched(self, scene, how, traced):
+        """Sends SIGABRT to the first thread of the program once it waits."""
+        command = [harness.program("deadlocks"), how]
+        if traced:
+            scene.preload = None
+            command = [harness.CRASHHOOK, "run", "--via", "trace", "--", *command]
+        process = scene.start(command)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        wait_until_blocked(process, 2 if how == "join" else 1)
+        self.end(process, signal.SIGABRT)
+        return process
+
     @unittest.skipUnless(harness.cores_land_in_folder(), "cores go elsewhere")
     def test_a_core_tells_a_deadlock_as_well(self):
         with Scene() as scene:

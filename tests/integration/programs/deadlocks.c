@@ -99,12 +99,22 @@ static void say_ready(void)
     fflush(stdout);
 }
 
+static void *leave(void *unused)
+{
+    pthread_mutex_lock(&ledger);
+    return unused;
+}
+
 // wait_alone waits for what no thread will give.
 static void wait_alone(void)
 {
-    pthread_mutex_lock(&ledger);
+    pthread_t other;
+    if (is("left") && pthread_create(&other, NULL, leave, NULL) == 0)
+        pthread_join(other, NULL);
+    else
+        pthread_mutex_lock(&ledger);
     say_ready();
-    if (is("self"))
+    if (is("self") || is("left"))
         pthread_mutex_lock(&ledger);
     if (is("semaphore"))
         sem_wait(&copies);
@@ -118,7 +128,7 @@ int main(int argc, char **argv)
     pthread_t reader;
     how = argc == 2 ? argv[1] : "";
     make_locks();
-    if (is("self") || is("semaphore") || is("condition"))
+    if (is("self") || is("left") || is("semaphore") || is("condition"))
         wait_alone();
     if (is("join"))
         pthread_mutex_lock(&ledger);
