@@ -27,7 +27,12 @@ static const struct layout {
 };
 
 // Limits of the stack search, and how far into terminate a call can be.
-enum { STACK_BYTES = 64 * 1024, STACK_WORDS = 64, TERMINATE_BYTES = 31 };
+enum {
+    STACK_BYTES = 64 * 1024,
+    STACK_WORDS = 64,
+    TERMINATE_BYTES = 31,
+    BEFORE_BYTES = 96, // libstdc++'s function that calls the handler, before terminate
+};
 
 // is_in_terminate returns true if address is in a function that calls the terminate
 // handler. That is std::terminate, or the unexported function that a noexcept function
@@ -35,7 +40,9 @@ enum { STACK_BYTES = 64 * 1024, STACK_WORDS = 64, TERMINATE_BYTES = 31 };
 // std::get_terminate, which itself calls nothing. All are short.
 static bool is_in_terminate(const struct exception_place *place, uint64_t address)
 {
-    return (place->terminate != 0 &&
+    return (place->unexpected != 0 && address - (place->unexpected - BEFORE_BYTES) <
+                                          BEFORE_BYTES + TERMINATE_BYTES) ||
+           (place->terminate != 0 &&
             address - place->terminate - 1 < TERMINATE_BYTES) ||
            (place->set_terminate != 0 &&
             place->set_terminate - address - 1 < TERMINATE_BYTES) ||
@@ -96,21 +103,80 @@ static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t h
     return status;
 }
 
+// is_uncaught returns true if the exception whose header has that layout was passed to
+// std::terminate. libstdc++ has that function's address in the header, as the handler
+// for unexpected exceptions. With libc++abi the exception counts as caught, but no
+// landing pad was found for it, whose address the personality routine would have
+// stored.
+static bool is_uncaught(const struct memory_reader *reader,
+                        const struct exception_place *place, uint64_t header,
+                        const struct layout *layout)
+{
+    enum { UNEXPECTED_AT = 16, HANDLERS_AT = 40, LANDING_PAD_AT = 64 };
+    uint64_t words[LANDING_PAD_AT / 8 + 1]; // from the type's place on
+    struct exception_place found = { .sp = place->sp };
+    uint64_t class;
+    if (memory_read_word(reader, header + layout->class_at, &class) != CH_OK ||
+        (class & ~UINT64_C(1)) != layout->class ||
+        memory_read(reader, header + layout->type_at, words, sizeof(words)) != CH_OK ||
+        (int32_t)words[HANDLERS_AT / 8] <= 0)
+        return false;
+    if (layout->dependent_has_type) // libc++abi
+        return words[LANDING_PAD_AT / 8] == 0;
+    found.unexpected = words[UNEXPECTED_AT / 8];
+    return in_terminate(reader, &found);
+}
+
+// find_on_stack finds the exception where no symbol tells the runtime's variables, as
+// in a stripped program that the runtime was linked into: the functions that throw keep
+// pointers to the object, to its header, and to the unwinder's part of that.
+static enum ch_status find_on_stack(const struct memory_reader *reader,
+                                    const struct exception_place *place,
+                                    struct thrown_object *out)
+{
+    enum { SEARCHED_BYTES = 8192, LOWEST_ADDRESS = 0x10000 };
+    uint64_t words[STACK_WORDS];
+    for (size_t read = 0; read < SEARCHED_BYTES; read += sizeof(words)) {
+        if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)
+            return CH_ERR_NOT_FOUND;
+        for (size_t i = 0; i < STACK_WORDS * 2; i++) {
+            const struct layout *layout = &layouts[i % 2];
+            const uint64_t before[] = { 0, layout->class_at, layout->size };
+            uint64_t word = words[i / 2];
+            if (word < LOWEST_ADDRESS || word % sizeof(word) != 0 || word >> 47 != 0)
+                continue;
+            for (size_t j = 0; j < sizeof(before) / sizeof(before[0]); j++)
+                if (is_uncaught(reader, place, word - before[j], layout))
+                    return read_exception_by(reader, word - before[j], layout, out);
+        }
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
+// find_uncaught finds the exception for which the thread is in std::terminate.
+static enum ch_status find_uncaught(const struct memory_reader *reader,
+                                    const struct exception_place *place,
+                                    struct thrown_object *out)
+{
+    uint64_t header;
+    if (place->globals == 0 || (place->terminate == 0 && place->set_terminate == 0 &&
+                                place->get_terminate == 0))
+        return find_on_stack(reader, place, out);
+    enum ch_status status = memory_read_word(reader, place->globals, &header);
+    if (status != CH_OK)
+        return status;
+    if (header == 0 || !in_terminate(reader, place))
+        return CH_ERR_NOT_FOUND;
+    return find_thrown(reader, header, out);
+}
+
 enum ch_status exception_read(const struct memory_reader *reader,
                               const struct exception_place *place,
                               struct exception *out)
 {
     struct exception found = { 0 };
     struct thrown_object thrown;
-    uint64_t header;
-    if (place->globals == 0)
-        return CH_ERR_NOT_FOUND;
-    enum ch_status status = memory_read_word(reader, place->globals, &header);
-    if (status != CH_OK)
-        return status;
-    if (header == 0 || !in_terminate(reader, place))
-        return CH_ERR_NOT_FOUND;
-    status = find_thrown(reader, header, &thrown);
+    enum ch_status status = find_uncaught(reader, place, &thrown);
     if (status == CH_OK)
         status = thrown_type_name(reader, thrown.type, found.type, sizeof(found.type));
     if (status != CH_OK)

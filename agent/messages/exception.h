@@ -25,6 +25,7 @@ struct exception_place {
     uint64_t terminate; // std::terminate
     uint64_t set_terminate;
     uint64_t get_terminate; // libc++abi's
+    uint64_t unexpected;    // std::terminate, as an exception's header has it
     uint64_t sp;            // the thread's
     struct thrown_code code;
 };

@@ -29,7 +29,8 @@ C_COMPILERS = ("gcc", "gcc-14", "clang-14", "clang-19")
 # What changes how a program is found, and not only how it is compiled.
 LINKS = {"lto": ["-O2", "-flto"], "static": ["-O1", "-static"],
          "no-frame": ["-O2", "-fomit-frame-pointer"], "types": ["-O0", "-fdebug-types-section"],
-         "no-pie": ["-O0", "-no-pie"]}
+         "no-pie": ["-O0", "-no-pie"], "stripped static": ["-O1", "-static", "-s"]}
+CXX_LINKS = {"runtime in it": ["-O1", "-static-libstdc++", "-static-libgcc"]}
 
 
 def c_builds(suffix):
@@ -42,7 +43,8 @@ def c_builds(suffix):
         if shutil.which(command) is None:
             continue
         found += [(f"{compiler} {level}", [command, f"-{level}", *C_FLAGS]) for level in LEVELS]
-        for name, flags in LINKS.items():
+        links = dict(LINKS, **(CXX_LINKS if suffix == ".cc" else {}))
+        for name, flags in links.items():
             if name != "lto" or compiler.startswith("gcc"):
                 found.append((f"{compiler} {name}", [command, *flags, *C_FLAGS]))
     if suffix == ".c":
@@ -57,14 +59,19 @@ def every_build():
     return builds
 
 
+def fits(run):
+    """A static program takes no library; a stripped one has no names."""
+    words = set(run.build.split())
+    return ((run.way != "live" or not {"static", "musl"} & words) and
+            ("stripped" not in words or run.case.get("in") == "-"))
+
+
 def main():
     cases = sentence_cases.all_cases(HERE)
     if harness.FULL:
         cases += sentence_cases.all_cases()
     runs = test_sentences.every_run(sys.argv[1:], cases, every_build(), WAYS)
-    # A static program takes no library: it is traced.
-    runs = [run for run in runs
-            if run.way != "live" or not {"static", "musl"} & set(run.build.split())]
+    runs = [run for run in runs if fits(run)]
     return test_sentences.main(runs, REDUCED_RUNS, forgiving=True)
 
 
