@@ -120,7 +120,7 @@ static int open_deleted(const struct target_mapping *mapping, pid_t pid)
     return fd;
 }
 
-void image_frames_hold_deleted(struct target_images *images, pid_t pid)
+static void hold_deleted(struct target_images *images, pid_t pid)
 {
     size_t held = 0;
     for (size_t i = 0; i < images->count && held < IMAGE_FRAMES_DELETED_MAX; i++) {
@@ -137,8 +137,9 @@ void image_frames_hold_deleted(struct target_images *images, pid_t pid)
     }
 }
 
-void image_frames_find(struct target_images *images)
+void image_frames_find(struct target_images *images, pid_t pid)
 {
+    hold_deleted(images, pid);
     for (size_t i = 0; i < images->count; i++)
         find_unwind_sections(&images->images[i], &images->unwind[i]);
 }

@@ -17,11 +17,6 @@ enum {
     IMAGE_FRAMES_DELETED_MAX = 8,
 };
 
-// image_frames_hold_deleted opens the files of images of process pid that were deleted
-// since they were mapped, or are in memory alone (memfd_create), so that they can be
-// read: at most IMAGE_FRAMES_DELETED_MAX. images_deinit closes them.
-void image_frames_hold_deleted(struct target_images *images, pid_t pid);
-
 // image_frames_open views the file of an image on this machine, which it reads on first
 // use; the bytes stay until images_deinit. CH_ERR_NOT_FOUND: there is none, it is too
 // large, or it is of another build.
@@ -30,7 +25,11 @@ CH_CHECKED enum ch_status image_frames_open(struct target_image *image,
 
 // image_frames_find adds what the files of images on this machine have to
 // images->unwind. The bytes stay until images_deinit.
-void image_frames_find(struct target_images *images);
+//
+// It first opens the files of images of process pid that were deleted since they were
+// mapped, or are in memory alone (memfd_create), so that they can be read: at most
+// IMAGE_FRAMES_DELETED_MAX. images_deinit closes them.
+void image_frames_find(struct target_images *images, pid_t pid);
 
 // image_frames_take adds where .eh_frame is according to file, which must be the
 // image's own.

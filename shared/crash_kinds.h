@@ -10,8 +10,8 @@
 // - The function that makes crash.summary, without its summarize_
 //   (report/summary/crash_summary.c).
 // - What of the program's message counts: MESSAGE is quoted in titles and is not in
-//   group keys; of an ASSERTION both take the expression, of a PANIC its words, of an
-//   EXCEPTION the type.
+//   group keys, a CHECK's is in both; of an ASSERTION both take the expression, of a
+//   PANIC its words, of an EXCEPTION the type.
 //
 // Which facts make which kind: report/summary/crash_kind.c. Words are never changed:
 // stored reports have them.
@@ -33,9 +33,9 @@
     ROW(TRAP,               "trap",                  "trap",                      signal,         MESSAGE) \
     ROW(ABORT,              "abort",                 "abort",                     signal,         MESSAGE) \
     ROW(ASSERTION,          "assertion",             "assertion",                 signal,         ASSERTION) \
-    ROW(HEAP_CORRUPTION,    "heap-corruption",       "heap corruption",           signal,         MESSAGE) \
+    ROW(HEAP_CORRUPTION,    "heap-corruption",       "heap corruption",           signal,         CHECK) \
     ROW(STACK_SMASHING,     "stack-smashing",        "stack smashing",            signal,         MESSAGE) \
-    ROW(FORTIFY,            "fortify",               "buffer overflow",           signal,         MESSAGE) \
+    ROW(FORTIFY,            "fortify",               "buffer overflow",           signal,         CHECK) \
     ROW(UNCAUGHT_EXCEPTION, "uncaught-exception",    "uncaught exception",        signal,         EXCEPTION) \
     ROW(PANIC,              "panic",                 "panic",                     signal,         PANIC) \
     ROW(SANITIZER,          "sanitizer",             "sanitizer",                 signal,         MESSAGE) \
@@ -50,7 +50,9 @@
     ROW(KILLED,             "killed",                "killed",                    signal,         MESSAGE) \
     ROW(OUT_OF_MEMORY,      "out-of-memory",         "out of memory",             signal,         MESSAGE) \
     ROW(WATCHDOG,           "watchdog",              "watchdog",                  watchdog,       MESSAGE) \
-    ROW(FATAL_EXIT,         "fatal-exit",            "fatal exit",                signal,         MESSAGE)
+    ROW(FATAL_EXIT,         "fatal-exit",            "fatal exit",                signal,         MESSAGE) \
+    ROW(SMALL_ADDRESS,      "small-address",         "small integer used as a pointer", signal,   MESSAGE) \
+    ROW(DIVISION_OVERFLOW,  "division-overflow",     "division overflow",         division,       MESSAGE)
 // clang-format on
 
 #define CRASH_KIND_MEMBER(name, word, title, sentence, said) CRASH_KIND_##name,
@@ -61,6 +63,7 @@ enum crash_kind { CRASH_KIND_NONE, CRASH_KINDS(CRASH_KIND_MEMBER) CRASH_KIND_OTH
 
 enum crash_said {
     CRASH_SAID_MESSAGE,
+    CRASH_SAID_CHECK,
     CRASH_SAID_ASSERTION,
     CRASH_SAID_PANIC,
     CRASH_SAID_EXCEPTION,

@@ -60,12 +60,20 @@ static bool is_watches(const json_t *watches)
 // that it is: without the pointer's name, its address is just a number.
 static void settle_kind(json_t *crash, const json_t *fault)
 {
-    enum { FAR_MEMBER_BYTES = 16 << 20 }; // as in diagnosis_access.c
+    enum {
+        FAR_MEMBER_BYTES = 16 << 20,
+        NEAR_ELEMENT_BYTES = 65536
+    }; // as in diagnosis_access.c
+    enum crash_kind kind = crash_words_kind(crash);
+    const json_t *value = json_object_get(fault, "value");
     uint64_t address;
-    if (crash_words_kind(crash) == CRASH_KIND_UNKNOWN &&
-        json_is_null(json_object_get(fault, "value")) &&
-        report_address(crash, "address", &address) && address < FAR_MEMBER_BYTES)
+    if ((kind == CRASH_KIND_UNKNOWN || kind == CRASH_KIND_SMALL_ADDRESS) &&
+        json_is_null(value) && report_address(crash, "address", &address) &&
+        (address < FAR_MEMBER_BYTES || address >= (uint64_t)-NEAR_ELEMENT_BYTES))
         crash_words_set_kind(crash, CRASH_KIND_NULL_DEREFERENCE);
+    if (kind == CRASH_KIND_DIVIDE_BY_ZERO && json_is_integer(value) &&
+        json_integer_value(value) != 0)
+        crash_words_set_kind(crash, CRASH_KIND_DIVISION_OVERFLOW);
 }
 
 // is_fault_origin checks what the child says of where the bad value came from.

@@ -196,9 +196,9 @@ static void judge_signal(struct termination *termination)
     if (is_at_cpu_limit(termination)) {
         termination->cause = "cpu-limit";
         text_appendf(&termination->summary,
-                     "Killed by the kernel: it used %" PRIu64 ".%" PRIu64
-                     " s of processor time, and RLIMIT_CPU is %" PRIu64 " s",
-                     liveness->cpu_used_ms / 1000, liveness->cpu_used_ms % 1000 / 100,
+                     "Killed by the kernel%s: its processor time came to a limit of "
+                     "RLIMIT_CPU, whose hard limit is %" PRIu64 " s",
+                     termination->signal == SIGXCPU ? " with SIGXCPU" : "",
                      liveness->cpu_limit_s);
     } else if (before_ms != UINT64_MAX && is_of_watchdog(liveness)) {
         judge_watchdog(termination, before_ms);

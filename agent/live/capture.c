@@ -574,8 +574,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     status = images_list_for_unwinder(&capture->images);
     if (status != CH_OK)
         return status;
-    image_frames_hold_deleted(&capture->images, tid);
-    image_frames_find(&capture->images);
+    image_frames_find(&capture->images, tid);
     expect_stacks(capture);
     if (capture->stop.uid_known)
         facts_read_known(&capture->process, pid, tid, capture->stop.uid);

@@ -47,6 +47,9 @@ enum {
     STACK_JUMP_BYTES = 256 << 20,
 };
 
+// STACK_LEAP_BYTES is how far it may be where the frame pointer is still in the stack.
+#define STACK_LEAP_BYTES (UINT64_C(64) << 30)
+
 // has_fixed_place returns true if the kernel chose the mapping's place, away from what
 // mmap places.
 static bool has_fixed_place(const struct target_mapping *mapping)
@@ -108,6 +111,17 @@ static bool mapping_has_path(const struct target_mapping *mapping, const char *p
            memcmp(mapping->path, path, mapping->path_size) == 0;
 }
 
+// has_frame_pointer_in returns true if the frame pointer is in the mapping: an array
+// whose size the program computed has moved the stack pointer alone.
+static bool has_frame_pointer_in(const struct capture *capture,
+                                 const struct target_mapping *mapping)
+{
+    enum { FRAME_POINTER = 6 };
+    uint64_t frame = capture->crash->registers.value[FRAME_POINTER];
+    return capture->arch->id == UNWIND_ARCH_AMD64 && mapping != NULL &&
+           frame >= mapping->start && frame < mapping->end;
+}
+
 // stack_mapping is the stack that sp is in, or was in until it moved past the inner
 // end, perhaps by the size of a large array. A stack begins where its guard ends, a
 // thread's descriptor is at the outer end of its stack, and the first thread's stack
@@ -127,12 +141,16 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
         guard ? images_mapping(images, at->end) : NULL;
     if (stack_reaches(guarded, sp, STACK_REACH_BYTES))
         return guarded;
-    if (stack_reaches(own, sp, STACK_JUMP_BYTES))
+    if (stack_reaches(own, sp,
+                      has_frame_pointer_in(capture, own) ? STACK_LEAP_BYTES
+                                                         : STACK_JUMP_BYTES))
         return own;
     for (size_t i = 0; i < images->mapping_count; i++) {
         const struct target_mapping *mapping = &images->mappings[i];
         bool first = mapping_has_path(mapping, "[stack]");
-        if (stack_reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
+        uint64_t jump = has_frame_pointer_in(capture, mapping) ? STACK_LEAP_BYTES
+                                                               : STACK_JUMP_BYTES;
+        if (stack_reaches(mapping, sp, first ? jump : STACK_REACH_BYTES))
             return mapping;
     }
     return NULL;

@@ -25,7 +25,7 @@ struct finish {
 // else.
 void finish_keep(struct finish *finish, const struct text *held);
 
-// finish_keep_images keeps the files open that image_frames_hold_deleted has opened:
+// finish_keep_images keeps the files open that image_frames_find has opened:
 // their symbols would be lost when the process exits.
 void finish_keep_images(struct finish *finish, const struct target_images *images);
 

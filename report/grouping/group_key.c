@@ -439,6 +439,9 @@ static void append_said(const json_t *crash, struct text *out)
         text_append_string(out, "assertion ");
         if (!append_asserted(message, out))
             append_panicked(message, out);
+    } else if (said == CRASH_SAID_CHECK && message != NULL) {
+        text_append_string(out, "check ");
+        append_panicked(message, out);
     } else if (said == CRASH_SAID_PANIC && message != NULL) {
         text_append_string(out, "panic ");
         append_panicked(message, out);

@@ -63,7 +63,9 @@ static enum crash_kind segv_kind(const struct crash_facts *f)
         return CRASH_KIND_STACK_OVERFLOW;
     // Whoever jumps to a small number other than 0 did so through a pointer that was
     // not null.
-    if (crash_address_is_small(f->address) && (!at_pc || f->address == 0))
+    bool returned = f->way == CRASH_WAY_RETURN;
+    if (crash_address_is_small(f->address) &&
+        (!at_pc || (f->address == 0 && !returned)))
         return CRASH_KIND_NULL_DEREFERENCE;
     if (!place->mapped && place->unmapped)
         return CRASH_KIND_USE_AFTER_UNMAP;
@@ -76,12 +78,25 @@ static enum crash_kind segv_kind(const struct crash_facts *f)
     return CRASH_KIND_UNKNOWN;
 }
 
+bool crash_place_is_huge(const struct crash_place *place)
+{
+    static const char *const names[] = { "/anon_hugepage", "/dev/hugepages/" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (place->path_size >= strlen(names[i]) &&
+            memcmp(place->path, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 static enum crash_kind bus_kind(const struct crash_facts *f)
 {
     if (f->general_protection)
         return CRASH_KIND_NON_CANONICAL;
     if (!f->signal_only && f->code == BUS_ADRALN)
         return CRASH_KIND_MISALIGNED;
+    if (!f->signal_only && f->code == BUS_ADRERR &&
+        crash_place_is_huge(&f->address_place))
+        return CRASH_KIND_MEMORY_LIMIT;
     bool truncated = !f->signal_only && f->code == BUS_ADRERR && f->address_place.file;
     return truncated ? CRASH_KIND_FILE_TRUNCATED : CRASH_KIND_UNKNOWN;
 }

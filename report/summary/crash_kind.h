@@ -8,6 +8,9 @@
 // crash_address_is_small is true below the lowest address that Linux maps anything at.
 bool crash_address_is_small(uint64_t address);
 
+// crash_place_is_huge returns true if the place is memory of huge pages.
+bool crash_place_is_huge(const struct crash_place *place);
+
 // crash_kind judges a crash by its facts.
 enum crash_kind crash_kind(const struct crash_facts *facts);
 

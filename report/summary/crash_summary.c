@@ -112,7 +112,9 @@ static const char *nothing_words(const struct crash_facts *f)
 // append_fault_place says what is at the address of a fault of no special kind.
 static void append_fault_place(const struct crash_facts *f, struct text *out)
 {
-    if (f->signal == SIGBUS)
+    if (f->signal == SIGBUS && crash_place_is_huge(&f->address_place))
+        text_append_string(out, ", for which no huge page is free");
+    else if (f->signal == SIGBUS)
         text_append_string(out, bus_words(f->code));
     else if (f->address >= KERNEL_ADDRESSES)
         text_append_string(out, ", an address of the kernel's");
@@ -125,8 +127,8 @@ static void append_fault_place(const struct crash_facts *f, struct text *out)
 static void append_unmapped(const struct crash_facts *f, struct text *out)
 {
     text_append_string(out, f->access == CRASH_ACCESS_EXECUTE
-                                ? ", where nothing is mapped; probably code of a "
-                                  "library that was closed"
+                                ? ", where nothing is mapped; probably code that was "
+                                  "unmapped"
                                 : ", where nothing is mapped; probably memory that "
                                   "was unmapped");
 }
@@ -395,10 +397,12 @@ static void summarize_division(const struct crash_facts *f, enum crash_kind kind
                                struct text *out)
 {
     const char *words = "Integer division by zero, or one that overflows";
-    (void)kind;
-    if (f->blamed.name != NULL)
-        words = f->blamed.value == 0 ? "Integer division by zero"
-                                     : "Integer division whose result is too large";
+    bool zero = (f->blamed.name != NULL && f->blamed.value == 0) ||
+                (f->variable.is_number && f->variable.number == 0);
+    if (kind == CRASH_KIND_DIVISION_OVERFLOW || (f->blamed.name != NULL && !zero))
+        words = "Integer division whose result is too large";
+    else if (zero)
+        words = "Integer division by zero";
     if (f->code == FPE_FLTDIV)
         words = "Floating-point division by zero";
     text_append_string(out, words);

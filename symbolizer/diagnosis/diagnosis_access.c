@@ -15,7 +15,7 @@
 enum { VECTOR_BYTES = 16, WIDE_VECTOR_BYTES = 32, LINE_BYTES = 64, FXSAVE_BYTES = 512 };
 
 // How far from the beginning of an object a member of it is believed to be.
-enum { FAR_MEMBER_BYTES = 16 << 20 };
+enum { FAR_MEMBER_BYTES = 16 << 20, NEAR_ELEMENT_BYTES = 65536 };
 
 // access is what is known of the faulting access, and the report it is added to.
 struct access {
@@ -156,11 +156,14 @@ static void name_null(const struct access *access)
     const char *state =
         report_string(json_object_get(access->crash, "region"), "state");
     bool is_mapped = state != NULL && strcmp(state, "mapped") == 0;
-    bool null = is_null(access) && access->address < FAR_MEMBER_BYTES && !is_mapped;
+    bool near = access->address < FAR_MEMBER_BYTES ||
+                access->address >= (uint64_t)-NEAR_ELEMENT_BYTES;
+    bool null = is_null(access) && near && !is_mapped;
     if (kind == CRASH_KIND_UNKNOWN && null)
         crash_words_set_kind(access->crash, CRASH_KIND_NULL_DEREFERENCE);
-    else if (kind == CRASH_KIND_NULL_DEREFERENCE && !is_null(access))
-        crash_words_set_kind(access->crash, CRASH_KIND_UNKNOWN);
+    else if (kind == CRASH_KIND_NULL_DEREFERENCE && !is_null(access) &&
+             access->address != 0)
+        crash_words_set_kind(access->crash, CRASH_KIND_SMALL_ADDRESS);
 }
 
 // find_operand finds the memory operand whose range contains the fault's address.
@@ -269,8 +272,11 @@ static void explain_division(struct access *access)
     uint64_t value;
     if (access->instruction.form == INSTRUCTION_DIVIDE &&
         access->instruction.operand_count != 0 && !divisor->memory &&
-        instruction_register(access->registers, divisor->name, &value))
+        instruction_register(access->registers, divisor->name, &value)) {
         note_register(access, divisor->name, value);
+        if (value != 0)
+            crash_words_set_kind(access->crash, CRASH_KIND_DIVISION_OVERFLOW);
+    }
 }
 
 static void explain_illegal(struct access *access)

@@ -240,13 +240,24 @@ static bool is_top_function(const json_t *frames, size_t frame)
     return true;
 }
 
+// is_protected returns true if the heap itself is there and does not allow the access:
+// what failed is not the allocator's data.
+static bool is_protected(const json_t *region)
+{
+    const char *state = report_string(region, "state");
+    const char *path = report_string(region, "path");
+    return state != NULL && strcmp(state, "mapped") == 0 &&
+           (path == NULL || strcmp(path, "[heap]") == 0);
+}
+
 // name_allocator says that the C library's allocator came upon a heap that is not as it
 // left it.
 static bool name_allocator(const json_t *report, json_t *crash)
 {
     size_t frame = 0;
     const struct allocator_call *found = find_allocator(report, &frame);
-    if (found == NULL || json_object_get(crash, "check") != NULL)
+    if (found == NULL || json_object_get(crash, "check") != NULL ||
+        is_protected(json_object_get(crash, "region")))
         return false;
     note_check(crash, "malloc", found->call, strlen(found->call));
     if (is_top_function(runtime_frames(report), frame) &&

@@ -32,7 +32,8 @@ struct fault {
     uint8_t base;                   // the operand's register
     const struct library_function *function; // that it was passed to; NULL: none
     const char *passed_as;                   // its role there
-    bool refused;                   // the value is where a call was to go
+    bool by_elimination; // no value was seen: it is the only one that can be bad
+    bool refused;        // the value is where a call was to go
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -210,15 +211,11 @@ static bool fault_name_sum(struct fault *f, const struct instruction_memory *mem
 
 static bool fault_name_operand(struct fault *f)
 {
-    static const char *const kinds[] = { "null-dereference",
-                                         "non-canonical-address",
-                                         "use-after-unmap",
-                                         "write-to-read-only",
-                                         "file-truncated",
-                                         "protection-key",
-                                         "misaligned",
-                                         "unknown",
-                                         NULL };
+    static const char *const kinds[] = { "null-dereference", "non-canonical-address",
+                                         "use-after-unmap",  "write-to-read-only",
+                                         "file-truncated",   "protection-key",
+                                         "misaligned",       "small-address",
+                                         "unknown",          NULL };
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
     if (!fault_is_kind(f, kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory))
@@ -233,7 +230,7 @@ static bool fault_name_operand(struct fault *f)
 // fault_name_divisor names the register or memory that a division divides by.
 static bool fault_name_divisor(struct fault *f)
 {
-    static const char *const kinds[] = { "divide-by-zero", NULL };
+    static const char *const kinds[] = { "divide-by-zero", "division-overflow", NULL };
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
     if (!fault_is_kind(f, kinds) || step == NULL ||
         report_integer(f->crash, "code", 0) != 1) // FPE_INTDIV
@@ -243,14 +240,16 @@ static bool fault_name_divisor(struct fault *f)
     f->bytes = 4;
     if (effects->memory.used) {
         f->bytes = effects->memory.bytes;
-        return argument_trace_memory(&f->trace, 0, &effects->memory, &f->named) &&
-               f->named.has_value && fault_agrees(f);
+        bool named = argument_trace_memory(&f->trace, 0, &effects->memory, &f->named) &&
+                     f->named.has_value;
+        f->value = f->named.value;
+        return named;
     }
     uint64_t divisor = effects->to < ARGUMENT_GENERAL_REGISTERS
                            ? f->innermost->frame.registers.value[effects->to]
                            : 1;
-    return (uint32_t)divisor == 0 &&
-           argument_trace_register(&f->trace, 0, effects->to, WORD_BYTES, &f->named) &&
+    f->value = divisor;
+    return argument_trace_register(&f->trace, 0, effects->to, WORD_BYTES, &f->named) &&
            !f->named.is_address && fault_agrees(f);
 }
 
@@ -391,6 +390,21 @@ static bool fault_may_be(const struct fault *f, const char *role)
     return role != NULL && (!writes || strcmp(role, "source") != 0);
 }
 
+// fault_name_member_of_null names the null pointer of which a member's address was
+// passed in a register by the caller.
+static bool fault_name_member_of_null(struct fault *f, size_t caller, uint8_t reg,
+                                      uint64_t address)
+{
+    struct argument_named *named = &f->named;
+    f->value = 0;
+    f->bytes = WORD_BYTES;
+    return argument_trace_offset(&f->trace, caller, reg, named) && !named->is_address &&
+           named->scale == 1 && named->added > 0 && (uint64_t)named->added == address &&
+           fault_agrees(f) &&
+           (named->has_value || f->innermost->frame.registers.value[reg] == address) &&
+           fault_type(named)->kind == TYPE_POINTER;
+}
+
 // fault_name_argument names a pointer that was passed in a register by the caller, and
 // that the access at address began at, or followed in the same page: that page cannot
 // be accessed, so it is the pointer that is bad, and not a length.
@@ -400,6 +414,8 @@ static bool fault_name_argument(struct fault *f, size_t caller, uint8_t reg,
     enum { PAGE_BYTES = 4096 };
     if (fault_name_register(f, caller, reg, address))
         return f->named.has_value || (f->named.variable && fault_is_shown(f, address));
+    if (fault_name_member_of_null(f, caller, reg, address))
+        return true;
     if (!argument_trace_register(&f->trace, caller, reg, WORD_BYTES, &f->named) ||
         f->named.is_address || !f->named.has_value || f->named.scale != 1 ||
         f->named.value > address || f->named.value / PAGE_BYTES != address / PAGE_BYTES)
@@ -457,6 +473,7 @@ static int fault_find_passed(struct fault *f, size_t caller,
     if (possible_count != 1 || !function->exact ||
         !fault_is_only(f, caller, registers[possible], value))
         return -1;
+    f->by_elimination = true;
     return possible;
 }
 
@@ -549,10 +566,10 @@ static json_t *fault_write(const struct fault *f)
     static const char *const roles[] = { "local", "argument", "global" };
     const json_t *frame = json_array_get(f->trace.frames, f->named.frame);
     const char *function = report_string(frame, "function");
-    json_t *variable =
-        json_pack("{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes,
-                  "frame", (json_int_t)f->named.frame, "function", function, "value",
-                  fault_value(f), "confidence", "proved");
+    json_t *variable = json_pack(
+        "{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes, "frame",
+        (json_int_t)f->named.frame, "function", function, "value", fault_value(f),
+        "confidence", f->by_elimination ? "likely" : "proved");
     if (f->named.variable)
         (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
     if (f->function != NULL) {

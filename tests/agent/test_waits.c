@@ -82,7 +82,6 @@ static void what_only_resembles_a_mutex_has_no_owner(void **state)
         uint32_t value;
     } changes[] = {
         { 0, 1 },           // nobody waits for it
-        { 8, 999 },         // no thread of this process
         { 12, 0 },          // nobody uses it
         { 16, 0xdeadbeef }, // of no type
     };
@@ -94,6 +93,17 @@ static void what_only_resembles_a_mutex_has_no_owner(void **state)
         assert_string_equal(wait.object, "futex");
         assert_int_equal(wait.owner, 0);
     }
+}
+
+static void mutex_whose_owner_has_ended_says_so(void **state)
+{
+    build(state);
+    put_mutex(0);
+    put(8, 999); // no thread of this process
+    struct wait wait = only_wait();
+    assert_string_equal(wait.object, "mutex");
+    assert_int_equal(wait.owner, 0);
+    assert_int_equal(wait.owner_ended, 999);
 }
 
 static void lock_held_for_writing_names_its_writer(void **state)
@@ -228,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutex_that_is_held_names_its_owner),
         cmocka_unit_test(what_only_resembles_a_mutex_has_no_owner),
+        cmocka_unit_test(mutex_whose_owner_has_ended_says_so),
         cmocka_unit_test(lock_held_for_writing_names_its_writer),
         cmocka_unit_test(mutex_of_musl_names_its_owner_where_it_has_one),
         cmocka_unit_test(joined_thread_is_what_is_waited_for),

@@ -62,15 +62,15 @@ FAULTS = {
                  rf"Read from {ADDRESS}, where nothing is mapped; probably memory that was "
                  rf"unmapped \(read 1 byte at .*\)"),
     "closed_library": (SEGV, "use-after-unmap",
-                       rf"Jump to {ADDRESS}, where nothing is mapped; probably code of a "
-                       rf"library that was closed \(r\w+ = {ADDRESS}\); libplugin\.so was there, "
+                       rf"Jump to {ADDRESS}, where nothing is mapped; probably code that "
+                       rf"was unmapped \(r\w+ = {ADDRESS}\); libplugin\.so was there, "
                        r"and was unloaded"),
     "truncated_file": (BUS, "file-truncated",
                        rf"Read from {ADDRESS}, past the end of the file mapped there "
                        rf"'.*/table\.dat' \(read 1 byte at .*\)"),
     "divide_by_zero": (FPE, "divide-by-zero",
                        r"Integer division by zero \(idiv (\w+), \1 = 0x0\)"),
-    "divide_least": (FPE, "divide-by-zero",
+    "divide_least": (FPE, "division-overflow",
                      r"Integer division whose result is too large "
                      r"\(idiv (\w+), \1 = 0xffffffff\)"),
     "illegal": (signal.SIGILL, "illegal-instruction",

@@ -102,8 +102,8 @@ static void crash_where_something_was_unmapped_says_probably(void **state)
     f.pc = f.address;
     f.pc_place = f.address_place;
     expect(&f, "use-after-unmap",
-           "Jump to 0x7f0000005000, where nothing is mapped; probably code of a "
-           "library that was closed");
+           "Jump to 0x7f0000005000, where nothing is mapped; probably code that was "
+           "unmapped");
 }
 
 static void crash_close_to_a_limit_on_memory_says_so(void **state)

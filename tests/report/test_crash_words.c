@@ -39,9 +39,8 @@ static void crash_is_worded_from_its_facts(void **state)
           "Access to 0x7f00, which may not be accessed" },
         { "{\"signal\":11,\"kind\":\"use-after-unmap\",\"address\":\"0x7f00\","
           "\"access\":{\"operation\":\"execute\"},\"region\":{\"state\":\"unmapped\"}}",
-          "Jump to 0x7f00, where nothing is mapped; probably code of a library that "
-          "was "
-          "closed" },
+          "Jump to 0x7f00, where nothing is mapped; probably code that was "
+          "unmapped" },
         { "{\"signal\":11,\"kind\":\"stack-overflow\",\"address\":\"0x7f00\","
           "\"stack\":{\"start\":\"0x8000\",\"end\":\"0x108000\"}}",
           "Stack overflow in thread 'worker' at 0x7f00: its stack has 1024 KiB" },

@@ -7,7 +7,8 @@
 // what is said there helps less. Constants that compilers compute tell less too.
 //
 // all flags: -std=c++17
-// all kind: unknown|non-canonical-address|null-dereference|wild-jump|use-after-unmap
+// all kind: unknown|small-address|non-canonical-address|null-dereference|
+//     wild-jump|use-after-unmap
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

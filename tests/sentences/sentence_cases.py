@@ -86,7 +86,10 @@ def read_cases(path):
                 current = Case(path, begun[1], dict(defaults))
                 cases.append(current)
             elif common:
-                defaults[common[1]] = common[2]
+                key = common[1]
+                defaults[key] = common[2]
+            elif more and key and not current:
+                defaults[key] += more[1]
             elif said and current:
                 key = said[1]
                 current.keys[key] = said[2]

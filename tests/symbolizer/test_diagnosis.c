@@ -86,10 +86,10 @@ static const struct {
     // the ud2, anything
     { "SIGSEGV", "null-dereference", "48890425080000000f0b", "0x8", "null-dereference",
       "Write to 0x8, through a null pointer (write 8 bytes at 0x8)" },
-    { "SIGSEGV", "null-dereference", "48890425080000009090", "0x8", "unknown",
+    { "SIGSEGV", "null-dereference", "48890425080000009090", "0x8", "small-address",
       "Write to 0x8, a small number and not an address (write 8 bytes at 0x8)" },
     // mov rcx, [rsi - 0xfff0]: small, but not by a null pointer
-    { "SIGSEGV", "null-dereference", "488b8e1000ffff", "0x10", "unknown",
+    { "SIGSEGV", "null-dereference", "488b8e1000ffff", "0x10", "small-address",
       "Read from 0x10, a small number and not an address (read 8 bytes at "
       "rsi-0xfff0, rsi = 0x10000)" },
     // mov ecx, [rax - 0x7f000000]: by a register of 0, but far from it
@@ -107,7 +107,7 @@ static const struct {
     { "SIGSEGV", "non-canonical-address", "f4", "0x0", "illegal-instruction",
       "Instruction 'hlt', which programs may not execute, at 0x401000" },
     // idiv esi; idiv eax
-    { "SIGFPE", "divide-by-zero", "f7fe", "0x401000", "divide-by-zero",
+    { "SIGFPE", "divide-by-zero", "f7fe", "0x401000", "division-overflow",
       "Integer division whose result is too large (idiv esi, esi = 0x10000)" },
     { "SIGFPE", "divide-by-zero", "f7f8", "0x401000", "divide-by-zero",
       "Integer division by zero (idiv eax, eax = 0x0)" },

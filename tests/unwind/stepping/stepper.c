@@ -99,7 +99,7 @@ static void prepare(struct stepper *s)
     if (images_read(&s->images, s->pid, &s->memory) != CH_OK ||
         images_list_for_unwinder(&s->images) != CH_OK)
         die("images");
-    image_frames_find(&s->images);
+    image_frames_find(&s->images, s->pid);
     if (unwind_space_create(unwind_arch_native(), &s->memory, s->images.unwind,
                             s->images.count, &s->space) != CH_OK)
         die("images");

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Null pointers whose member or element was computed before, small integers, return
+// addresses, stacks, huge pages and divisions: what was wrong, and not just the
+// address.
+//
+// all cause: none|null-offset|fill
+// all ways: live|core
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define OWN __attribute__((noinline)) static
+
+struct node {
+    struct node *next;
+    int key;
+    char name[16];
+};
+
+static volatile long zero;
+static volatile long number = 42;
+static long array_bytes;
+
+OWN size_t name_length(const struct node *from)
+{
+    size_t length = strlen(from->name);
+    __asm__ volatile("" : "+r"(length));
+    return length;
+}
+
+// case name_of_null
+//   kind: null-dereference
+//   in: name_length
+//   says: Read from 0xc, through a null pointer
+//   variable: from
+//   never: small number
+//   builds: -static -musl
+static int name_of_null(void)
+{
+    return (int)name_length((struct node *)zero);
+}
+
+OWN int last_before(const int *end)
+{
+    int value = end[-1];
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case before_null
+//   kind: null-dereference
+//   in: last_before
+//   says: Read from 0xfffffffffffffffc, through a null pointer
+//   variable: end
+static int before_null(void)
+{
+    return last_before((const int *)zero);
+}
+
+OWN int read_handle(const int *handle)
+{
+    int value = *handle;
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case small_handle
+//   kind: small-address
+//   in: small_handle
+//   says: Read from 0x2a, a small number and not an address
+//   variable: handle|number
+static int small_handle(void)
+{
+    return read_handle((const int *)number);
+}
+
+OWN void clear(char *at, int count)
+{
+    for (int i = 0; i < count; i++)
+        at[i] = 0;
+}
+
+__attribute__((noinline, optimize("no-stack-protector"))) static int parse(int count)
+{
+    char header[16];
+    clear(header, count);
+    __asm__ volatile("" : : "r"(header) : "memory");
+    return header[3];
+}
+
+// case cleared_return
+//   kind: wild-jump
+//   in: -
+//   says: Jump to 0x0, where nothing is mapped; a return led there: its address was
+//     overwritten
+//   never: null pointer
+//   builds: gcc O1
+static int cleared_return(void)
+{
+    return parse(96 + (int)zero) + 1;
+}
+
+OWN int divide(const int *by)
+{
+    int value = (INT_MIN + (int)zero) / *by;
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case quotient
+//   signal: FPE
+//   kind: division-overflow
+//   in: divide
+//   says: Integer division whose result is too large
+//   never: by zero
+static int quotient(void)
+{
+    int by = -1 + (int)zero;
+    return divide(&by);
+}
+
+// case huge_page
+//   signal: BUS
+//   kind: memory-limit
+//   in: huge_page
+//   says: Write to 0x[0-9a-f]+, for which no huge page is free
+OWN int huge_page(void)
+{
+    enum { BYTES = 2 << 20 };
+    char *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+    at[0] = 1;
+    return at[1];
+}
+
+OWN int fill_array(long bytes)
+{
+    char array[bytes];
+    array[0] = 1;
+    __asm__ volatile("" : : "r"(array) : "memory");
+    return array[0];
+}
+
+static void *fill_in_thread(void *unused)
+{
+    (void)unused;
+    return (void *)(long)fill_array(array_bytes);
+}
+
+static int fill_small_stack(long bytes)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    array_bytes = bytes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 65536);
+    pthread_create(&thread, &attributes, fill_in_thread, NULL);
+    return pthread_join(thread, NULL);
+}
+
+// case large_array
+//   kind: stack-overflow
+//   in: fill_array
+//   says: Stack overflow
+//   builds: -musl O0
+static int large_array(void)
+{
+    return fill_small_stack(10L << 20);
+}
+
+// case largest_array
+//   kind: stack-overflow
+//   in: fill_array
+//   says: Stack overflow
+//   builds: -musl O0
+static int largest_array(void)
+{
+    return fill_small_stack(1L << 30);
+}
+
+// case unmapped_code
+//   kind: use-after-unmap
+//   in: unmapped_code
+//   says: Jump to 0x[0-9a-f]+, where nothing is mapped; probably code that was unmapped
+//   never: library
+OWN int unmapped_code(void)
+{
+    enum { BYTES = 1 << 20, RETURN = 0xc3 };
+    unsigned char *code = mmap(NULL, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*volatile call)(void) = (void (*)(void))code;
+    code[0] = RETURN;
+    call();
+    munmap(code, BYTES);
+    call();
+    return code[0];
+}
+
+static const struct {
+    const char *name;
+    int (*crash)(void);
+} cases[] = {
+    { "name_of_null", name_of_null },   { "before_null", before_null },
+    { "small_handle", small_handle },   { "cleared_return", cleared_return },
+    { "quotient", quotient },           { "huge_page", huge_page },
+    { "large_array", large_array },     { "largest_array", largest_array },
+    { "unmapped_code", unmapped_code },
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (strcmp(cases[i].name, argv[1]) == 0)
+            return cases[i].crash();
+    return 2;
+}
