@@ -127,6 +127,22 @@ static bool is_uncaught(const struct memory_reader *reader,
     return in_terminate(reader, &found);
 }
 
+// leads_to_uncaught reads the exception that word is a pointer to, if it was passed to
+// std::terminate.
+static bool leads_to_uncaught(const struct memory_reader *reader,
+                              const struct exception_place *place, uint64_t word,
+                              const struct layout *layout, struct thrown_object *out)
+{
+    enum { LOWEST_ADDRESS = 0x10000 };
+    const uint64_t before[] = { 0, layout->class_at, layout->size };
+    if (word < LOWEST_ADDRESS || word % sizeof(word) != 0 || word >> 47 != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+        if (is_uncaught(reader, place, word - before[i], layout))
+            return read_exception_by(reader, word - before[i], layout, out) == CH_OK;
+    return false;
+}
+
 // find_on_stack finds the exception where no symbol tells the runtime's variables, as
 // in a stripped program that the runtime was linked into: the functions that throw keep
 // pointers to the object, to its header, and to the unwinder's part of that.
@@ -134,21 +150,14 @@ static enum ch_status find_on_stack(const struct memory_reader *reader,
                                     const struct exception_place *place,
                                     struct thrown_object *out)
 {
-    enum { SEARCHED_BYTES = 8192, LOWEST_ADDRESS = 0x10000 };
+    enum { SEARCHED_BYTES = 8192 };
     uint64_t words[STACK_WORDS];
     for (size_t read = 0; read < SEARCHED_BYTES; read += sizeof(words)) {
         if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)
             return CH_ERR_NOT_FOUND;
-        for (size_t i = 0; i < STACK_WORDS * 2; i++) {
-            const struct layout *layout = &layouts[i % 2];
-            const uint64_t before[] = { 0, layout->class_at, layout->size };
-            uint64_t word = words[i / 2];
-            if (word < LOWEST_ADDRESS || word % sizeof(word) != 0 || word >> 47 != 0)
-                continue;
-            for (size_t j = 0; j < sizeof(before) / sizeof(before[0]); j++)
-                if (is_uncaught(reader, place, word - before[j], layout))
-                    return read_exception_by(reader, word - before[j], layout, out);
-        }
+        for (size_t i = 0; i < STACK_WORDS * 2; i++)
+            if (leads_to_uncaught(reader, place, words[i / 2], &layouts[i % 2], out))
+                return CH_OK;
     }
     return CH_ERR_NOT_FOUND;
 }
