@@ -38,3 +38,5 @@ if(ch_embedded)
     add_compile_options(${ch_uninstrumented})
     add_link_options(${ch_uninstrumented})
 endif()
+
+add_compile_options("$<$<COMPILE_LANGUAGE:C>:SHELL:-include \"${PROJECT_SOURCE_DIR}/shared/newer_calls.h\">")

@@ -68,7 +68,12 @@ static const uint32_t *cpu_place(void)
     static const uint32_t unknown;
     if (&__rseq_offset == NULL)
         return &unknown;
+#if defined(__x86_64__)
+    char *self; // gcc has the builtin for this processor from version 11 on
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+#else
     char *self = __builtin_thread_pointer();
+#endif
     return (const uint32_t *)(self + __rseq_offset + RSEQ_CPU_ID);
 }
 
