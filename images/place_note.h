@@ -11,7 +11,7 @@
 #include "shared/place_note.h"
 
 // PLACE_KINDS is one more than the highest note type: the types index places.
-enum { PLACE_KINDS = PLACE_CONTEXT + 1 };
+enum { PLACE_KINDS = PLACE_HEAP + 1 };
 
 // An image_place is the content of one note, not yet validated.
 struct image_place {

@@ -43,6 +43,9 @@ ch_package_files(${PROJECT_BINARY_DIR}/installed ${CMAKE_INSTALL_LIBDIR}
     ${CMAKE_INSTALL_INCLUDEDIR} "${rpath}")
 
 set(libraries crashhook_shared crashhook_static crashhook_flight_shared crashhook_flight_static)
+if(TARGET crashhook_heap_shared)
+    list(APPEND libraries crashhook_heap_shared crashhook_heap_static)
+endif()
 if(TARGET crashhook_backtrace)
     list(APPEND libraries crashhook_backtrace crashhook_throws)
 endif()

@@ -17,11 +17,13 @@
 
 // The types of notes: the table of watched objects (watch_page.h), the recorder's state
 // (shared/flight_state.h), the stacks of throws (throw_ring.h), the pointer to the
-// context page (context_page.h), of 8 bytes.
+// context page (context_page.h), of 8 bytes, the state of the guarded allocations
+// (heap_pool.h).
 #define PLACE_WATCHES 1
 #define PLACE_FLIGHT 2
 #define PLACE_THROWS 3
 #define PLACE_CONTEXT 4
+#define PLACE_HEAP 5
 
 struct place_note {
     uint32_t version;

@@ -590,10 +590,9 @@ bool capture_next_place(struct capture *capture, unsigned kind, size_t size, siz
                         uint64_t *out)
 {
     static const char *const stages[PLACE_KINDS] = {
-        [PLACE_WATCHES] = "watch",
-        [PLACE_FLIGHT] = "flight",
-        [PLACE_THROWS] = "throws",
-        [PLACE_CONTEXT] = "context",
+        [PLACE_WATCHES] = "watch", [PLACE_FLIGHT] = "flight",
+        [PLACE_THROWS] = "throws", [PLACE_CONTEXT] = "context",
+        [PLACE_HEAP] = "heap",
     };
     while (*at < capture->images.count) {
         const struct target_image *image = &capture->images.images[(*at)++];

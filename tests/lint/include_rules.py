@@ -46,6 +46,7 @@ OUTSIDE = {
     "include": set(),
     "handler": {"include", "shared", "base/settings"},
     "flight": {"include", "shared", "base/settings"},
+    "heap": {"include", "shared"},
     "examples": {"include"},
     "bindings": set(),
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions that stand before the allocator's: malloc's family, C++'s operators by
+// their symbols, and dlclose.
+//
+// An allocation that is not sampled costs a decrement and a branch, and a free a
+// comparison with the pool's bounds; then the next allocator's function is jumped to.
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heap/next.h"
+#include "heap/pool.h"
+#include "heap/sample.h"
+#include "heap/walk.h"
+
+#define EXPORT __attribute__((visibility("default"), used))
+#define CALLER __builtin_return_address(0)
+
+#define COLD static __attribute__((noinline, cold))
+
+// malloc_due, as the others of that name, is jumped to where an allocation is due. So
+// the path of all others needs no stack frame.
+COLD void *malloc_due(size_t size, const void *caller)
+{
+    void *block = sample_allocate(size, POOL_ALIGNMENT, HEAP_BY_MALLOC, caller);
+    return block != NULL ? block : next.malloc(size);
+}
+
+EXPORT void *malloc(size_t size)
+{
+    return sample_is_due() ? malloc_due(size, CALLER) : next.malloc(size);
+}
+
+COLD void *calloc_due(size_t count, size_t size, const void *caller)
+{
+    size_t all;
+    void *block = NULL;
+    if (!__builtin_mul_overflow(count, size, &all))
+        block = sample_allocate(all, POOL_ALIGNMENT, HEAP_BY_MALLOC, caller);
+    return block != NULL ? block : next.calloc(count, size);
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+    return sample_is_due() ? calloc_due(count, size, CALLER) : next.calloc(count, size);
+}
+
+static bool is_power(size_t alignment)
+{
+    return alignment != 0 && (alignment & (alignment - 1)) == 0;
+}
+
+static void *sample_aligned(size_t alignment, size_t size, enum heap_origin origin,
+                            const void *caller)
+{
+    size_t least = alignment > POOL_ALIGNMENT ? alignment : POOL_ALIGNMENT;
+    return is_power(alignment) ? sample_allocate(size, least, origin, caller) : NULL;
+}
+
+EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    void *block = NULL;
+    if (sample_is_due() && alignment % sizeof(void *) == 0)
+        block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
+    if (block == NULL)
+        return next.posix_memalign(out, alignment, size);
+    *out = block;
+    return 0;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+    void *block = NULL;
+    if (sample_is_due())
+        block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
+    return block != NULL ? block : next.aligned_alloc(alignment, size);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+    void *block = NULL;
+    if (sample_is_due())
+        block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
+    return block != NULL ? block : next.memalign(alignment, size);
+}
+
+// valloc's and pvalloc's blocks are not guarded: hardly any program has them.
+EXPORT void *valloc(size_t size)
+{
+    return next.valloc(size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+    return next.pvalloc(size);
+}
+
+// move_to copies a block that realloc moves. size is the least of both.
+static void *move_to(void *to, const void *from, size_t size)
+{
+    return to != NULL ? memcpy(to, from, size) : NULL;
+}
+
+// reallocate_guarded moves a block out of its slot, into another one if it is due.
+static __attribute__((noinline)) void *reallocate_guarded(void *block, size_t size,
+                                                          const void *caller)
+{
+    size_t kept = pool_size(block);
+    if (size == 0) { // as glibc does
+        pool_free(block, HEAP_BY_MALLOC, caller);
+        return NULL;
+    }
+    void *moved = sample_is_due() ? malloc_due(size, caller) : next.malloc(size);
+    if (move_to(moved, block, kept < size ? kept : size) != NULL)
+        pool_free(block, HEAP_BY_MALLOC, caller);
+    return moved;
+}
+
+// reallocate_every moves a block into a slot, where each allocation is to be guarded.
+static __attribute__((noinline)) void *reallocate_every(void *block, size_t size,
+                                                        const void *caller)
+{
+    size_t kept = next.usable_size(block);
+    void *moved = size != 0 && kept != 0
+                      ? sample_allocate(size, POOL_ALIGNMENT, HEAP_BY_MALLOC, caller)
+                      : NULL;
+    if (move_to(moved, block, kept < size ? kept : size) == NULL)
+        return next.realloc(block, size);
+    next.free(block);
+    return moved;
+}
+
+static inline void *reallocate(void *block, size_t size, const void *caller)
+{
+    if (block == NULL)
+        return sample_is_due() ? malloc_due(size, caller) : next.malloc(size);
+    if (__builtin_expect(pool_contains(block), 0))
+        return reallocate_guarded(block, size, caller);
+    if (__builtin_expect(sample_is_every(), 0))
+        return reallocate_every(block, size, caller);
+    return next.realloc(block, size);
+}
+
+EXPORT void *realloc(void *block, size_t size)
+{
+    return reallocate(block, size, CALLER);
+}
+
+EXPORT void *reallocarray(void *block, size_t count, size_t size)
+{
+    size_t all;
+    if (__builtin_mul_overflow(count, size, &all)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return reallocate(block, all, CALLER);
+}
+
+EXPORT size_t malloc_usable_size(void *block)
+{
+    return block != NULL && pool_contains(block) ? pool_size(block)
+                                                 : next.usable_size(block);
+}
+
+// dlclose may unload code, whose rules for frames are then invalid.
+EXPORT int dlclose(void *handle)
+{
+    int result = next.dlclose(handle);
+    walk_forget();
+    return result;
+}
+
+// NEW defines an operator new by its symbol.
+#define UNWRAP(...) __VA_ARGS__
+#define NEW(function, symbol, parameters, arguments, align, by)                        \
+    COLD void *function##_due(UNWRAP parameters, const void *caller)                   \
+    {                                                                                  \
+        void *block = sample_allocate(size, align, by, caller);                        \
+        return block != NULL ? block : next.function arguments;                        \
+    }                                                                                  \
+    void *heap_##function parameters __asm__(symbol);                                  \
+    EXPORT void *heap_##function parameters                                            \
+    {                                                                                  \
+        if (sample_is_due())                                                           \
+            return function##_due(UNWRAP arguments, CALLER);                           \
+        return next.function arguments;                                                \
+    }
+#define LEAST(alignment) ((alignment) > POOL_ALIGNMENT ? (alignment) : POOL_ALIGNMENT)
+
+NEW(new, "_Znwm", (size_t size), (size), POOL_ALIGNMENT, HEAP_BY_NEW)
+NEW(new_array, "_Znam", (size_t size), (size), POOL_ALIGNMENT, HEAP_BY_NEW_ARRAY)
+NEW(new_quiet, "_ZnwmRKSt9nothrow_t", (size_t size, const void *quiet), (size, quiet),
+    POOL_ALIGNMENT, HEAP_BY_NEW)
+NEW(new_array_quiet, "_ZnamRKSt9nothrow_t", (size_t size, const void *quiet),
+    (size, quiet), POOL_ALIGNMENT, HEAP_BY_NEW_ARRAY)
+NEW(new_aligned, "_ZnwmSt11align_val_t", (size_t size, size_t alignment),
+    (size, alignment), LEAST(alignment), HEAP_BY_NEW)
+NEW(new_array_aligned, "_ZnamSt11align_val_t", (size_t size, size_t alignment),
+    (size, alignment), LEAST(alignment), HEAP_BY_NEW_ARRAY)
+NEW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet),
+    LEAST(alignment), HEAP_BY_NEW)
+NEW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t",
+    (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet),
+    LEAST(alignment), HEAP_BY_NEW_ARRAY)
+
+// FREE defines a function that frees, by its symbol.
+#define FREE(function, symbol, by, parameters, arguments)                              \
+    void heap_##function parameters __asm__(symbol);                                   \
+    EXPORT void heap_##function parameters                                             \
+    {                                                                                  \
+        if (__builtin_expect(pool_contains(block), 0))                                 \
+            pool_free(block, by, CALLER);                                              \
+        else                                                                           \
+            next.function arguments;                                                   \
+    }
+NEXT_FREES(FREE)

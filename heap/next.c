@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heap/next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/walk.h"
+
+#define NEXT_FIRST_DECLARED(member, symbol, result, parameters, arguments)             \
+    static result first_##member parameters;
+#define NEXT_FREE_FIRST_DECLARED(member, symbol, origin, parameters, arguments)        \
+    static void first_##member parameters;
+NEXT_FUNCTIONS(NEXT_FIRST_DECLARED)
+NEXT_FREES(NEXT_FREE_FIRST_DECLARED)
+
+#define NEXT_FIRST(member, symbol, result, parameters, arguments)                      \
+    .member = first_##member,
+struct next next = { NEXT_FUNCTIONS(NEXT_FIRST) NEXT_FREES(NEXT_FIRST) };
+
+// other_posix_memalign, as the others of that name, is called for a function that is in
+// no library.
+static int other_posix_memalign(void **out, size_t alignment, size_t size)
+{
+    (void)out;
+    (void)alignment;
+    (void)size;
+    return ENOMEM;
+}
+
+static void *other_memalign(size_t alignment, size_t size)
+{
+    void *block = NULL;
+    int error = next.posix_memalign(
+        &block, alignment < sizeof(block) ? sizeof(block) : alignment, size);
+    if (error != 0)
+        errno = error;
+    return error == 0 ? block : NULL;
+}
+
+static void *other_page_allocation(size_t size)
+{
+    return other_memalign(4096, size);
+}
+
+static void *other_new(size_t size)
+{
+    void *block = next.malloc(size);
+    if (block == NULL)
+        abort(); // without a runtime there is no exception to throw
+    return block;
+}
+
+static void *other_new_quiet(size_t size, const void *quiet)
+{
+    (void)quiet;
+    return next.malloc(size);
+}
+
+static void *other_new_aligned(size_t size, size_t alignment)
+{
+    void *block = other_memalign(alignment, size);
+    if (block == NULL)
+        abort();
+    return block;
+}
+
+static void *other_new_aligned_quiet(size_t size, size_t alignment, const void *quiet)
+{
+    (void)quiet;
+    return other_memalign(alignment, size);
+}
+
+static size_t other_usable_size(void *block)
+{
+    (void)block;
+    return 0;
+}
+
+static void *find_symbol(const char *symbol)
+{
+    static const char *const runtimes[] = { "libstdc++.so.6", "libc++.so.1",
+                                            "libc++abi.so.1" };
+    void *found = dlsym(RTLD_NEXT, symbol);
+    // A runtime that was loaded for a library alone is not among those that come next.
+    for (size_t i = 0; found == NULL && symbol[0] == '_' &&
+                       i < sizeof(runtimes) / sizeof(runtimes[0]);
+         i++) {
+        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
+        found = runtime != NULL ? dlsym(runtime, symbol) : NULL;
+    }
+    return found;
+}
+
+// find_next stores the function that symbol names. False: it is in no library, or it is
+// being looked for further out: the C library may allocate meanwhile.
+static bool find_next(const char *symbol, void *to)
+{
+    static __thread bool is_busy __attribute__((tls_model("initial-exec")));
+    if (is_busy)
+        return false;
+    is_busy = true;
+    void *found = find_symbol(symbol);
+    is_busy = false;
+    if (found != NULL)
+        memcpy(to, &found, sizeof(found));
+    return found != NULL;
+}
+
+void next_find_all(void)
+{
+#define NEXT_FIND(member, symbol, result, parameters, arguments)                       \
+    (void)find_next(symbol, &next.member);
+    NEXT_FUNCTIONS(NEXT_FIND)
+    NEXT_FREES(NEXT_FIND)
+    (void)dlerror(); // nobody has called dlsym before
+}
+
+// NEXT_FIRST_RETURNS defines what the pointer of a function leads to at first.
+#define NEXT_FIRST_RETURNS(member, symbol, result, parameters, arguments, otherwise)   \
+    static result first_##member parameters                                            \
+    {                                                                                  \
+        if (!find_next(symbol, &next.member))                                          \
+            return otherwise;                                                          \
+        return next.member arguments;                                                  \
+    }
+#define NEXT_FIRST_FREES(member, symbol, origin, parameters, arguments)                \
+    static void first_##member parameters                                              \
+    {                                                                                  \
+        if (find_next(symbol, &next.member))                                           \
+            next.member arguments;                                                     \
+        else if (next.free != first_free)                                              \
+            next.free(block);                                                          \
+    }
+
+NEXT_FIRST_RETURNS(malloc, "malloc", void *, (size_t size), (size), NULL)
+NEXT_FIRST_RETURNS(calloc, "calloc", void *, (size_t count, size_t size), (count, size),
+                   NULL)
+NEXT_FIRST_RETURNS(realloc, "realloc", void *, (void *block, size_t size),
+                   (block, size), NULL)
+NEXT_FIRST_RETURNS(posix_memalign, "posix_memalign", int,
+                   (void **out, size_t alignment, size_t size), (out, alignment, size),
+                   other_posix_memalign(out, alignment, size))
+NEXT_FIRST_RETURNS(aligned_alloc, "aligned_alloc", void *,
+                   (size_t alignment, size_t size), (alignment, size),
+                   other_memalign(alignment, size))
+NEXT_FIRST_RETURNS(memalign, "memalign", void *, (size_t alignment, size_t size),
+                   (alignment, size), other_memalign(alignment, size))
+NEXT_FIRST_RETURNS(valloc, "valloc", void *, (size_t size), (size),
+                   other_page_allocation(size))
+NEXT_FIRST_RETURNS(pvalloc, "pvalloc", void *, (size_t size), (size),
+                   other_page_allocation(size))
+NEXT_FIRST_RETURNS(usable_size, "malloc_usable_size", size_t, (void *block), (block),
+                   other_usable_size(block))
+NEXT_FIRST_RETURNS(new, "_Znwm", void *, (size_t size), (size), other_new(size))
+NEXT_FIRST_RETURNS(new_array, "_Znam", void *, (size_t size), (size), other_new(size))
+NEXT_FIRST_RETURNS(new_quiet, "_ZnwmRKSt9nothrow_t", void *,
+                   (size_t size, const void *quiet), (size, quiet),
+                   other_new_quiet(size, quiet))
+NEXT_FIRST_RETURNS(new_array_quiet, "_ZnamRKSt9nothrow_t", void *,
+                   (size_t size, const void *quiet), (size, quiet),
+                   other_new_quiet(size, quiet))
+NEXT_FIRST_RETURNS(new_aligned, "_ZnwmSt11align_val_t", void *,
+                   (size_t size, size_t alignment), (size, alignment),
+                   other_new_aligned(size, alignment))
+NEXT_FIRST_RETURNS(new_array_aligned, "_ZnamSt11align_val_t", void *,
+                   (size_t size, size_t alignment), (size, alignment),
+                   other_new_aligned(size, alignment))
+NEXT_FIRST_RETURNS(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *,
+                   (size_t size, size_t alignment, const void *quiet),
+                   (size, alignment, quiet),
+                   other_new_aligned_quiet(size, alignment, quiet))
+NEXT_FIRST_RETURNS(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t",
+                   void *, (size_t size, size_t alignment, const void *quiet),
+                   (size, alignment, quiet),
+                   other_new_aligned_quiet(size, alignment, quiet))
+NEXT_FIRST_RETURNS(dlclose, "dlclose", int, (void *handle), (handle), 0)
+NEXT_FREES(NEXT_FIRST_FREES)
+
+// is_next_function returns true if pc is in the function that a pointer leads to.
+static bool is_next_function(uint64_t start, const void *pointer)
+{
+    uint64_t function;
+    memcpy(&function, pointer, sizeof(function));
+    return start == function;
+}
+
+enum heap_origin next_operator_of(const void *pc, enum heap_origin otherwise)
+{
+    uint64_t start = walk_function((uintptr_t)pc - 1);
+    if (start == 0)
+        return otherwise;
+    if (is_next_function(start, &next.new_array) ||
+        is_next_function(start, &next.new_array_quiet) ||
+        is_next_function(start, &next.new_array_aligned) ||
+        is_next_function(start, &next.new_array_aligned_quiet))
+        return HEAP_BY_NEW_ARRAY;
+    return is_next_function(start, &next.new) ||
+                   is_next_function(start, &next.new_quiet) ||
+                   is_next_function(start, &next.new_aligned) ||
+                   is_next_function(start, &next.new_aligned_quiet)
+               ? HEAP_BY_NEW
+               : otherwise;
+}

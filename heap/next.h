@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The allocator that comes after this library: the C library's, or one that was
+// preloaded or linked.
+//
+// Each function is found when it is first called, or at the start. Until then its
+// pointer leads to a function that looks for it, so that a call tests nothing.
+#pragma once
+#include <stddef.h>
+
+#include "shared/heap_pool.h"
+
+// NEXT_FUNCTIONS(ROW) has ROW(member, symbol, result, parameters, arguments) for each.
+// clang-format off
+#define NEXT_FUNCTIONS(ROW) \
+    ROW(malloc, "malloc", void *, (size_t size), (size)) \
+    ROW(calloc, "calloc", void *, (size_t count, size_t size), (count, size)) \
+    ROW(realloc, "realloc", void *, (void *block, size_t size), (block, size)) \
+    ROW(posix_memalign, "posix_memalign", int, (void **out, size_t alignment, size_t size), (out, alignment, size)) \
+    ROW(aligned_alloc, "aligned_alloc", void *, (size_t alignment, size_t size), (alignment, size)) \
+    ROW(memalign, "memalign", void *, (size_t alignment, size_t size), (alignment, size)) \
+    ROW(valloc, "valloc", void *, (size_t size), (size)) \
+    ROW(pvalloc, "pvalloc", void *, (size_t size), (size)) \
+    ROW(usable_size, "malloc_usable_size", size_t, (void *block), (block)) \
+    ROW(new, "_Znwm", void *, (size_t size), (size)) \
+    ROW(new_array, "_Znam", void *, (size_t size), (size)) \
+    ROW(new_quiet, "_ZnwmRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet)) \
+    ROW(new_array_quiet, "_ZnamRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet)) \
+    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment)) \
+    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment)) \
+    ROW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet)) \
+    ROW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet)) \
+    ROW(dlclose, "dlclose", int, (void *handle), (handle))
+
+// The same for the functions that free, which return nothing.
+#define NEXT_FREES(ROW) \
+    ROW(free, "free", HEAP_BY_MALLOC, (void *block), (block)) \
+    ROW(free_sized, "free_sized", HEAP_BY_MALLOC, (void *block, size_t size), (block, size)) \
+    ROW(free_aligned_sized, "free_aligned_sized", HEAP_BY_MALLOC, (void *block, size_t alignment, size_t size), (block, alignment, size)) \
+    ROW(delete, "_ZdlPv", HEAP_BY_NEW, (void *block), (block)) \
+    ROW(delete_array, "_ZdaPv", HEAP_BY_NEW_ARRAY, (void *block), (block)) \
+    ROW(delete_sized, "_ZdlPvm", HEAP_BY_NEW, (void *block, size_t size), (block, size)) \
+    ROW(delete_array_sized, "_ZdaPvm", HEAP_BY_NEW_ARRAY, (void *block, size_t size), (block, size)) \
+    ROW(delete_quiet, "_ZdlPvRKSt9nothrow_t", HEAP_BY_NEW, (void *block, const void *quiet), (block, quiet)) \
+    ROW(delete_array_quiet, "_ZdaPvRKSt9nothrow_t", HEAP_BY_NEW_ARRAY, (void *block, const void *quiet), (block, quiet)) \
+    ROW(delete_aligned, "_ZdlPvSt11align_val_t", HEAP_BY_NEW, (void *block, size_t alignment), (block, alignment)) \
+    ROW(delete_array_aligned, "_ZdaPvSt11align_val_t", HEAP_BY_NEW_ARRAY, (void *block, size_t alignment), (block, alignment)) \
+    ROW(delete_sized_aligned, "_ZdlPvmSt11align_val_t", HEAP_BY_NEW, (void *block, size_t size, size_t alignment), (block, size, alignment)) \
+    ROW(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", HEAP_BY_NEW_ARRAY, (void *block, size_t size, size_t alignment), (block, size, alignment)) \
+    ROW(delete_aligned_quiet, "_ZdlPvSt11align_val_tRKSt9nothrow_t", HEAP_BY_NEW, (void *block, size_t alignment, const void *quiet), (block, alignment, quiet)) \
+    ROW(delete_array_aligned_quiet, "_ZdaPvSt11align_val_tRKSt9nothrow_t", HEAP_BY_NEW_ARRAY, (void *block, size_t alignment, const void *quiet), (block, alignment, quiet))
+// clang-format on
+
+#define NEXT_MEMBER(member, symbol, result, parameters, arguments)                     \
+    result(*member) parameters;
+#define NEXT_FREE_MEMBER(member, symbol, origin, parameters, arguments)                \
+    void(*member) parameters;
+
+struct next {
+    NEXT_FUNCTIONS(NEXT_MEMBER)
+    NEXT_FREES(NEXT_FREE_MEMBER)
+};
+
+extern struct next next __attribute__((visibility("hidden")));
+
+// next_find_all finds all functions, so that later calls of dlsym, which would disturb
+// the program's dlerror, are rare.
+void next_find_all(void);
+
+// next_operator_of is the family of the operator that pc is in, if it is one of the C++
+// runtime's operators new, else otherwise.
+enum heap_origin next_operator_of(const void *pc, enum heap_origin otherwise);

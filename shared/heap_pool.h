@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where libcrashhook-heap keeps its guarded allocations, and the agent finds them.
+//
+// The pool is one mapping: slot 0 begins a page after base, and each slot is followed
+// by a guard page. The last page is the trap: a program whose call of free shows an
+// error is ended by a write to it, and a struct heap_failure says what was found. Each
+// slot has a struct heap_block in a mapping of its own.
+//
+// The state is found by a note (place_note.h). All of it is read from a process that
+// may be corrupt.
+#pragma once
+#include <stdint.h>
+
+enum {
+    HEAP_SLOT_BYTES = 64 << 10, // the largest allocation that is guarded
+    HEAP_FRAMES = 32,
+    HEAP_CBF_BYTES = 328, // HEAP_FRAMES frames that are far from each other
+};
+
+// A heap_status is what a slot is used for. HEAP_BUSY: it is changing.
+enum heap_status { HEAP_UNUSED, HEAP_BUSY, HEAP_LIVE, HEAP_FREED };
+
+// A heap_origin is the family of functions that a block was allocated or freed by.
+enum heap_origin { HEAP_BY_MALLOC, HEAP_BY_NEW, HEAP_BY_NEW_ARRAY, HEAP_ORIGINS };
+
+// A heap_event is an allocation or a free.
+struct heap_event {
+    uint64_t realtime_ns; // 0: it has not happened
+    uint32_t tid;
+    uint16_t cbf_size; // 0: the stack is not known
+    uint8_t origin;    // enum heap_origin
+    uint8_t unused;
+    uint8_t cbf[HEAP_CBF_BYTES];
+};
+
+struct heap_block {
+    uint32_t status; // enum heap_status
+    uint32_t bytes;  // that are mapped: whole pages from the slot's start on
+    uint64_t address;
+    uint64_t size;   // that was asked for
+    uint64_t caller; // return address of the call that allocated it
+    struct heap_event allocated;
+    struct heap_event freed;
+};
+
+// A heap_error is what a call of free found.
+enum heap_error {
+    HEAP_NO_ERROR,
+    HEAP_DOUBLE_FREE,
+    HEAP_INVALID_FREE,
+    HEAP_MISMATCHED_FREE,
+    HEAP_DAMAGE_BEFORE, // bytes before the block were overwritten
+    HEAP_DAMAGE_AFTER,
+    HEAP_ERRORS
+};
+
+struct heap_failure {
+    uint32_t error;   // enum heap_error
+    uint32_t origin;  // enum heap_origin: of the call that found it
+    uint64_t address; // the argument of free, or the first overwritten byte
+    uint64_t slot;
+};
+
+// Where in the trap a program writes tells which of these is meant, in units of
+// HEAP_TRAP_BYTES: several threads may find errors at the same time.
+enum { HEAP_FAILURES = 4, HEAP_TRAP_BYTES = 8 };
+
+struct heap_state {
+    uint32_t mode; // 0: the pool is not used
+    uint32_t slots;
+    uint64_t base;
+    uint64_t bytes;
+    uint64_t trap;
+    uint64_t blocks; // address of slots structs heap_block
+    uint64_t page_bytes;
+    uint64_t guarded; // allocations that were given a slot
+    uint64_t refused; // that would have been, but no slot or memory was free
+    uint64_t failed;  // counts what was written to failures
+    struct heap_failure failures[HEAP_FAILURES];
+};
+
+// HEAP_STATE_BYTES is the size of struct heap_state, as a number for its note.
+#define HEAP_STATE_BYTES 168
