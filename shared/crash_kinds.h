@@ -52,7 +52,13 @@
     ROW(WATCHDOG,           "watchdog",              "watchdog",                  watchdog,       MESSAGE) \
     ROW(FATAL_EXIT,         "fatal-exit",            "fatal exit",                signal,         MESSAGE) \
     ROW(SMALL_ADDRESS,      "small-address",         "small integer used as a pointer", signal,   MESSAGE) \
-    ROW(DIVISION_OVERFLOW,  "division-overflow",     "division overflow",         division,       MESSAGE)
+    ROW(DIVISION_OVERFLOW,  "division-overflow",     "division overflow",         division,       MESSAGE) \
+    ROW(USE_AFTER_FREE,     "use-after-free",        "use after free",            heap,           MESSAGE) \
+    ROW(HEAP_OVERFLOW,      "heap-overflow",         "heap overflow",             heap,           MESSAGE) \
+    ROW(HEAP_UNDERFLOW,     "heap-underflow",        "heap underflow",            heap,           MESSAGE) \
+    ROW(DOUBLE_FREE,        "double-free",           "double free",               heap,           MESSAGE) \
+    ROW(INVALID_FREE,       "invalid-free",          "invalid free",              heap,           MESSAGE) \
+    ROW(MISMATCHED_FREE,    "mismatched-free",       "mismatched free",           heap,           MESSAGE)
 // clang-format on
 
 #define CRASH_KIND_MEMBER(name, word, title, sentence, said) CRASH_KIND_##name,

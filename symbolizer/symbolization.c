@@ -104,11 +104,15 @@ static enum ch_status list_backtraces(struct symbolization *symbolization,
                                       json_t *report)
 {
     json_t *threads = json_object_get(report, "threads");
-    json_t *exception = json_object_get(json_object_get(report, "crash"), "exception");
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *heap = json_object_get(crash, "heap");
+    const json_t *others[] = { json_object_get(crash, "exception"),
+                               json_object_get(heap, "allocated"),
+                               json_object_get(heap, "freed") };
     enum ch_status status =
         list_backtrace(symbolization, flight_names_functions(report));
-    if (status == CH_OK)
-        status = list_backtrace(symbolization, json_object_get(exception, "backtrace"));
+    for (size_t i = 0; status == CH_OK && i < sizeof(others) / sizeof(others[0]); i++)
+        status = list_backtrace(symbolization, json_object_get(others[i], "backtrace"));
     const json_t *lists[] = { threads, json_object_get(report, "goroutines") };
     for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
         for (size_t i = 0; status == CH_OK && i < json_array_size(lists[k]); i++)

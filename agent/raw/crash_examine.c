@@ -347,6 +347,29 @@ static void note_sender(const struct capture *capture, struct crash_examination 
     out->facts.sender_name = text_or_null(out->sender_name);
 }
 
+// heap_name_thread finds the name of a thread that allocated or freed, if it is alive.
+static void heap_name_thread(struct capture *capture, struct crash_heap_event *event,
+                             char name[static CRASH_NAME_BYTES])
+{
+    name[0] = 0;
+    if (event->thread != 0 && capture_is_process(capture))
+        raw_thread_name(capture, (pid_t)event->thread, name);
+    event->name = text_or_null(name);
+}
+
+// note_heap looks for a guarded block that the fault is about.
+static void note_heap(struct capture *capture, struct crash_examination *out)
+{
+    struct crash_facts *facts = &out->facts;
+    if (!crash_has_address(facts) || facts->signal != SIGSEGV ||
+        facts->general_protection || capture->narrow)
+        return;
+    heap_fault_find(capture, facts->address, &out->heap);
+    heap_fault_facts(&out->heap, capture->crash->realtime_ns, &facts->heap);
+    heap_name_thread(capture, &facts->heap.allocated, out->heap_threads[0]);
+    heap_name_thread(capture, &facts->heap.freed, out->heap_threads[1]);
+}
+
 // note_memory looks for an exceeded memory limit where one may be the cause: the
 // program aborted without giving a reason, or dereferenced the NULL of a failed
 // allocation. A cgroup limit never makes an allocation fail, so the cgroup's, which is
@@ -463,6 +486,7 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     facts->stack = stack_of(capture, facts->sp);
     find_refused_stack(capture, facts);
     facts->access = infer_access(facts);
+    note_heap(capture, out);
     note_memory(capture, facts);
     read_crash_code(capture, out);
     if (crash_has_address(facts))

@@ -8,6 +8,7 @@
 #include "agent/live/capture.h"
 #include "agent/messages/abort_message.h"
 #include "agent/messages/exception.h"
+#include "agent/messages/heap_fault.h"
 #include "agent/messages/thrown_stack.h"
 #include "agent/raw/origins.h"
 #include "report/summary/crash_facts.h"
@@ -28,6 +29,8 @@ struct crash_examination {
     const struct waits *waits; // of the process's threads
     struct origins origins;
     struct thrown_stack thrown; // of the exception
+    struct heap_fault heap;
+    char heap_threads[2][CRASH_NAME_BYTES]; // that allocated and freed its block
 };
 
 // crash_examine examines the crash of capture, which must outlive out, as must waits.

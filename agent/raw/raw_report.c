@@ -80,6 +80,48 @@ static void write_exception(struct json_writer *w, const struct capture *capture
     json_write_end(w, '}');
 }
 
+static void write_heap_event(struct json_writer *w, const char *key,
+                             const struct heap_event *event,
+                             const struct crash_heap_event *facts)
+{
+    char base64[BASE64_SIZE(HEAP_CBF_BYTES)];
+    if (facts->thread == 0)
+        return;
+    json_write_key(w, key);
+    json_write_object(w);
+    raw_write_count(w, "thread", facts->thread);
+    raw_write_string(w, "thread_name", facts->name);
+    raw_write_string(w, "by", facts->by);
+    if (facts->age_ms != CRASH_HEAP_NO_AGE)
+        raw_write_count(w, "age_ms", (uint64_t)facts->age_ms);
+    if (event->cbf_size != 0) {
+        base64_encode(event->cbf, event->cbf_size, base64);
+        json_write_key(w, "backtrace");
+        json_write_object(w);
+        json_write_key(w, "cbf");
+        json_write_plain(w, base64);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, '}');
+}
+
+// write_heap writes the guarded block that was misused, and its stacks.
+static void write_heap(struct json_writer *w, const struct crash_examination *crash)
+{
+    const struct crash_heap *heap = &crash->facts.heap;
+    if (heap->kind == CRASH_KIND_NONE)
+        return;
+    json_write_key(w, "heap");
+    json_write_object(w);
+    raw_write_address(w, "block", heap->block);
+    raw_write_count(w, "size", heap->size);
+    raw_write_address(w, "address", heap->address);
+    raw_write_string(w, "found_by", heap->found_by);
+    write_heap_event(w, "allocated", &crash->heap.block.allocated, &heap->allocated);
+    write_heap_event(w, "freed", &crash->heap.block.freed, &heap->freed);
+    json_write_end(w, '}');
+}
+
 static void write_sender(struct json_writer *w, const struct crash_facts *facts)
 {
     if (!facts->sent)
@@ -256,6 +298,7 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
         termination_write(w, capture);
     raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, crash);
+    write_heap(w, crash);
     write_sender(w, facts);
     write_crash_memory(w, &facts->memory);
     write_operation(w, facts);

@@ -454,6 +454,36 @@ static void append_said(const json_t *crash, struct text *out)
     text_append_string(out, "\n");
 }
 
+// append_heap_site adds the in-app function that freed or, if it was not freed,
+// allocated the misused block.
+static void append_heap_site(const json_t *report, const json_t *crash,
+                             struct text *out)
+{
+    const json_t *heap = json_object_get(crash, "heap");
+    bool is_freed = crash_words_kind(crash) == CRASH_KIND_USE_AFTER_FREE ||
+                    crash_words_kind(crash) == CRASH_KIND_DOUBLE_FREE;
+    const char *event = is_freed ? "freed" : "allocated";
+    const json_t *frames = report_frames(json_object_get(heap, event));
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        struct keying site = { .report = report };
+        struct key_frame frame;
+        site.frames = memset(&frame, 0, sizeof(frame));
+        const json_t *at = json_array_get(frames, i);
+        if (!report_frame_is_code(at) || !key_frame_has_place(&site, at))
+            continue;
+        take_key_frame(&site, at);
+        bool is_site = frame.verdict.in_app;
+        if (is_site) {
+            text_appendf(out, "%s ", event);
+            append_key_name(&site, &frame, out);
+            text_append_string(out, "\n");
+        }
+        text_deinit(&frame.name);
+        if (is_site)
+            return;
+    }
+}
+
 // write_key_stack lists the in-app functions, innermost first, repetitions once.
 static void write_key_stack(struct keying *keying)
 {
@@ -491,6 +521,7 @@ static void write_key(struct keying *keying)
     else
         choose_others(keying);
     append_said(keying->crash, &key->material);
+    append_heap_site(keying->report, keying->crash, &key->material);
     write_key_stack(keying);
 }
 

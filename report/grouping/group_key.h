@@ -23,6 +23,8 @@
 // 8. Of a process that was killed the key is its program and the cause (crash.death):
 //    the frame that it had reached is random. An exception that ended it has frames of
 //    its own where a language gave them (crash.exception.stack), which count instead.
+// 9. Of a block of the heap that was misused, the in-app function that freed it counts
+//    (use after free, double free), or the one that allocated it (the other kinds).
 //
 // Never part of it: addresses, pointer values, the kind of the crash, callers, the
 // version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised.

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/summary/crash_heap.h"
 #include "report/summary/crash_origin.h"
 #include "report/summary/crash_variable.h"
 #include "shared/crash_kinds.h"
@@ -105,6 +106,7 @@ struct crash_facts {
     struct crash_place sp_place;
     struct crash_stack stack;
     struct crash_memory memory;
+    struct crash_heap heap; // what is known of a misused block
     const char *thread_name;
     const char *message; // last message of a library before it aborted; NULL: none
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none

@@ -187,6 +187,8 @@ enum crash_kind crash_kind(const struct crash_facts *f)
 {
     if (f->termination != CRASH_KIND_NONE)
         return f->termination;
+    if (f->heap.kind != CRASH_KIND_NONE)
+        return f->heap.kind;
     if (is_watchdog(f))
         return CRASH_KIND_WATCHDOG;
     // If a signal was sent, there was no fault. A process that aborts is the exception:

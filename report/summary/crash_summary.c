@@ -456,6 +456,22 @@ static void summarize_watchdog(const struct crash_facts *f, enum crash_kind kind
                            : "The service did not feed systemd's watchdog in time");
 }
 
+// summarize_heap says which block was misused, and how.
+static void summarize_heap(const struct crash_facts *f, enum crash_kind kind,
+                           struct text *out)
+{
+    static const char *const verbs[] = { [CRASH_ACCESS_UNKNOWN] = "Access",
+                                         [CRASH_ACCESS_READ] = "Read",
+                                         [CRASH_ACCESS_WRITE] = "Write",
+                                         [CRASH_ACCESS_EXECUTE] = "Jump" };
+    struct text CH_CLEANUP(text_deinit) access = { 0 };
+    text_append_string(&access, verbs[f->access]);
+    if (f->operand.expression != NULL && f->operand.size != 0)
+        text_appendf(&access, " of %u byte%s", f->operand.size,
+                     f->operand.size == 1 ? "" : "s");
+    crash_heap_append(&f->heap, kind, text_ok(&access) ? access.bytes : "Access", out);
+}
+
 // summarize_signal is for kinds that say little beside the signal.
 static void summarize_signal(const struct crash_facts *f, enum crash_kind kind,
                              struct text *out)

@@ -92,6 +92,30 @@ static void read_instruction(const json_t *crash, struct crash_facts *out)
     out->blamed.value = read_address(blamed, "value");
 }
 
+static struct crash_heap_event read_heap_event(const json_t *event)
+{
+    return (struct crash_heap_event){
+        .thread = (uint32_t)read_int32(event, "thread"),
+        .name = report_string(event, "thread_name"),
+        .by = report_string(event, "by"),
+        .age_ms = report_integer(event, "age_ms", CRASH_HEAP_NO_AGE),
+    };
+}
+
+void crash_words_heap(const json_t *crash, struct crash_heap *out)
+{
+    const json_t *heap = json_object_get(crash, "heap");
+    *out = (struct crash_heap){
+        .kind = json_is_object(heap) ? crash_words_kind(crash) : CRASH_KIND_NONE,
+        .found_by = report_string(heap, "found_by"),
+        .address = read_address(heap, "address"),
+        .block = read_address(heap, "block"),
+        .size = (uint64_t)report_integer(heap, "size", 0),
+        .allocated = read_heap_event(json_object_get(heap, "allocated")),
+        .freed = read_heap_event(json_object_get(heap, "freed")),
+    };
+}
+
 static void read_sender(const json_t *crash, struct crash_facts *out)
 {
     const json_t *sender = json_object_get(crash, "sender");
@@ -241,6 +265,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     read_sender(crash, out);
     read_crash_limits(crash, out);
     read_said(crash, out);
+    crash_words_heap(crash, &out->heap);
     read_variable(crash, &out->variable);
     read_crash_origin(crash, &out->origin);
 }

@@ -20,6 +20,9 @@ void crash_words_set_kind(json_t *crash, enum crash_kind kind);
 // the form of crash.variable.
 bool crash_words_is_variable(const json_t *value);
 
+// crash_words_heap reads the block that was misused; out points into crash.
+void crash_words_heap(const json_t *crash, struct crash_heap *out);
+
 // crash_words_complete adds the words that report's crash lacks, if it has a crash.
 void crash_words_complete(json_t *report);
 
