@@ -13,7 +13,7 @@ enum {
     CACHE_RULES = 4096, // a power of two
     OWN_FRAMES = 8,     // at most so many are the library's own
     FRAME_BYTES_MAX = 1 << 20,
-    MAIN_STACK_BYTES_MAX = 1 << 30,
+    STACK_BYTES_MAX = 1 << 30,
 };
 
 // A cached_rule is valid if key ^ rule is its address: two threads may write the same
@@ -31,6 +31,7 @@ struct walk {
     uint64_t sp;
     uint64_t fp;
     uint64_t high; // end of the stack
+    bool has_end;  // high is known
 };
 
 static uint64_t cache_key(uint64_t pc)
@@ -85,13 +86,25 @@ static bool load_word(const struct walk *walk, uint64_t address, uint64_t *out)
     return true;
 }
 
-// stack_end is where the stack at sp ends. The C library puts a thread's descriptor at
-// the outer end of its stack. The first thread's, and others, end where the frames do.
-static uint64_t stack_end(uint64_t sp)
+// __libc_stack_end is the dynamic linker's: where the first thread's stack began.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): it is the C library's name.
+extern void *__libc_stack_end;
+
+// find_stack_end sets where the stack ends: the first thread's where it began, another
+// one's at its descriptor, which the C library puts there. Others, as those of
+// coroutines, have no known end, and are left by rules alone.
+static void find_stack_end(struct walk *walk)
 {
-    uint64_t self = (uint64_t)pthread_self();
-    bool is_below = sp < self && self - sp < MAIN_STACK_BYTES_MAX;
-    return is_below ? self : sp + MAIN_STACK_BYTES_MAX;
+    const uint64_t ends[] = { (uint64_t)(uintptr_t)__libc_stack_end,
+                              (uint64_t)pthread_self() };
+    walk->high = walk->sp + STACK_BYTES_MAX;
+    walk->has_end = false;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (ends[i] <= walk->sp || ends[i] >= walk->high)
+            continue;
+        walk->has_end = true;
+        walk->high = ends[i];
+    }
 }
 
 static uint64_t strip_signature(uint64_t address)
@@ -120,7 +133,7 @@ static bool leave_signal(struct walk *walk)
     walk->sp = saved->uc_mcontext.sp;
 #endif
     walk->frame.is_exact = true;
-    walk->high = stack_end(walk->sp);
+    find_stack_end(walk);
     return true;
 }
 
@@ -130,7 +143,8 @@ static bool walk_by_frame_pointer(struct walk *walk)
 {
     uint64_t fp;
     uint64_t pc;
-    if (walk->fp - walk->sp > FRAME_BYTES_MAX || !load_word(walk, walk->fp, &fp) ||
+    if (!walk->has_end || walk->fp - walk->sp > FRAME_BYTES_MAX ||
+        !load_word(walk, walk->fp, &fp) ||
         !load_word(walk, walk->fp + sizeof(fp), &pc) || fp <= walk->fp)
         return false;
     walk->sp = walk->fp + 2 * sizeof(fp);
@@ -196,7 +210,7 @@ __attribute__((noinline)) size_t walk_stack(uint64_t from, struct walk_frame *fr
     size_t count = 0;
     bool is_found = false;
     walk_begin(&walk);
-    walk.high = stack_end(walk.sp);
+    find_stack_end(&walk);
     while (count < limit && walk_outward(&walk)) {
         if (!is_found && walk.frame.pc == from) {
             is_found = true;

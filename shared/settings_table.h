@@ -125,6 +125,17 @@
     ROW("CRASHHOOK_FLIGHT", "flight", SIZE, flight_bytes, \
         "no", "no, or a size such as 64K", "", \
         "Size of the flight recorder per thread.") \
+    ROW("CRASHHOOK_HEAP", "heap", WORD, heap, \
+        "no", "no, sample or every", "no sample every", \
+        "Guard some allocations, or every one while memory lasts, so that the report " \
+        "of a misused block shows who allocated and freed it.") \
+    ROW("CRASHHOOK_HEAP_RATE", "heap-rate", FRAMES, heap_rate, \
+        "5000", "a number of allocations from 1", "", \
+        "One in so many allocations of a thread is guarded.") \
+    ROW("CRASHHOOK_HEAP_SLOTS", "heap-slots", FRAMES, heap_slots, \
+        "64", "a number of allocations from 1", "", \
+        "How many allocations are guarded at a time; as many as the kernel allows, if " \
+        "every one is to be.") \
     ROW("CRASHHOOK_LOG", "log", LOG, log, \
         "", "a file, or stderr", "", \
         "Where the agent's own messages go.")

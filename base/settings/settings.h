@@ -36,6 +36,7 @@ enum setting_symbolize { SYMBOLIZE_FULL, SYMBOLIZE_FAST, SYMBOLIZE_OFF };
 enum setting_hold { HOLD_AUTO, HOLD_CAPTURE, HOLD_REPORT, HOLD_UPLOAD };
 enum setting_handlers { HANDLERS_FIRST, HANDLERS_LAST };
 enum setting_mode { MODE_SPAWN, MODE_DAEMON };
+enum setting_heap { HEAP_NO, HEAP_SAMPLE, HEAP_EVERY };
 enum setting_kills { KILLS_NO, KILLS_YES, KILLS_SEIZE };
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
@@ -88,7 +89,10 @@ struct settings {
     uint64_t rate_count; // at most rate_count uploads in rate_ms
     uint64_t rate_ms;
     uint64_t flight_bytes; // per thread; 0: no flight recorder
-    const char *log;       // NULL: none; "stderr" or a path
+    enum setting_heap heap;
+    uint32_t heap_rate;  // one in so many allocations is guarded
+    uint32_t heap_slots; // allocations that are guarded at a time
+    const char *log;     // NULL: none; "stderr" or a path
 };
 
 // A settings_get_fn looks up a variable, as getenv does; NULL: not set.

@@ -445,6 +445,32 @@ static json_t *frames_plan(const json_t *thread, json_t *notes)
     return chain;
 }
 
+// note_heap_event lists the stack of the allocation or the free of a misused block: its
+// frames are no thread's.
+static void note_heap_event(const json_t *event, const char *what, json_t *notes)
+{
+    const json_t *frames = report_frames(event);
+    char line[512];
+    if (json_array_size(frames) == 0)
+        return;
+    (void)snprintf(line, sizeof(line), "%s here by thread %lld:", what,
+                   (long long)report_integer(event, "thread", 0));
+    json_array_append_new(notes, json_string(line));
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = report_string(frame, "function");
+        const char *file = report_string(frame, "file");
+        const char *address = report_string(frame, "address");
+        (void)snprintf(line, sizeof(line), "  %zu  %.160s at %.240s:%lld", i,
+                       function != NULL  ? function
+                       : address != NULL ? address
+                                         : "?",
+                       file != NULL ? file : "?",
+                       (long long)report_integer(frame, "line", 0));
+        json_array_append_new(notes, json_string(line));
+    }
+}
+
 // plan_json is what the script reads.
 static json_t *plan_json(const struct debugging *debugging,
                          const struct debug_images *images)
@@ -452,8 +478,12 @@ static json_t *plan_json(const struct debugging *debugging,
     const json_t *list = json_object_get(debugging->report, "threads");
     const char *summary =
         report_string(json_object_get(debugging->report, "crash"), "summary");
+    const json_t *heap =
+        json_object_get(json_object_get(debugging->report, "crash"), "heap");
     json_t *threads = json_array();
     bool arm = false;
+    note_heap_event(json_object_get(heap, "freed"), "Freed", images->notes);
+    note_heap_event(json_object_get(heap, "allocated"), "Allocated", images->notes);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *thread = json_array_get(list, i);
         arm |= report_string(json_object_get(thread, "registers"), "pc") != NULL;

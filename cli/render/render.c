@@ -30,6 +30,7 @@
 #include "cli/render/render_frames.h"
 #include "cli/render/render_threads.h"
 #include "cli/render/render_values.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/memory_words.h"
 #include "report/summary/report_waits.h"
 #include "report/value/frame_source.h"
@@ -766,6 +767,36 @@ static void render_throw(const struct render *render)
     render_frames_write(&frames, exception);
 }
 
+// render_heap writes the stacks that the misused block was freed and allocated with.
+static void render_heap(const struct render *render)
+{
+    const json_t *crash = json_object_get(render->report, "crash");
+    const json_t *heap = json_object_get(crash, "heap");
+    const struct render_frames frames = rendered_frames_of(render);
+    struct crash_heap facts;
+    crash_words_heap(crash, &facts);
+    const struct {
+        const char *title;
+        const json_t *event;
+        const struct crash_heap_event *facts;
+    } parts[] = {
+        { "Freed", json_object_get(heap, "freed"), &facts.freed },
+        { "Allocated", json_object_get(heap, "allocated"), &facts.allocated },
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct text CH_CLEANUP(text_deinit) words = { 0 };
+        if (json_array_size(report_frames(parts[i].event)) == 0)
+            continue;
+        crash_heap_append_event(parts[i].facts, &words);
+        pen_set(&render->pen, PEN_BOLD);
+        pen_plain(&render->pen, "\n%s here, ", parts[i].title);
+        pen_text(&render->pen, text_ok(&words) ? words.bytes : "");
+        pen_plain(&render->pen, ":\n");
+        pen_set(&render->pen, PEN_PLAIN);
+        render_frames_write(&frames, parts[i].event);
+    }
+}
+
 void render_report(const json_t *report, const struct render_style *style, FILE *to)
 {
     const struct render render = {
@@ -785,6 +816,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     render_attachments(&render);
     write_crashed_thread(&render);
     render_throw(&render);
+    render_heap(&render);
     render_values_watches(&render.pen, report,
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     if (render.preset == PRESET_FULL)

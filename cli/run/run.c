@@ -220,12 +220,11 @@ static bool is_run_enabled(struct session *session)
                             (settings->enable == SETTING_TTY && isatty(STDERR_FILENO)));
 }
 
-// append_throws_library adds the library that keeps the stacks of throws, which is
-// installed next to the other one.
-static void append_throws_library(const char *path, struct text *value)
+// append_library adds a library that is installed in the folder of the one at path.
+static void append_library(const char *path, const char *soname, struct text *value)
 {
     const char *name = strrchr(path, '/');
-    text_appendf(value, ":%.*s/" CRASHHOOK_THROWS_SONAME, (int)(name - path), path);
+    text_appendf(value, ":%.*s/%s", (int)(name - path), path, soname);
 }
 
 // reports_kills returns true if a program that is killed is reported, which its user
@@ -238,7 +237,7 @@ static bool reports_kills(const struct session *session)
 
 // preload_library puts the library before what is already preloaded, and after the
 // runtime of a sanitizer, which must come first.
-static int preload_library(const char *runtime, bool throws)
+static int preload_library(const char *runtime, const struct settings *settings)
 {
     char library[PATH_MAX];
     char path[PATH_MAX];
@@ -254,8 +253,11 @@ static int preload_library(const char *runtime, bool throws)
     if (runtime[0] != 0)
         text_appendf(&value, "%s:", runtime);
     text_append_string(&value, path);
-    if (throws)
-        append_throws_library(path, &value);
+    if (settings->throws == SETTING_YES)
+        append_library(path, CRASHHOOK_THROWS_SONAME, &value);
+    // A sanitizer has an allocator of its own, with checks of its own.
+    if (settings->heap != HEAP_NO && runtime[0] == 0)
+        append_library(path, CRASHHOOK_HEAP_SONAME, &value);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
     if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)
@@ -398,8 +400,7 @@ static int run_by_auto(const struct options *options, struct session *session)
             options->arguments[0]);
         return run_unwatched(options->arguments);
     }
-    int result =
-        preload_library(program.runtime, session->settings.throws == SETTING_YES);
+    int result = preload_library(program.runtime, &session->settings);
     return result == COMMAND_DONE
                ? run_preloaded(options->arguments, session, reports_kills(session),
                                options_given(options, "stderr-tail"))
@@ -416,8 +417,7 @@ static int run_by_preload(const struct options *options, struct session *session
                            options->arguments[0]);
         return run_unwatched(options->arguments);
     }
-    int result =
-        preload_library(program.runtime, session->settings.throws == SETTING_YES);
+    int result = preload_library(program.runtime, &session->settings);
     return result == COMMAND_DONE
                ? run_preloaded(options->arguments, session, reports_kills(session),
                                options_given(options, "stderr-tail"))

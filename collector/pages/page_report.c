@@ -12,6 +12,7 @@
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
 #include "collector/requests/collector.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/memory_words.h"
 #include "report/summary/readable_name.h"
 #include "report/summary/report_waits.h"
@@ -294,6 +295,36 @@ static void write_throw_section(struct text *out, const json_t *report)
     html_write(out, "</section>\n");
 }
 
+// write_heap_section shows the stacks of the misused block.
+static void write_heap_section(struct text *out, const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *heap = json_object_get(crash, "heap");
+    struct crash_heap facts;
+    crash_words_heap(crash, &facts);
+    const struct {
+        const char *id;
+        const char *title;
+        const json_t *event;
+        const struct crash_heap_event *facts;
+    } parts[] = {
+        { "freed", "Freed here", json_object_get(heap, "freed"), &facts.freed },
+        { "allocated", "Allocated here", json_object_get(heap, "allocated"),
+          &facts.allocated },
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct text CH_CLEANUP(text_deinit) words = { 0 };
+        if (json_array_size(report_frames(parts[i].event)) == 0)
+            continue;
+        crash_heap_append_event(parts[i].facts, &words);
+        html_write(out,
+                   "<section class=\"card\" id=\"%s\"><h2>%s <small>%s</small></h2>\n",
+                   parts[i].id, parts[i].title, text_ok(&words) ? words.bytes : "");
+        page_frames_write(out, report, parts[i].event, NULL);
+        html_write(out, "</section>\n");
+    }
+}
+
 // write_wait_list says who waits for whom.
 static void write_wait_list(struct text *out, const json_t *report)
 {
@@ -534,6 +565,7 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     write_hero(out, viewed, id, address);
     page_threads_write_crashed(out, viewed, address);
     write_throw_section(out, report);
+    write_heap_section(out, report);
     write_wait_list(out, report);
     page_missing_write(out, report, address);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -90,7 +90,7 @@ _Static_assert(sizeof(struct crashhook_options) ==
                        sizeof(options_variables) / sizeof(options_variables[0]) *
                            sizeof(const char *),
                "each member has its variable");
-_Static_assert(sizeof(options_variables) + 3 == SETTING_POSITIONS,
+_Static_assert(sizeof(options_variables) + 6 == SETTING_POSITIONS,
                "each variable has a member, or crashhook.h says why not");
 
 bool variables_options_ok(const struct crashhook_options *options)

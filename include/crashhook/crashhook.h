@@ -24,10 +24,11 @@ extern "C" {
 // set. A variable that is set takes precedence, so that whoever runs the program has
 // the last word. The strings are copied.
 //
-// Three variables have no member. CRASHHOOK_ENABLE: the library is installed before
+// Six variables have no member. CRASHHOOK_ENABLE: the library is installed before
 // main, and a program that wants no reports does not link it. CRASHHOOK_FLIGHT is read
 // by the flight recorder, which crashhook_flight_start (crashhook/flight.h) starts.
-// CRASHHOOK_THROWS is read by a library that is loaded before the program is.
+// CRASHHOOK_THROWS, CRASHHOOK_HEAP, CRASHHOOK_HEAP_RATE and CRASHHOOK_HEAP_SLOTS are
+// read by libraries that are loaded before the program is.
 //
 // Later versions add members at the end, so that a program that was built with an
 // earlier header goes on working: its size tells which members there are.

@@ -475,6 +475,40 @@ static json_t *thrown_value(const json_t *report)
     return otlp_value_map(members);
 }
 
+// heap_event_value is the allocation or the free of the misused block, with its stack.
+static json_t *heap_event_value(const json_t *report, const json_t *event)
+{
+    json_t *members = json_array();
+    otlp_value_add_member(members, "thread.id", event, "thread");
+    otlp_value_add_member(members, "thread.name", event, "thread_name");
+    otlp_value_add_member(members, "by", event, "by");
+    otlp_value_add_member(members, "age_ms", event, "age_ms");
+    otlp_value_add(members, "stacktrace",
+                   stack_value(report, event, OTHER_STACK_MAX_BYTES));
+    otlp_value_add(members, "cbf", cbf_value(event));
+    return otlp_value_map(members);
+}
+
+// heap_value is the block that was misused; NULL: none is known.
+static json_t *heap_value(const json_t *report)
+{
+    static const char *const events[] = { "freed", "allocated" };
+    const json_t *heap = json_object_get(json_object_get(report, "crash"), "heap");
+    if (!json_is_object(heap))
+        return NULL;
+    json_t *members = json_array();
+    otlp_value_add_member(members, "block", heap, "block");
+    otlp_value_add_member(members, "size", heap, "size");
+    otlp_value_add_member(members, "address", heap, "address");
+    otlp_value_add_member(members, "found_by", heap, "found_by");
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        const json_t *event = json_object_get(heap, events[i]);
+        if (json_is_object(event))
+            otlp_value_add(members, events[i], heap_event_value(report, event));
+    }
+    return otlp_value_map(members);
+}
+
 // add_crash_objects adds the parts of the crash that are maps.
 static void add_crash_objects(json_t *to, const json_t *crash)
 {
@@ -520,6 +554,7 @@ static void add_crash(json_t *to, const json_t *report)
     otlp_value_add_member(to, "crashhook.crash.address", crash, "address");
     add_crash_objects(to, crash);
     otlp_value_add(to, "crashhook.crash.thrown", thrown_value(report));
+    otlp_value_add(to, "crashhook.crash.heap", heap_value(report));
     otlp_value_add(to, "crashhook.variables", variables_value(thread));
     otlp_value_add(to, "crashhook.cbf", cbf_value(thread));
     if (json_object_size(json_object_get(thread, "registers")) != 0)

@@ -33,6 +33,7 @@
 #include "base/utf8.h"
 #include "report/grouping/report_in_app.h"
 #include "report/json/json_tree.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/report_waits.h"
 #include "report/value/frame_source.h"
 #include "report/value/report.h"
@@ -444,11 +445,54 @@ static json_t *thrown_json(const json_t *report, const struct extent *extent)
         sentry_stack_make(report, thrown, extent->crashed_frames, SOURCES_MAX);
     if (stack == NULL)
         return NULL;
-    return json_pack("{s:s?, s:s, s:I, s:o, s:{s:s, s:s, s:b, s:i, s:i}}", "type",
+    return json_pack("{s:s?, s:s, s:I, s:o, s:{s:s, s:s, s:b}}", "type",
                      report_string(thrown, "type"), "value", what != NULL ? what : "",
                      "thread_id", (json_int_t)report_integer(backtrace, "thread", 0),
                      "stacktrace", stack, "mechanism", "type", "chained", "source",
-                     "thrown", "handled", 0, "exception_id", 1, "parent_id", 0);
+                     "thrown", "handled", 0);
+}
+
+// heap_cause_json is the free or the allocation of the misused block, as a cause of the
+// crash; NULL: its stack is not known.
+static json_t *heap_cause_json(const json_t *report, const char *key,
+                               const struct crash_heap_event *facts,
+                               const struct extent *extent)
+{
+    struct text CH_CLEANUP(text_deinit) words = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *event = json_object_get(json_object_get(crash, "heap"), key);
+    json_t *stack =
+        sentry_stack_make(report, event, extent->crashed_frames, SOURCES_MAX);
+    if (stack == NULL)
+        return NULL;
+    crash_heap_append_event(facts, &words);
+    return json_pack("{s:s, s:s, s:I, s:o, s:{s:s, s:s, s:b}}", "type", key, "value",
+                     text_ok(&words) ? words.bytes : "", "thread_id",
+                     (json_int_t)facts->thread, "stacktrace", stack, "mechanism",
+                     "type", "chained", "source", key, "handled", 0);
+}
+
+// add_causes adds what Sentry shows as the crash's causes, the first of them last
+// before the crash.
+static size_t add_causes(const json_t *report, const struct extent *extent, json_t *to)
+{
+    struct crash_heap heap;
+    crash_words_heap(json_object_get(report, "crash"), &heap);
+    json_t *causes[] = { heap_cause_json(report, "allocated", &heap.allocated, extent),
+                         heap_cause_json(report, "freed", &heap.freed, extent),
+                         thrown_json(report, extent) };
+    size_t count = 0;
+    for (size_t i = sizeof(causes) / sizeof(causes[0]); i-- > 0;) {
+        json_t *mechanism = json_object_get(causes[i], "mechanism");
+        if (causes[i] == NULL)
+            continue;
+        (void)json_object_set_new(mechanism, "exception_id",
+                                  json_integer((json_int_t)++count));
+        (void)json_object_set_new(mechanism, "parent_id",
+                                  json_integer((json_int_t)count - 1));
+        (void)json_array_insert_new(to, 0, causes[i]);
+    }
+    return count;
 }
 
 static json_t *exception_json(const json_t *report, const struct extent *extent)
@@ -460,21 +504,22 @@ static json_t *exception_json(const json_t *report, const struct extent *extent)
     text_append_string(&value, summary != NULL ? summary : "");
     if (message != NULL)
         text_appendf(&value, "%s%s", value.size != 0 ? ": " : "", message);
-    json_t *thrown = thrown_json(report, extent);
+    json_t *values = json_array();
     json_t *mechanism = mechanism_json(crash);
-    if (thrown != NULL)
+    if (add_causes(report, extent, values) != 0)
         (void)json_object_set_new(mechanism, "exception_id", json_integer(0));
     // An exception that precedes the crash, as its cause, has its type there.
     const char *kind = report_string(crash, "kind");
+    bool has_cause = json_array_size(values) != 0;
     json_t *signal =
         json_pack("{s:s?, s:s, s:I, s:o, s:o*}", "type",
-                  thrown != NULL && kind != NULL ? kind : crash_type(crash), "value",
+                  has_cause && kind != NULL ? kind : crash_type(crash), "value",
                   value.bytes != NULL ? value.bytes : "", "thread_id",
                   (json_int_t)crashed_tid(report), "mechanism", mechanism, "stacktrace",
                   sentry_stack_make(report, find_crashed(report),
                                     extent->crashed_frames, SOURCES_MAX));
-    return thrown != NULL ? json_pack("{s:[o, o]}", "values", thrown, signal)
-                          : json_pack("{s:[o]}", "values", signal);
+    (void)json_array_append_new(values, signal);
+    return json_pack("{s:o}", "values", values);
 }
 
 static json_t *thread_json(const json_t *report, const json_t *thread, bool crashed,

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# With libcrashhook-heap, the report of a misused block of the heap has its kind, the
+# distance, and the stacks of the access, the free and the allocation.
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import unittest
+
+import harness
+from harness import Scene
+
+FULL = os.environ.get("CRASHHOOK_FULL") == "1"
+SEED = int(os.environ.get("CRASHHOOK_SEED", random.randrange(1 << 32)))
+LIBRARY = os.path.join(harness.BUILD, "lib", "libcrashhook-heap.so.1")
+ALLOCATORS = {
+    "glibc": None,
+    "jemalloc": "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+    "tcmalloc": "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
+    "mimalloc": "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0",
+}
+SIZES = (1, 7, 16, 48, 100, 1000, 4096, 5000, 65536)
+C_WAYS = ("malloc", "calloc", "realloc", "aligned", "posix")
+CPP_WAYS = ("new", "new-array", "new-quiet", "new-aligned")
+KINDS = {
+    "after-free": "use-after-free",
+    "overflow": "heap-overflow",
+    "underflow": "heap-underflow",
+    "damage": "heap-overflow",
+    "double-free": "double-free",
+    "invalid-free": "invalid-free",
+    "mismatched": "mismatched-free",
+}
+
+
+def all_cases():
+    """Each kind with each way to allocate, the rest drawn at random."""
+    draw = random.Random(SEED)
+    allocators = [name for name, path in ALLOCATORS.items()
+                  if path is None or os.path.exists(path)]
+    for kind, how in itertools.product(KINDS, C_WAYS + CPP_WAYS):
+        yield {"kind": kind, "how": how, "access": draw.choice(("read", "write")),
+               "size": draw.choice([size for size in SIZES if kind != "damage" or size < 60000]),
+               "thread": draw.choice(("same", "other")), "allocator": draw.choice(allocators)}
+
+
+def functions(holder):
+    frames = holder["backtrace"]["frames"]
+    return [frame.get("function", "").split("(")[0] for frame in frames]
+
+
+class Heap(unittest.TestCase):
+    def crash(self, case, mode="every", show=False):
+        """The crash of the one report, its report, and how it reads."""
+        with Scene() as scene:
+            scene.preload = ALLOCATORS[case["allocator"]]
+            done = scene.command(
+                "run", "--via", "preload", "--heap", mode, "--", harness.program("heap_bugs"),
+                case["kind"], case["access"], str(case["size"]), case["how"], case["thread"])
+            reports = scene.reports()
+            text = scene.command("show", scene.report_paths()[0]).stdout if show else ""
+        self.assertEqual(done.returncode, -signal.SIGSEGV, (case, done.stdout, done.stderr))
+        self.assertEqual(len(reports), 1, done.stderr)
+        return reports[0], text
+
+    def check(self, case):
+        report, _ = self.crash(case)
+        crash = report["crash"]
+        self.assertEqual(crash["kind"], KINDS[case["kind"]], crash)
+        heap = crash["heap"]
+        size = (case["size"] + 63) // 64 * 64 if case["how"] == "aligned" else case["size"]
+        self.assertEqual(heap["size"], size)
+        self.assertIn("allocate_block", functions(heap["allocated"])[:3], heap)
+        self.assertIn("main", functions(heap["allocated"]))
+        if case["kind"] in ("after-free", "double-free"):
+            self.assertIn("free_block", functions(heap["freed"])[:3], heap)
+            crashed = crash["thread"]
+            self.assertEqual(heap["freed"]["thread"] != crashed, case["thread"] == "other")
+        else:
+            self.assertNotIn("freed", heap)
+        stack = functions(harness.crashed_thread(report))
+        by_access = case["kind"] in ("after-free", "overflow", "underflow")
+        if by_access:
+            self.assertEqual(stack[0], "access_byte", stack)
+            self.assertNotIn("found_by", heap)
+            operation = crash["access"]["operation"]
+            self.assertEqual(operation, case["access"])
+        if case["kind"] == "after-free":
+            self.assertEqual(int(heap["address"], 16) - int(heap["block"], 16), size // 2)
+        self.assertTrue(report["title"], report)
+
+    def test_each_kind_of_misuse_is_told_with_its_stacks(self):
+        cases = list(all_cases())
+        if not FULL:
+            cases = random.Random(SEED).sample(cases, 14)
+        print(f"seed {SEED}, {len(cases)} cases", file=sys.stderr)
+        self.assertGreaterEqual(len(cases), 60 if FULL else 14)
+        for case in cases:
+            with self.subTest(**case, seed=SEED):
+                self.check(case)
+
+    def test_people_read_who_freed_and_allocated_the_block(self):
+        case = {"kind": "after-free", "how": "new-array", "access": "write", "size": 48,
+                "thread": "same", "allocator": "glibc"}
+        report, text = self.crash(case, show=True)
+        self.assertRegex(report["crash"]["summary"],
+                         r"^Write of 1 byte 24 bytes into a block of 48 bytes, freed by thread "
+                         r"\d+ 'heap_bugs' \d+ ms earlier")
+        self.assertRegex(text, r"Freed here, by thread \d+ 'heap_bugs' with operator delete\[\], "
+                               r"\d+ ms before the crash:\n")
+        self.assertRegex(text.split("Freed here")[1].split("Allocated here")[0], "free_block")
+        self.assertRegex(text.split("Allocated here")[1], "allocate_block")
+        self.assertRegex(report["title"], "use after free in access_byte")
+
+    def test_the_page_shows_the_three_stacks(self):
+        with Scene() as scene:
+            scene.preload = None
+            scene.command("run", "--via", "preload", "--heap", "every", "--",
+                          harness.program("heap_bugs"), "double-free", "read", "48", "malloc",
+                          "same")
+            scene.reports()
+            page = scene.page(scene.report_paths()[0])
+        self.assertRegex(page, r"Freed here <small>by thread \d+")
+        self.assertRegex(page, r"Allocated here <small>by thread \d+")
+        self.assertIn("allocate_block", page)
+
+    def run_alone(self, command, preload, timeout=120, **variables):
+        """Runs a program with the library, and no handler."""
+        return subprocess.run(
+            command, env={**os.environ, "LD_PRELOAD": ":".join(filter(None, preload)), **variables},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+            timeout=timeout)
+
+    def test_a_bug_is_found_as_often_as_its_allocation_is_sampled(self):
+        rate, runs = 50, 25
+        tries = []
+        for _ in range(runs):
+            done = self.run_alone([harness.program("heap_bugs"), "again", "read", "40", "malloc",
+                                   "same"], [LIBRARY], CRASHHOOK_HEAP="sample",
+                                  CRASHHOOK_HEAP_RATE=str(rate))
+            self.assertEqual(done.returncode, -signal.SIGSEGV, done.stderr)
+            tries.append(int(done.stdout.split()[-1]))
+        # Each number has the mean and the standard deviation `rate`.
+        mean, deviation = sum(tries) / runs, rate / runs ** 0.5
+        self.assertLess(abs(mean - rate), 5 * deviation, tries)
+
+    def test_a_core_and_a_traced_program_are_told_the_same(self):
+        case = ("after-free", "write", "48", "new-array", "other")
+        for way in ("trace", "core"):
+            with self.subTest(way), Scene() as scene:
+                scene.preload = LIBRARY
+                command = [harness.program("heap_bugs"), *case]
+                if way == "trace":
+                    scene.run([harness.CRASHHOOK, "run", "--via", "trace", "--", *command],
+                              CRASHHOOK_HEAP="every")
+                else:
+                    if not harness.cores_land_in_folder():
+                        self.skipTest("cores do not land in the program's folder")
+                    ended = scene.run(command, core=True, CRASHHOOK_HEAP="every")
+                    core = scene.core(ended.pid)
+                    self.assertIsNotNone(core)
+                    report = scene.command("core", core, "--json").stdout
+                    crash = harness.expanded(report.encode())["crash"]
+                if way == "trace":
+                    crash = scene.reports()[0]["crash"]
+                self.assertEqual(crash["kind"], "use-after-free", crash)
+                self.assertIn("free_block", functions(crash["heap"]["freed"])[:3])
+                self.assertIn("allocate_block", functions(crash["heap"]["allocated"])[:3])
+
+    def test_real_programs_run_as_without_the_library(self):
+        sql = ("create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 "
+               "from c where x < 5000) insert into t select x, hex(x) from c; "
+               "select count(*), max(b) from t;")
+        programs = (
+            ["/usr/bin/python3", "-c", "import json, re, decimal; print(len(json.dumps("
+                                       "[list(range(i)) for i in range(200)])))"],
+            ["/usr/bin/git", "-C", harness.SOURCE, "log", "--oneline", "-n", "50"],
+            ["/usr/bin/sqlite3", ":memory:", sql],
+            ["/usr/bin/perl", "-e", "my %h; $h{$_} = 'x' x ($_ % 300) for 1..9999; print %h{7}"],
+            ["/usr/bin/gcc", "-O2", "-S", "-o", "-", "-I", harness.SOURCE,
+             os.path.join(harness.SOURCE, "base", "crc32c.c")],
+            ["/bin/bash", "-c", "for i in 1 2 3; do date -d @$i -u | sed s/a/b/ | sort; done"],
+            [harness.CRASHHOOK, "--help"],
+        )
+        modes = ({"CRASHHOOK_HEAP": "sample", "CRASHHOOK_HEAP_RATE": "50"},
+                 {"CRASHHOOK_HEAP": "every"})
+        ran = 0
+        for command, mode in itertools.product(programs, modes):
+            if not os.path.exists(command[0]):
+                continue
+            with self.subTest(command[0], **mode):
+                without = self.run_alone(command, [])
+                done = self.run_alone(command, [LIBRARY], **mode)
+                self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                 (without.returncode, without.stdout, without.stderr))
+                ran += 1
+        self.assertGreaterEqual(ran, 6)
+
+    def test_programs_that_strain_an_allocator_survive(self):
+        ways = ("plain", "forks", "threads", "signals", "handlers", "atfork", "dlopen", "limits",
+                "seccomp")
+        modes = ({"CRASHHOOK_HEAP": "sample", "CRASHHOOK_HEAP_RATE": "20"},
+                 {"CRASHHOOK_HEAP": "every", "CRASHHOOK_HEAP_SLOTS": "100"})
+        allocators = ALLOCATORS if FULL else ("glibc", random.Random(SEED).choice(list(ALLOCATORS)))
+        for way, mode, name in itertools.product(ways, modes, allocators):
+            path = ALLOCATORS[name]
+            if (path is not None and not os.path.exists(path)) or (
+                    name != "glibc" and way not in ("plain", "threads", "signals", "dlopen")):
+                continue
+            with self.subTest(way, allocator=name, seed=SEED, **mode):
+                done = self.run_alone([harness.program("heap_strain"), way], [LIBRARY, path],
+                                      **mode)
+                self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                 (0, "survived\n", ""))
+
+    def test_a_program_without_bugs_runs_as_without_the_library(self):
+        for name, how in itertools.product(ALLOCATORS, ("malloc", "realloc", "new-array")):
+            if ALLOCATORS[name] is not None and not os.path.exists(ALLOCATORS[name]):
+                continue
+            with self.subTest(name, how=how):
+                done = self.run_alone(
+                    [harness.program("heap_bugs"), "none", "read", "100", how, "same"],
+                    [LIBRARY, ALLOCATORS[name]], CRASHHOOK_HEAP="every")
+                self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                 (0, "survived\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
