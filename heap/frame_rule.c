@@ -255,9 +255,9 @@ static bool read_fde(const struct dl_find_object *image, const uint8_t *at, uint
     return fde.at != NULL && pc - entry->start < size;
 }
 
-// find_entry searches the sorted table of .eh_frame_hdr.
-static bool find_entry(const struct dl_find_object *image, uint64_t pc,
-                       struct entry *entry)
+// rule_find_entry searches the sorted table of .eh_frame_hdr.
+static bool rule_find_entry(const struct dl_find_object *image, uint64_t pc,
+                            struct entry *entry)
 {
     const uint8_t *hdr = image->dlfo_eh_frame;
     if (hdr == NULL)
@@ -514,7 +514,7 @@ struct frame_rule frame_rule_find(uint64_t pc, uint64_t *out_function)
     struct dl_find_object image;
     struct entry entry = { .encoding = ENCODING_ADDRESS };
     if (_dl_find_object((void *)(uintptr_t)pc, &image) != 0 ||
-        !find_entry(&image, pc, &entry))
+        !rule_find_entry(&image, pc, &entry))
         return rule;
     if (out_function != NULL)
         *out_function = entry.start;

@@ -47,9 +47,9 @@ COLD void *calloc_due(size_t count, size_t size, const void *caller)
     return block != NULL ? block : next.calloc(count, size);
 }
 
-EXPORT void *calloc(size_t count, size_t size)
+EXPORT void *calloc(size_t nmemb, size_t size)
 {
-    return sample_is_due() ? calloc_due(count, size, CALLER) : next.calloc(count, size);
+    return sample_is_due() ? calloc_due(nmemb, size, CALLER) : next.calloc(nmemb, size);
 }
 
 static bool is_power(size_t alignment)
@@ -64,14 +64,14 @@ static void *sample_aligned(size_t alignment, size_t size, enum heap_origin orig
     return is_power(alignment) ? sample_allocate(size, least, origin, caller) : NULL;
 }
 
-EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
+EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
     void *block = NULL;
     if (sample_is_due() && alignment % sizeof(void *) == 0)
         block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
     if (block == NULL)
-        return next.posix_memalign(out, alignment, size);
-    *out = block;
+        return next.posix_memalign(memptr, alignment, size);
+    *memptr = block;
     return 0;
 }
 
@@ -148,25 +148,24 @@ static inline void *reallocate(void *block, size_t size, const void *caller)
     return next.realloc(block, size);
 }
 
-EXPORT void *realloc(void *block, size_t size)
+EXPORT void *realloc(void *ptr, size_t size)
 {
-    return reallocate(block, size, CALLER);
+    return reallocate(ptr, size, CALLER);
 }
 
-EXPORT void *reallocarray(void *block, size_t count, size_t size)
+EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 {
     size_t all;
-    if (__builtin_mul_overflow(count, size, &all)) {
+    if (__builtin_mul_overflow(nmemb, size, &all)) {
         errno = ENOMEM;
         return NULL;
     }
-    return reallocate(block, all, CALLER);
+    return reallocate(ptr, all, CALLER);
 }
 
-EXPORT size_t malloc_usable_size(void *block)
+EXPORT size_t malloc_usable_size(void *ptr)
 {
-    return block != NULL && pool_contains(block) ? pool_size(block)
-                                                 : next.usable_size(block);
+    return ptr != NULL && pool_contains(ptr) ? pool_size(ptr) : next.usable_size(ptr);
 }
 
 // dlclose may unload code, whose rules for frames are then invalid.

@@ -79,7 +79,7 @@ static size_t other_usable_size(void *block)
     return 0;
 }
 
-static void *find_symbol(const char *symbol)
+static void *next_find_symbol(const char *symbol)
 {
     static const char *const runtimes[] = { "libstdc++.so.6", "libc++.so.1",
                                             "libc++abi.so.1" };
@@ -94,15 +94,15 @@ static void *find_symbol(const char *symbol)
     return found;
 }
 
-// find_next stores the function that symbol names. False: it is in no library, or it is
+// next_find stores the function that symbol names. False: it is in no library, or it is
 // being looked for further out: the C library may allocate meanwhile.
-static bool find_next(const char *symbol, void *to)
+static bool next_find(const char *symbol, void *to)
 {
     static __thread bool is_busy __attribute__((tls_model("initial-exec")));
     if (is_busy)
         return false;
     is_busy = true;
-    void *found = find_symbol(symbol);
+    void *found = next_find_symbol(symbol);
     is_busy = false;
     if (found != NULL)
         memcpy(to, &found, sizeof(found));
@@ -112,7 +112,7 @@ static bool find_next(const char *symbol, void *to)
 void next_find_all(void)
 {
 #define NEXT_FIND(member, symbol, result, parameters, arguments)                       \
-    (void)find_next(symbol, &next.member);
+    (void)next_find(symbol, &next.member);
     NEXT_FUNCTIONS(NEXT_FIND)
     NEXT_FREES(NEXT_FIND)
     (void)dlerror(); // nobody has called dlsym before
@@ -122,14 +122,14 @@ void next_find_all(void)
 #define NEXT_FIRST_RETURNS(member, symbol, result, parameters, arguments, otherwise)   \
     static result first_##member parameters                                            \
     {                                                                                  \
-        if (!find_next(symbol, &next.member))                                          \
+        if (!next_find(symbol, &next.member))                                          \
             return otherwise;                                                          \
         return next.member arguments;                                                  \
     }
 #define NEXT_FIRST_FREES(member, symbol, origin, parameters, arguments)                \
     static void first_##member parameters                                              \
     {                                                                                  \
-        if (find_next(symbol, &next.member))                                           \
+        if (next_find(symbol, &next.member))                                           \
             next.member arguments;                                                     \
         else if (next.free != first_free)                                              \
             next.free(block);                                                          \
@@ -177,6 +177,7 @@ NEXT_FIRST_RETURNS(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t"
                    (size, alignment, quiet),
                    other_new_aligned_quiet(size, alignment, quiet))
 NEXT_FIRST_RETURNS(dlclose, "dlclose", int, (void *handle), (handle), 0)
+// NOLINTNEXTLINE(bugprone-branch-clone): both are the same for free alone.
 NEXT_FREES(NEXT_FIRST_FREES)
 
 // is_next_function returns true if pc is in the function that a pointer leads to.

@@ -77,7 +77,7 @@ uint64_t walk_image(uint64_t pc)
                : 0;
 }
 
-static bool load_word(const struct walk *walk, uint64_t address, uint64_t *out)
+static bool walk_load(const struct walk *walk, uint64_t address, uint64_t *out)
 {
     if (address < walk->sp || address % sizeof(*out) != 0 ||
         address > walk->high - sizeof(*out))
@@ -144,8 +144,8 @@ static bool walk_by_frame_pointer(struct walk *walk)
     uint64_t fp;
     uint64_t pc;
     if (!walk->has_end || walk->fp - walk->sp > FRAME_BYTES_MAX ||
-        !load_word(walk, walk->fp, &fp) ||
-        !load_word(walk, walk->fp + sizeof(fp), &pc) || fp <= walk->fp)
+        !walk_load(walk, walk->fp, &fp) ||
+        !walk_load(walk, walk->fp + sizeof(fp), &pc) || fp <= walk->fp)
         return false;
     walk->sp = walk->fp + 2 * sizeof(fp);
     walk->fp = fp;
@@ -159,14 +159,14 @@ static bool step_by_rule(struct walk *walk, struct frame_rule rule)
     uint64_t cfa = base + (uint64_t)(int64_t)rule.cfa_offset;
     uint64_t pc;
     uint64_t fp = walk->fp;
-    if (rule.cfa == FRAME_CFA_LOADED && !load_word(walk, cfa, &cfa))
+    if (rule.cfa == FRAME_CFA_LOADED && !walk_load(walk, cfa, &cfa))
         return false;
     if (cfa <= walk->sp || cfa - walk->sp > FRAME_BYTES_MAX ||
-        !load_word(walk, cfa + (uint64_t)(rule.ra_words * WORD), &pc))
+        !walk_load(walk, cfa + (uint64_t)(rule.ra_words * WORD), &pc))
         return false;
     base = rule.fp == FRAME_FP_AT_CFA ? cfa : walk->fp;
     if (rule.fp != FRAME_FP_SAME &&
-        !load_word(walk, base + (uint64_t)(rule.fp_words * WORD), &fp))
+        !walk_load(walk, base + (uint64_t)(rule.fp_words * WORD), &fp))
         return false;
     walk->fp = fp;
     walk->sp = cfa;

@@ -50,6 +50,42 @@ static void expect(const struct crash_facts *facts, const char *kind,
     assert_string_equal(seen, summary);
 }
 
+static void misuse_of_a_guarded_block_says_where_and_by_whom(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7f0000001020);
+    f.operand = (struct crash_operand){ .expression = "rax", .size = 8 };
+    f.heap = (struct crash_heap){
+        .kind = CRASH_KIND_USE_AFTER_FREE,
+        .address = 0x7f0000001020,
+        .block = 0x7f0000001000,
+        .size = 48,
+        .allocated = { .thread = 5, .by = "operator new", .age_ms = 9000 },
+        .freed = { .thread = 7, .name = "io", .by = "free", .age_ms = 2130 },
+    };
+    expect(&f, "use-after-free",
+           "Write of 8 bytes 32 bytes into a block of 48 bytes, freed by thread 7 'io' "
+           "2.1 s earlier (write 8 bytes at rax)");
+    f.operand = (struct crash_operand){ 0 };
+    f.heap.freed = (struct crash_heap_event){ .age_ms = CRASH_HEAP_NO_AGE };
+    f.heap.kind = CRASH_KIND_HEAP_OVERFLOW;
+    f.heap.address = f.heap.block + 64;
+    expect(&f, "heap-overflow", "Write 16 bytes after a block of 48 bytes");
+    f.heap.address = f.heap.block + 48;
+    f.heap.found_by = "operator delete";
+    expect(&f, "heap-overflow",
+           "Overwritten memory right after a block of 48 bytes, found when operator "
+           "delete was called for it");
+    f.heap.kind = CRASH_KIND_MISMATCHED_FREE;
+    f.heap.found_by = "free";
+    expect(&f, "mismatched-free",
+           "Call of free for a block of 48 bytes from operator new");
+    f.heap.kind = CRASH_KIND_INVALID_FREE;
+    f.heap.address = f.heap.block - 1;
+    expect(&f, "invalid-free",
+           "Call of free with an address 1 byte before a block of 48 bytes");
+}
+
 static void crash_near_zero_is_a_null_dereference(void **state)
 {
     (void)state;
@@ -364,6 +400,7 @@ static void crash_of_other_signals_has_its_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(misuse_of_a_guarded_block_says_where_and_by_whom),
         cmocka_unit_test(crash_near_zero_is_a_null_dereference),
         cmocka_unit_test(crash_in_the_guard_below_the_stack_is_an_overflow),
         cmocka_unit_test(crash_of_a_stack_pointer_that_leads_nowhere_is_no_overflow),

@@ -133,6 +133,28 @@ static void a_key_is_the_innermost_own_function(void **state)
     expect_other(base, of(8, "unknown", "put_item|add_item|main@shop.c"));
 }
 
+// of_freed is a use after free whose block a stack freed.
+static struct made of_freed(const char *word)
+{
+    json_t *report = make_report(11, "use-after-free", "put_item|main@shop.c");
+    json_t *heap = json_pack("{s:{s:{s:[o, o]}}}", "freed", "backtrace", "frames",
+                             make_frame("lib:free"), make_frame(word));
+    (void)json_object_set_new(json_object_get(report, "crash"), "heap", heap);
+    return make(report);
+}
+
+static void a_use_after_free_is_keyed_by_what_freed_the_block(void **state)
+{
+    (void)state;
+    struct made base = of_freed("close_shop");
+    expect_same(base, of_freed("close_shop"));
+    expect_other(base, of_freed("clear_cart"));
+    expect_other(base, of(11, "unknown", "put_item|main@shop.c"));
+    // Their stacks are the same, so groups with and without the proof are similar.
+    assert_string_equal(base.stack, of(11, "unknown", "put_item|main@shop.c").stack);
+    assert_string_equal(base.title, "use after free in put_item \u00b7 shop-1.2");
+}
+
 static void code_that_returns_from_a_signal_is_no_place(void **state)
 {
     (void)state;
@@ -390,6 +412,7 @@ int main(void)
         cmocka_unit_test(a_panic_is_known_by_what_it_says_and_not_where_its_source_was),
         cmocka_unit_test(a_key_is_the_innermost_own_function),
         cmocka_unit_test(a_jump_into_data_is_of_the_function_that_jumped),
+        cmocka_unit_test(a_use_after_free_is_keyed_by_what_freed_the_block),
         cmocka_unit_test(code_that_returns_from_a_signal_is_no_place),
         cmocka_unit_test(what_created_a_goroutine_is_part_of_no_key),
         cmocka_unit_test(a_constructor_of_java_is_told_from_a_class_initializer),
