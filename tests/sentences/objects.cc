@@ -122,7 +122,7 @@ OWN void empty_unique()
 }
 
 // case null_element
-//   kind: null-dereference|unknown
+//   kind: null-dereference|small-address|unknown
 //   says: Read from 0x8, through a null pointer
 //   cause: none|null-offset
 //   true: Read from 0x8, a small number

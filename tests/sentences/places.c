@@ -225,7 +225,7 @@ OWN void truncated_file(void)
 
 // case divide_least
 //   signal: FPE
-//   kind: divide-by-zero
+//   kind: division-overflow
 //   says: Integer division whose result is too large
 //   true: Integer division by zero, or one that overflows
 OWN void divide_least(void)
@@ -235,7 +235,7 @@ OWN void divide_least(void)
 
 // case divide_least_long
 //   signal: FPE
-//   kind: divide-by-zero
+//   kind: division-overflow
 //   says: Integer division whose result is too large
 //   true: Integer division by zero, or one that overflows
 //   cause: none
