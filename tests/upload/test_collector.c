@@ -29,8 +29,9 @@ static void collector_has_a_report_once_it_names_it(void **state)
 static void collector_trouble_is_the_targets_and_passes(void **state)
 {
     (void)state;
-    static const int trouble[] = { 301, 302, 307, 401, 403, 407, 408,
-                                   425, 429, 500, 502, 503, 599, 999 };
+    // A proxy answers 404 and 405 where there is no collector.
+    static const int trouble[] = { 301, 302, 307, 401, 403, 404, 405, 407,
+                                   408, 425, 429, 500, 502, 503, 599, 999 };
     for (size_t i = 0; i < sizeof(trouble) / sizeof(trouble[0]); i++) {
         struct verdict verdict = judge(trouble[i], "{}");
         assert_int_equal(verdict.state, TARGET_PENDING);
@@ -44,7 +45,7 @@ static void collector_refusals_are_the_reports_and_for_good(void **state)
     (void)state;
     static const int refusals[] = { 400, 404, 405, 410, 413, 415, 422 };
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct verdict verdict = judge(refusals[i], "");
+        struct verdict verdict = judge(refusals[i], "{\"error\":\"no\"}");
         assert_int_equal(verdict.state, TARGET_FAILED);
         assert_false(verdict.target_down);
     }
