@@ -200,7 +200,9 @@ static size_t releases_a_program(const struct releases *releases)
     size_t programs = 0;
     for (size_t i = 0; i < releases->count; i = releases_program_end(releases, i))
         programs++;
-    return programs >= RELEASES_IN_CHART ? 1 : RELEASES_IN_CHART / programs;
+    if (programs == 0 || programs >= RELEASES_IN_CHART)
+        return 1;
+    return RELEASES_IN_CHART / programs;
 }
 
 static void write_release_chart(struct overview *overview)
