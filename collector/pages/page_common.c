@@ -53,8 +53,10 @@ void page_common_write(struct text *out, struct store *store,
                    (long long)group->count, fact->kind->label);
         write_common_value(out, fact->kind, fact->value);
         double lift = group_fact_lift(fact, group);
+        char times[32];
+        (void)snprintf(times, sizeof(times), "%.1f", lift);
         if (lift > 0)
-            html_write(out, "</span><i>\u00d7%.1f, %d %% of the others</i></li>", lift,
+            html_write(out, "</span><i>\u00d7%s, %d %% of the others</i></li>", times,
                        (int)(fact->elsewhere * 100 + 0.5));
         else
             html_write(out, "</span><i>none of the others</i></li>");

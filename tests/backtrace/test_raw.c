@@ -56,7 +56,7 @@ __attribute__((noinline)) static void descend(unsigned depth, struct raw *out)
 // is_in says whether an address is in the first bytes of a function.
 static bool is_in(uint64_t address, uint64_t function)
 {
-    enum { FUNCTION_BYTES = 512 };
+    enum { FUNCTION_BYTES = CRASHHOOK_SANITIZED ? 4096 : 512 };
     return address >= function && address - function < FUNCTION_BYTES;
 }
 

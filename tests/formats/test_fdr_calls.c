@@ -8,7 +8,7 @@
 
 // A log is what the calls' user was told: "tid+function" and "tid-function:time:how".
 struct log {
-    char text[4096];
+    char text[16384];
     size_t size;
 };
 
