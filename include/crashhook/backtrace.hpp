@@ -11,6 +11,7 @@
 // in a signal handler.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>

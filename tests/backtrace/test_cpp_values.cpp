@@ -4,6 +4,7 @@
 #include <crashhook/backtrace.hpp>
 #include <crashhook/execinfo.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <sstream>
