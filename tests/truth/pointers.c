@@ -69,7 +69,7 @@ OWN int read_handle(const int *handle)
 
 // case small_handle
 //   kind: small-address
-//   in: read_handle
+//   in: _handle
 //   says: Read from 0x2a, a small number and not an address
 //   variable: handle|number
 static int small_handle(void)
