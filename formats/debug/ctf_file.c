@@ -120,26 +120,32 @@ static enum ctf_order gcc_order(const char *line)
     return major < 14 ? CTF_ORDER_REVERSED : CTF_ORDER_OF_C;
 }
 
-enum ctf_order ctf_file_order(const struct ctf_file *file)
+enum ctf_order ctf_elf_order(const struct elf_view *elf, enum ctf_order otherwise)
 {
     static const char gcc[] = "GCC: (";
     struct elf_section section;
-    enum ctf_order order = CTF_ORDER_UNKNOWN;
+    enum ctf_order order = otherwise;
     bool first = true;
-    if (!file->is_elf ||
-        elf_view_find_section(&file->elf, ".comment", &section, NULL) != CH_OK)
-        return CTF_ORDER_UNKNOWN;
-    struct cursor c = elf_section_cursor(&file->elf, &section);
+    if (elf_view_find_section(elf, ".comment", &section, NULL) != CH_OK)
+        return otherwise;
+    struct cursor c = elf_section_cursor(elf, &section);
     while (cursor_left(&c) != 0) {
         const char *line = cursor_string(&c);
         if (!cursor_ok(&c))
             return CTF_ORDER_UNKNOWN;
         if (strncmp(line, gcc, strlen(gcc)) != 0)
-            continue; // another compiler's or a linker's: these write no CTF
+            continue; // another compiler's or a linker's
         if (!first && gcc_order(line) != order)
             return CTF_ORDER_UNKNOWN;
         order = gcc_order(line);
         first = false;
     }
     return order;
+}
+
+enum ctf_order ctf_file_order(const struct ctf_file *file)
+{
+    // Other compilers write no CTF.
+    return file->is_elf ? ctf_elf_order(&file->elf, CTF_ORDER_UNKNOWN)
+                        : CTF_ORDER_UNKNOWN;
 }

@@ -56,3 +56,7 @@ void ctf_file_outside(const struct ctf_file *file, bool dynamic,
 // ctf_file_order gives the order in which the compilers that file names in .comment
 // write dimensions. CTF_ORDER_UNKNOWN: it names none, or compilers of both orders.
 enum ctf_order ctf_file_order(const struct ctf_file *file);
+
+// ctf_elf_order is the same of an ELF file, for BTF too, which gcc wrote in the same
+// order. otherwise: the order where no gcc is named.
+enum ctf_order ctf_elf_order(const struct elf_view *elf, enum ctf_order otherwise);

@@ -7,6 +7,7 @@
 #include "formats/debug/btf.h"
 #include "formats/debug/elf.h"
 #include "symbolizer/types/type_check.h"
+#include "symbolizer/types/type_ctf.h"
 
 enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4 };
 
@@ -22,6 +23,7 @@ struct type_btf {
     size_t count;
     size_t capacity;
     uint64_t pointer_size;
+    enum ctf_order order; // of the dimensions of arrays
 };
 
 // btf_section finds the section in an ELF file; other bytes are one.
@@ -34,6 +36,8 @@ static enum ch_status btf_section(struct type_btf *types, const struct type_byte
     if (elf_view_init(&elf, file->bytes, file->size) != CH_OK)
         return CH_OK;
     types->pointer_size = elf.header.is_64 ? POINTER_SIZE : POINTER_SIZE_32;
+    // The kernel's, clang's and pahole's BTF nests arrays as C does.
+    types->order = ctf_elf_order(&elf, CTF_ORDER_OF_C);
     enum ch_status status = elf_view_find_section(&elf, ".BTF", &section, NULL);
     if (status == CH_OK)
         *out = elf_section_cursor(&elf, &section);
@@ -227,6 +231,8 @@ static enum ch_status btf_load_from(struct type_btf *types, const struct btf *fi
         status = btf_fill(types, *file, number, false);
     if (status == CH_OK)
         status = type_check(types->table, first);
+    if (status == CH_OK)
+        status = type_ctf_order(types->table, first, types->order);
     if (status == CH_OK && base != NULL)
         status = btf_fill(types, *base, 1, true);
     return status == CH_OK ? btf_fill(types, *file, number, true) : status;
@@ -235,7 +241,9 @@ static enum ch_status btf_load_from(struct type_btf *types, const struct btf *fi
 enum ch_status type_btf_load(struct type_table *table, const struct type_bytes *file,
                              const struct type_bytes *base)
 {
-    struct type_btf types = { .table = table, .pointer_size = POINTER_SIZE };
+    struct type_btf types = { .table = table,
+                              .pointer_size = POINTER_SIZE,
+                              .order = CTF_ORDER_OF_C };
     struct cursor bytes;
     struct btf own;
     struct btf below;

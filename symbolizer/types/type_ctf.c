@@ -278,9 +278,8 @@ static void flatten_chain(struct type *array, const struct array_chain *chain)
     array->target = counted ? chain->element : TYPE_UNKNOWN_INDEX;
 }
 
-// order_dimensions brings the arrays from index first on into the order of a table.
-static enum ch_status order_dimensions(struct type_table *table, uint32_t first,
-                                       enum ctf_order order)
+enum ch_status type_ctf_order(struct type_table *table, uint32_t first,
+                              enum ctf_order order)
 {
     uint32_t count = table->count - first;
     struct array_chain chain;
@@ -350,7 +349,7 @@ enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table *table,
     if (status == CH_OK)
         status = type_check(table, first);
     if (status == CH_OK)
-        status = order_dimensions(table, first, ctf_file_order(&ctf->file));
+        status = type_ctf_order(table, first, ctf_file_order(&ctf->file));
     for (size_t i = 0; status == CH_OK && i < ctf->count; i++)
         status = type_ctf_add_symbols(ctf, i, table);
     return status;

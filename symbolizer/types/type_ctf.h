@@ -31,3 +31,8 @@ CH_CHECKED enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table 
 
 // type_ctf_unload frees what ctf holds.
 void type_ctf_unload(struct type_ctf *ctf);
+
+// type_ctf_order brings the arrays of arrays from index first on, which are nested as
+// order says, into the order of a table. BTF has them as CTF has.
+CH_CHECKED enum ch_status type_ctf_order(struct type_table *table, uint32_t first,
+                                         enum ctf_order order);
