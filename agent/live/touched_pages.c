@@ -26,7 +26,8 @@ void touched_pages_close(struct touched_pages *pages)
 }
 
 // read_page_words reads the entries of page and of those after it. After one failure it
-// gives up for good.
+// gives up for good. The file ends where the address space does, so a page after that
+// has no entry, which is no failure.
 static void read_page_words(struct touched_pages *pages, uint64_t page)
 {
     const size_t word = sizeof(pages->words[0]);
@@ -34,7 +35,7 @@ static void read_page_words(struct touched_pages *pages, uint64_t page)
         pread(pages->fd, pages->words, sizeof(pages->words), (off_t)(page * word));
     pages->first = page;
     pages->count = size > 0 ? (size_t)size / word : 0;
-    if (pages->count == 0)
+    if (size < 0)
         touched_pages_close(pages);
 }
 
@@ -42,8 +43,8 @@ static bool is_touched(struct touched_pages *pages, uint64_t page)
 {
     if (pages->fd >= 0 && page - pages->first >= pages->count)
         read_page_words(pages, page);
-    return pages->fd < 0 ||
-           (pages->words[page - pages->first] & (PRESENT | SWAPPED)) != 0;
+    return pages->fd < 0 || (page - pages->first < pages->count &&
+                             (pages->words[page - pages->first] & (PRESENT | SWAPPED)));
 }
 
 bool touched_pages_next(struct touched_pages *pages, uint64_t *start, uint64_t end,

@@ -92,9 +92,29 @@ static void all_count_as_touched_where_the_kernel_does_not_tell(void **state)
     expect_next(mapping, &at, 0, PAGES);
 }
 
+static void page_past_the_address_space_is_untouched_and_spoils_nothing(void **state)
+{
+    (void)state;
+    struct touched_pages pages;
+    uint64_t end = 0;
+    uint64_t here = (uint64_t)(uintptr_t)&pages;
+    touched_pages_open(&pages, getpid());
+    const uint64_t size = pages.page_bytes;
+    uint64_t start = UINT64_MAX / size * size - size; // the kernel's
+    bool past = touched_pages_next(&pages, &start, start + size, &end);
+    bool open = pages.fd >= 0;
+    start = here / size * size;
+    bool present = touched_pages_next(&pages, &start, start + size, &end);
+    touched_pages_close(&pages);
+    assert_true(open);
+    assert_false(past);
+    assert_true(present);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(page_past_the_address_space_is_untouched_and_spoils_nothing),
         cmocka_unit_test_setup_teardown(pages_that_nobody_touched_are_passed_over,
                                         map_pages, unmap_pages),
         cmocka_unit_test_setup_teardown(what_lies_behind_the_end_is_not_given,

@@ -67,8 +67,6 @@ class BlockedMemory(unittest.TestCase):
     def test_a_page_of_a_file_whose_server_is_dead_is_left_out(self):
         for way in WAYS:
             with self.subTest(way), Scene() as scene:
-                if way == "traced" and os.confstr("CS_GNU_LIBC_VERSION") >= "glibc 2.41":
-                    self.skipTest("known fault: with glibc 2.41 it takes the whole timeout")
                 place = os.path.join(scene.folder, "files")
                 with FuseFolder(place, {"data": b"x" * 4096}) as files:
                     report = self.crash(scene, way, ["file", place + "/data"], files.stop)
