@@ -396,7 +396,7 @@ static void mask_core_home(struct core_command *command)
         command->options.home = NULL;
 }
 
-// say_missing is a minidump_say_fn.
+// say_missing is a core_say_fn.
 static void say_missing(void *context, const char *format, ...) CH_PRINTF(2, 3);
 static void say_missing(void *context, const char *format, ...)
 {

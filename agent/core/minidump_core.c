@@ -223,7 +223,7 @@ static void add_threads(struct making *m)
     }
     struct minidump_list list = minidump_list(&m->dump, MINIDUMP_THREADS);
     for (size_t i = 0;
-         i < CORE_REGISTERS * 2000 && minidump_next_thread(&list, &thread, &stack); i++)
+         i < CORE_THREADS_MAX && minidump_next_thread(&list, &thread, &stack); i++)
         if (!has || thread.tid != crashed.tid)
             add_thread(m, &thread);
 }

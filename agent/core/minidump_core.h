@@ -10,16 +10,14 @@
 // their files, frames above them are found by frame pointers or not at all. Users:
 // core.
 #pragma once
+#include "agent/core/core_images.h"
 #include "base/status.h"
-
-// A minidump_say_fn receives a message, in printf's form, about what is missing.
-typedef void minidump_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3);
 
 struct minidump_places {
     const char *exe;     // the program; NULL: at its path
     const char *sysroot; // the folder that was /; NULL: our own
     const char *symbols; // a folder with files by name or build ID; NULL: none
-    minidump_say_fn *say;
+    core_say_fn *say;
     void *say_context;
 };
 
