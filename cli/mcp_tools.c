@@ -75,14 +75,13 @@ static int answer_by_command(const struct call *call, const struct command *comm
     struct options options;
     for (size_t i = 0; i < call->options->use_count; i++) {
         const struct option_use *use = &call->options->uses[i];
-        for (const struct option *row = command_options(command); row->name != NULL;
-             row++)
-            if (strcmp(row->name, use->option->name) == 0 && count + 2 < WORDS_MAX) {
-                static char names[8][32];
-                (void)snprintf(names[i % 8], sizeof(names[0]), "--%s", row->name);
-                all[count++] = names[i % 8];
-                all[count++] = use->value;
-            }
+        const struct option *row = command_options(command);
+        while (row->name != NULL && strcmp(row->name, use->option->name) != 0)
+            row++;
+        char *word = NULL;
+        if (row->name != NULL && count < WORDS_MAX &&
+            asprintf(&word, "--%s=%s", row->name, use->value) > 0)
+            all[count++] = word; // the child ends without freeing it
     }
     while (*words != NULL && count < WORDS_MAX)
         all[count++] = *words++;
