@@ -42,6 +42,17 @@ size_t utf8_cut(const char *text, size_t size, size_t limit)
     return limit;
 }
 
+void utf8_repair(char *text, size_t size)
+{
+    uint32_t character;
+    for (size_t i = 0; i < size;) {
+        size_t length = utf8_decode(text + i, size - i, &character);
+        if (length == 0)
+            text[i] = '?';
+        i += length != 0 ? length : 1;
+    }
+}
+
 size_t utf8_encode(uint32_t character, char out[static UTF8_MAX_BYTES])
 {
     static const uint8_t leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };

@@ -14,6 +14,10 @@ size_t utf8_decode(const void *bytes, size_t left, uint32_t *out_character);
 // truncated without splitting a character.
 size_t utf8_cut(const char *text, size_t size, size_t limit);
 
+// utf8_repair replaces each of the size bytes at text that is no part of a character by
+// '?'.
+void utf8_repair(char *text, size_t size);
+
 enum { UTF8_MAX_BYTES = 4 }; // of a character
 
 // utf8_encode writes a character and returns its size. A control, and what is no

@@ -64,19 +64,6 @@ static void initialize(json_t *id, const json_t *params)
                   "say how far to rely on it."));
 }
 
-// make_utf8 replaces the bytes of text that are not UTF-8: a path may have any, and an
-// answer may begin and end within a character.
-static void make_utf8(struct text *text)
-{
-    uint32_t character;
-    for (size_t i = 0; i < text->size;) {
-        size_t size = utf8_decode(text->bytes + i, text->size - i, &character);
-        if (size == 0)
-            text->bytes[i] = '?';
-        i += size != 0 ? size : 1;
-    }
-}
-
 static void call_tool(json_t *id, const json_t *params, const struct options *options)
 {
     struct text CH_CLEANUP(text_deinit) said = { 0 };
@@ -100,7 +87,9 @@ static void call_tool(json_t *id, const json_t *params, const struct options *op
         markdown_fence(&shown, said.size != 0 ? said.bytes : "", said.size);
     else
         text_append(&shown, said.bytes, said.size);
-    make_utf8(&shown);
+    // A path may have any bytes, and an answer may begin and end within a character.
+    if (shown.size != 0)
+        utf8_repair(shown.bytes, shown.size);
     json_t *text = json_stringn(shown.size != 0 ? shown.bytes : "", shown.size);
     answer_result(id, json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text",
                                 "text", text, "isError", !done));

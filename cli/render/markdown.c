@@ -84,34 +84,16 @@ void markdown_fence(struct text *out, const char *text, size_t size)
     }
 }
 
-// whole_lines is how many of the size bytes at text fit into limit without cutting a
-// line.
-static size_t whole_lines(const char *text, size_t size, size_t limit)
-{
-    if (size <= limit)
-        return size;
-    const char *end = memrchr(text, '\n', limit);
-    return end != NULL ? (size_t)(end + 1 - text) : limit;
-}
-
 // append_shown appends what a terminal would show.
 static void append_shown(struct text *out, const json_t *report, bool crashed_only)
 {
     const struct render_style style = { .preset = PRESET_MEDIUM,
                                         .crashed_only = crashed_only };
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&shown, &size);
-    if (memory == NULL)
-        return;
-    render_report(report, &style, memory);
-    if (fclose(memory) == 0) {
-        size_t kept = whole_lines(shown, size, MARKDOWN_MAX_BYTES);
-        markdown_fence(out, shown, kept);
-        if (kept < size)
-            text_appendf(out, "\n%zu more bytes were left out.\n", size - kept);
-    }
-    free(shown);
+    struct text CH_CLEANUP(text_deinit) shown = { 0 };
+    size_t rest = render_report_text(report, &style, MARKDOWN_MAX_BYTES, &shown);
+    markdown_fence(out, shown.size != 0 ? shown.bytes : "", shown.size);
+    if (rest != 0)
+        text_appendf(out, "\n%zu more bytes were left out.\n", rest);
 }
 
 void markdown_write(const json_t *report, bool crashed_only, FILE *to)

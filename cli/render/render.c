@@ -834,3 +834,31 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     if (render.preset == PRESET_FULL)
         write_timings(&render);
 }
+
+// whole_lines is how many of the size bytes at text fit into limit without cutting a
+// line, or a single line that is longer.
+static size_t whole_lines(const char *text, size_t size, size_t limit)
+{
+    if (size <= limit)
+        return size;
+    const char *end = memrchr(text, '\n', limit);
+    return end != NULL ? (size_t)(end + 1 - text) : limit;
+}
+
+size_t render_report_text(const json_t *report, const struct render_style *style,
+                          size_t limit_bytes, struct text *out)
+{
+    char *shown = NULL;
+    size_t size = 0;
+    size_t kept = 0;
+    FILE *memory = open_memstream(&shown, &size);
+    if (memory == NULL)
+        return 0;
+    render_report(report, style, memory);
+    if (fclose(memory) == 0) {
+        kept = whole_lines(shown, size, limit_bytes);
+        text_append(out, shown, kept);
+    }
+    free(shown);
+    return size - kept;
+}

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/settings/settings.h"
+#include "base/text.h"
 
 struct render_style {
     enum setting_preset preset; // AUTO counts as MEDIUM
@@ -28,3 +29,8 @@ struct render_style render_style_for(FILE *to, enum setting_preset preset);
 
 // render_report writes report, which report_parse accepted or the agent made.
 void render_report(const json_t *report, const struct render_style *style, FILE *to);
+
+// render_report_text appends the same to out: as many whole lines as fit into
+// limit_bytes. It returns how many bytes were left out.
+size_t render_report_text(const json_t *report, const struct render_style *style,
+                          size_t limit_bytes, struct text *out);

@@ -91,9 +91,18 @@ static void utf8_encodes_what_it_decodes(void **state)
     }
 }
 
+static void utf8_repair_replaces_what_is_no_part_of_a_character(void **state)
+{
+    (void)state;
+    char text[] = "a\xc3\xa9\xff\xe2\x82 b\xf0\x9f";
+    utf8_repair(text, sizeof(text) - 1);
+    assert_string_equal(text, "a\xc3\xa9??? b??");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(utf8_repair_replaces_what_is_no_part_of_a_character),
         cmocka_unit_test(utf8_decodes_characters_of_each_length),
         cmocka_unit_test(utf8_refuses_what_is_no_character),
         cmocka_unit_test(utf8_reads_no_further_than_there_is),
