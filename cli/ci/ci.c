@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/ci/ci_forms.h"
 #include "cli/render/render.h"
 #include "cli/render/render_frames.h"
@@ -29,13 +30,6 @@
 
 // CRASHES_MAX limits what is written; a build with more crashes has one bug.
 enum { CRASHES_MAX = 500, SHOWN_MAX = 32 << 10 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 // run_below runs the command under `crashhook run` and returns the status of waitpid;
 // negative: it could not be started.
@@ -76,10 +70,7 @@ static void read_place(const json_t *report, struct ci_crash *out)
 {
     char folder[PATH_MAX];
     const json_t *frame = render_frames_place(report, report_crashed_thread(report));
-    const char *file = report_string(frame, "file");
-    if (frame == NULL)
-        return;
-    render_frames_append_name(report, frame, NAME_SHORT, &out->function);
+    const char *file = report_string(frame, "file"); // NULL: no frame, or no file
     if (file == NULL)
         return;
     size_t length = getcwd(folder, sizeof(folder)) != NULL ? strlen(folder) : 0;
@@ -90,24 +81,10 @@ static void read_place(const json_t *report, struct ci_crash *out)
     out->column = report_integer(frame, "column", 0);
 }
 
-// show_report writes what a terminal shows, up to a limit.
-static void show_report(const json_t *report, struct text *out)
-{
-    static const struct render_style style = { .preset = PRESET_MEDIUM };
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&shown, &size);
-    if (memory == NULL)
-        return;
-    render_report(report, &style, memory);
-    if (fclose(memory) == 0)
-        text_append(out, shown, size < SHOWN_MAX ? size : SHOWN_MAX);
-    free(shown);
-}
-
 // read_crash makes a crash of a report; false: nothing crashed in it.
 static bool read_crash(json_t *report, struct ci_crash *out)
 {
+    static const struct render_style style = { .preset = PRESET_MEDIUM };
     struct group_key CH_CLEANUP(group_key_deinit) key = { 0 };
     const json_t *crash = json_object_get(report, "crash");
     const char *kind = report_string(crash, "kind");
@@ -127,7 +104,7 @@ static bool read_crash(json_t *report, struct ci_crash *out)
                                       : program != NULL ? program
                                                         : "unknown");
     read_place(report, out);
-    show_report(report, &out->shown);
+    (void)render_report_text(report, &style, SHOWN_MAX, &out->shown);
     return true;
 }
 
@@ -267,36 +244,53 @@ static int end_as_command(int status)
     return WEXITSTATUS(status);
 }
 
+// make_spool makes the output folder with the spool in it, and writes the spool's
+// absolute path. The command may change the folder that it runs in.
+static bool make_spool(const char *folder, char out[static PATH_MAX])
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/reports", folder);
+    errno = ENAMETOOLONG;
+    if (size > 0 && size < PATH_MAX && (mkdir(folder, 0755) == 0 || errno == EEXIST) &&
+        (mkdir(path, 0700) == 0 || errno == EEXIST) && realpath(path, out) != NULL)
+        return true;
+    (void)command_fail("cannot make '%s/reports': %s", folder, strerror(errno));
+    return false;
+}
+
+static void crashes_deinit(struct ci_crashes *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        ci_crash_deinit(&all->crashes[i]);
+    free(all->crashes);
+}
+
 static int run_ci(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     char spool[PATH_MAX];
     const char *folder = options_value(options, "output");
-    struct ci_crashes all = { .command = options->arguments[0],
-                              .started = (int64_t)time(NULL) };
+    struct ci_crashes CH_CLEANUP(crashes_deinit) all = {
+        .crashes = calloc(CRASHES_MAX, sizeof(*all.crashes)),
+        .command = options->arguments[0],
+        .started = (int64_t)time(NULL),
+    };
+    session_init(&session, options);
+    session.settings.spool = spool;
     folder = folder != NULL ? folder : "crashhook-ci";
-    int size = snprintf(spool, sizeof(spool), "%s/reports", folder);
-    if (size < 0 || size >= PATH_MAX || (mkdir(folder, 0755) != 0 && errno != EEXIST) ||
-        (mkdir(spool, 0700) != 0 && errno != EEXIST))
-        return command_fail("cannot make '%s/reports': %s", folder, strerror(errno));
-    if (realpath(spool, session.spool_path) == NULL)
-        return command_fail("cannot find '%s': %s", spool, strerror(errno));
-    (void)snprintf(spool, sizeof(spool), "%s", session.spool_path);
-    int64_t start = now_ms();
+    if (all.crashes == NULL)
+        return command_fail("cannot run '%s': %s", all.command, strerror(ENOMEM));
+    if (!make_spool(folder, spool))
+        return COMMAND_FAILED;
+    int64_t start = clock_now_ms(CLOCK_MONOTONIC);
     int status = run_below(options, spool);
     if (status < 0)
         return command_fail("cannot run '%s': %s", all.command, strerror(errno));
-    all.duration_ms = now_ms() - start;
-    all.crashes = calloc(CRASHES_MAX, sizeof(*all.crashes));
-    session_init(&session, options);
-    session.settings.spool = spool;
-    bool done = all.crashes != NULL && read_crashes(&session, &all) == COMMAND_DONE;
+    all.duration_ms = clock_now_ms(CLOCK_MONOTONIC) - start;
+    bool done = read_crashes(&session, &all) == COMMAND_DONE;
     mark_known(&session, &all);
-    done = done && write_forms(&all, folder);
+    done = write_forms(&all, folder) && done;
     say_crashes(&all, folder);
-    for (size_t i = 0; i < all.count; i++)
-        ci_crash_deinit(&all.crashes[i]);
-    free(all.crashes);
     // A crash whose report is lost must not look like a build without one.
     return done || status != 0 ? end_as_command(status) : COMMAND_FAILED;
 }

@@ -13,7 +13,6 @@ void ci_crash_deinit(struct ci_crash *crash)
     text_deinit(&crash->title);
     text_deinit(&crash->kind);
     text_deinit(&crash->program);
-    text_deinit(&crash->function);
     text_deinit(&crash->file);
     text_deinit(&crash->shown);
 }
@@ -97,14 +96,9 @@ void ci_write_junit(const struct ci_crashes *all, FILE *to)
 static json_t *ci_string(const struct text *text)
 {
     struct text CH_CLEANUP(text_deinit) copy = { 0 };
-    uint32_t character;
-    text_append(&copy, text->size != 0 ? text->bytes : "", text->size);
-    for (size_t i = 0; i < copy.size;) {
-        size_t size = utf8_decode(copy.bytes + i, copy.size - i, &character);
-        if (size == 0)
-            copy.bytes[i] = '?';
-        i += size != 0 ? size : 1;
-    }
+    text_append(&copy, string_of(text), text->size);
+    if (copy.size != 0)
+        utf8_repair(copy.bytes, copy.size);
     return json_stringn(string_of(&copy), copy.size);
 }
 

@@ -16,10 +16,9 @@ struct ci_crash {
     char fingerprint[FINGERPRINT_SIZE];
     struct text title;
     struct text kind;
-    struct text program;  // its file's name
-    struct text function; // the first of the program's own
-    struct text file;     // relative to the folder of the build if it is below that
-    int64_t line;         // 0: not known
+    struct text program; // its file's name
+    struct text file;    // relative to the folder of the build if it is below that
+    int64_t line;        // 0: not known
     int64_t column;
     struct text shown; // the report as a terminal shows it
     size_t times;      // reports of this group
