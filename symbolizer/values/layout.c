@@ -253,6 +253,18 @@ void layout_damage(struct layout_view *out, const char *what)
         out->damage = what;
 }
 
+void layout_choose(struct layout_object *object, uint64_t index,
+                   struct layout_view *out)
+{
+    if (index >= object->table->types[object->type].argument_count) {
+        layout_damage(out, "its index is that of none");
+        return;
+    }
+    out->index = (int64_t)index;
+    (void)layout_add(out, layout_argument(object, object->type, (uint32_t)index),
+                     object->address + object->members[1].offset);
+}
+
 void layout_elements(struct layout_object *object, struct layout_view *out,
                      uint32_t type, uint64_t address, uint64_t size)
 {

@@ -147,6 +147,11 @@ void layout_elements(struct layout_object *object, struct layout_view *out,
 void layout_bits(struct layout_object *object, struct layout_view *out,
                  uint64_t address, uint64_t first, uint64_t size);
 
+// layout_choose shows the alternative of that index of a variant, whose types are the
+// arguments of the object's template and whose bytes the row names second.
+void layout_choose(struct layout_object *object, uint64_t index,
+                   struct layout_view *out);
+
 // layout_damage notes what contradicts itself.
 void layout_damage(struct layout_view *out, const char *what);
 

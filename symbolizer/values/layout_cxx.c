@@ -292,19 +292,12 @@ static void cxx_read_variant(struct layout_object *object, struct layout_view *o
 {
     uint64_t index;
     uint64_t size = layout_size(object, object->members[0].type);
-    const struct type *type = &object->table->types[object->type];
     out->form = LAYOUT_CHOICE;
     if (!layout_field(object, 0, &index, out))
         return;
     if (index == (size < LINK ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX))
         return; // an exception left it without a value
-    if (index >= type->argument_count) {
-        layout_damage(out, "its index is that of none");
-        return;
-    }
-    out->index = (int64_t)index;
-    (void)layout_add(out, layout_argument(object, object->type, (uint32_t)index),
-                     object->address + object->members[1].offset);
+    layout_choose(object, index, out);
 }
 
 // cxx_read_unique reads a unique_ptr, which has a tuple of its pointer and what deletes

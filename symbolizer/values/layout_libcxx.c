@@ -201,17 +201,10 @@ static void libcxx_read_hash(struct layout_object *object, struct layout_view *o
 static void libcxx_read_variant(struct layout_object *object, struct layout_view *out)
 {
     uint64_t index;
-    const struct type *type = &object->table->types[object->type];
     out->form = LAYOUT_CHOICE;
     if (!layout_field(object, 0, &index, out) || index == UINT32_MAX)
         return;
-    if (index >= type->argument_count) {
-        layout_damage(out, "its index is that of none");
-        return;
-    }
-    out->index = (int64_t)index;
-    (void)layout_add(out, layout_argument(object, object->type, (uint32_t)index),
-                     object->address + object->members[1].offset);
+    layout_choose(object, index, out);
 }
 
 static void libcxx_read_shared(struct layout_object *object, struct layout_view *out)
