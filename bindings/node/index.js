@@ -64,6 +64,7 @@ function words(options, error) {
     release: setting(options, 'release'),
     environment: setting(options, 'environment'),
     tags: setting(options, 'tags'),
+    kills: process.env.CRASHHOOK_KILLS,
     message: error instanceof Error ? `${typeOf(error)}: ${error.message}` : String(error),
     type: typeOf(error),
     language: 'javascript',

@@ -222,6 +222,16 @@ static void capture_unsupervised(struct record_capture *record, int fd)
     record_capture_killed(record, &termination, NULL);
 }
 
+// has_last_words returns true if the process has left last words. Their report is made
+// with its liveness record, by another command if that has locked them.
+static bool has_last_words(const struct taking *taking,
+                           const struct record_header *header)
+{
+    char name[SPOOL_LIVENESS_NAME_SIZE];
+    spool_words_name(header->page.crash_realtime_ns, header->pid, name);
+    return faccessat(taking->spool->folder_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 // take_liveness makes the report of a process that was killed, unless it ended in
 // another way.
 static enum ch_status take_liveness(const struct taking *taking,
@@ -233,7 +243,8 @@ static enum ch_status take_liveness(const struct taking *taking,
     if (taking->termination == NULL && has_supervisor(record))
         return CH_ERR_NOT_FOUND;
     if (record_capture_has_ended(record) && !exits)
-        return CH_OK;
+        return has_last_words(taking, &record->record.header) ? CH_ERR_NOT_FOUND
+                                                              : CH_OK;
     if (taking->termination != NULL)
         record_capture_killed(record, taking->termination, taking->process);
     else if (lives_on(&record->record.header))
@@ -331,6 +342,21 @@ static bool is_told_of_words(const struct taking *taking,
     return false;
 }
 
+// is_liveness_awaited returns true if the process that writes the liveness record of
+// this name still has it, or may be about to write it.
+static bool is_liveness_awaited(const struct taking *taking,
+                                const struct exit_words *words,
+                                const struct termination *termination, const char *name)
+{
+    const uint64_t most_ns = 10 * UINT64_C(1000000000);
+    if (faccessat(taking->spool->folder_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return true;
+    uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+    return words->kills != NULL && strcmp(words->kills, "no") != 0 &&
+           now_ns >= termination->realtime_ns &&
+           now_ns - termination->realtime_ns < most_ns;
+}
+
 // store_words makes the report of last words: with the process's liveness record, if it
 // has exited, too, and has left one.
 static enum ch_status store_words(const struct taking *taking,
@@ -354,9 +380,9 @@ static enum ch_status store_words(const struct taking *taking,
         spool_take_record(taking->spool, liveness, take_made_record, &with_termination))
         return CH_OK;
     if (words->status >= 0 &&
-        faccessat(taking->spool->folder_fd, liveness, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        is_liveness_awaited(taking, words, termination, liveness)) {
         termination_deinit(termination);
-        return CH_ERR_NOT_FOUND; // a process still has it, and may be about to end
+        return CH_ERR_NOT_FOUND;
     }
     settings.release = words->release;
     settings.environment = words->environment;

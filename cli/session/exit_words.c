@@ -112,6 +112,7 @@ static const struct words_key {
     { "release", offsetof(struct exit_words, release) },
     { "environment", offsetof(struct exit_words, environment) },
     { "tags", offsetof(struct exit_words, tags) },
+    { "kills", offsetof(struct exit_words, kills) },
     { "type", offsetof(struct exit_words, type) },
     { "language", offsetof(struct exit_words, language) },
 };

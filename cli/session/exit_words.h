@@ -29,8 +29,9 @@ struct exit_words {
     const char *release;
     const char *environment;
     const char *tags;
-    const char *type;                      // of the exception
-    const char *language;                  // of the frames, as in reports
+    const char *kills;    // CRASHHOOK_KILLS of the program; NULL: not set
+    const char *type;     // of the exception
+    const char *language; // of the frames, as in reports
     const char *frames[EXIT_WORDS_FRAMES]; // FUNCTION at FILE:LINE, innermost first
     size_t frame_count;
 };

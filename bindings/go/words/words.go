@@ -78,7 +78,7 @@ func head(options Options) string {
 		{"pid", fmt.Sprint(os.Getpid())}, {"status", "2"}, {"executable", executable},
 		{"home", os.Getenv("HOME")}, {"release", setting("RELEASE", options.Release)},
 		{"environment", setting("ENVIRONMENT", options.Environment)},
-		{"tags", setting("TAGS", options.Tags)}} {
+		{"tags", setting("TAGS", options.Tags)}, {"kills", os.Getenv("CRASHHOOK_KILLS")}} {
 		if each[1] != "" {
 			text += each[0] + ": " + strings.ReplaceAll(each[1], "\n", " ") + "\n"
 		}

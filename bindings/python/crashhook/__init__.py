@@ -173,7 +173,7 @@ def _words(kind, value, trace, status):
     head = {"kind": "uncaught-exception", "pid": os.getpid(), "status": status,
             "executable": os.readlink("/proc/self/exe"), "home": os.environ.get("HOME"),
             "release": _setting("release"), "environment": _setting("environment"),
-            "tags": _setting("tags"),
+            "tags": _setting("tags"), "kills": _setting("kills"),
             "message": "".join(traceback.format_exception_only(kind, value)).strip()}
     head["type"] = kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else \
         f"{kind.__module__}.{kind.__qualname__}"

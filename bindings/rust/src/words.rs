@@ -122,6 +122,7 @@ fn head(kept: &Kept, message: &str) -> String {
         ("release", variable("CRASHHOOK_RELEASE", own.release.as_ref())),
         ("environment", variable("CRASHHOOK_ENVIRONMENT", own.environment.as_ref())),
         ("tags", variable("CRASHHOOK_TAGS", own.tags.as_ref())),
+        ("kills", std::env::var("CRASHHOOK_KILLS").ok()),
         ("message", Some(message.to_string())),
         ("type", Some("panic".to_string())),
         ("language", Some("rust".to_string())),
