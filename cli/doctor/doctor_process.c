@@ -11,7 +11,9 @@
 
 #include "agent/live/facts.h"
 #include "base/clock.h"
+#include "base/system/mounts.h"
 #include "cli/doctor/doctor.h"
+#include "formats/debug/maps.h"
 #include "images/read_file.h"
 
 enum { PROC_FILE_BYTES = 8 << 20 };
@@ -82,6 +84,87 @@ static void note_live_limits(const struct text *status, struct doctor_finding *o
                      doctor_status_number(status, "\nTracerPid:", 10));
 }
 
+// note_emulator: Valgrind loads a library of its own into what it runs; qemu maps the
+// program itself.
+static void note_emulator(const char *program, const struct text *maps,
+                          struct doctor_finding *out)
+{
+    const char *name = strrchr(program, '/');
+    name = name != NULL ? name + 1 : program;
+    if (strstr(maps->bytes, "/vgpreload_core") != NULL)
+        text_append_string(&out->line,
+                           "; it runs under Valgrind: a crash is reported after "
+                           "Valgrind has printed its own, registers may be older than "
+                           "the failing instruction, and stacks of other threads are "
+                           "Valgrind's own");
+    else if (strncmp(name, "qemu-", 5) == 0)
+        text_append_string(&out->line,
+                           "; it runs under qemu, where no agent starts: a report has "
+                           "the crashed thread alone");
+}
+
+// count_supplied counts the mappings whose pages a user-space process supplies
+// (userfaultfd: VmFlags um, uw and ui).
+static size_t count_supplied(pid_t pid)
+{
+    struct text CH_CLEANUP(text_deinit) all = { 0 };
+    size_t count = 0;
+    if (!process_file(pid, "smaps", &all))
+        return 0;
+    for (const char *at = all.bytes; (at = strstr(at, "\nVmFlags:")) != NULL;) {
+        const char *flags = at + 1;
+        size_t size = strcspn(flags, "\n");
+        at = flags;
+        count += memmem(flags, size, " um", 3) != NULL ||
+                 memmem(flags, size, " uw", 3) != NULL ||
+                 memmem(flags, size, " ui", 3) != NULL;
+    }
+    return count;
+}
+
+// count_served counts the mappings of files on file systems that may block, and finds
+// the path of the first.
+static size_t count_served(pid_t pid, const struct text *maps, struct text *out_first)
+{
+    struct mounts CH_CLEANUP(mounts_deinit) mounts;
+    struct cursor lines = cursor_over(maps->bytes, maps->size);
+    struct maps_entry mapping;
+    size_t count = 0;
+    size_t mount;
+    if (mounts_read(&mounts, pid) != CH_OK)
+        return 0;
+    for (enum ch_status status; (status = maps_next(&lines, &mapping)) != CH_END;) {
+        if (status != CH_OK || mapping.inode == 0 || mapping.path_size == 0 ||
+            mapping.path[0] != '/' || mapping.deleted ||
+            !mounts_may_block(&mounts, mapping.path, mapping.path_size, &mount))
+            continue;
+        if (count++ == 0)
+            text_append(out_first, mapping.path, mapping.path_size);
+    }
+    return count;
+}
+
+static void note_blocking(pid_t pid, const struct text *maps,
+                          struct doctor_finding *out)
+{
+    static const char then[] =
+        ": a report leaves out pages that do not come, and is later by 2 s, or a "
+        "quarter of CRASHHOOK_TIMEOUT if that is less";
+    struct text CH_CLEANUP(text_deinit) first = { 0 };
+    size_t supplied = count_supplied(pid);
+    size_t served = count_served(pid, maps, &first);
+    if (supplied != 0)
+        text_appendf(&out->line,
+                     "; the pages of %zu of its mappings are supplied by a process "
+                     "(userfaultfd)%s",
+                     supplied, then);
+    if (served != 0)
+        text_appendf(&out->line,
+                     "; %zu of its mappings are of files whose server may not answer "
+                     "(FUSE, NFS), such as '%s'%s",
+                     served, first.bytes, supplied == 0 ? then : "");
+}
+
 static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
 {
     struct text CH_CLEANUP(text_deinit) status = { 0 };
@@ -110,6 +193,8 @@ static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
     (void)process_file(pid, "environ", &environment);
     bool enabled = note_live_settings(&environment, out);
     note_live_limits(&status, out);
+    note_emulator(path.bytes, &maps, out);
+    note_blocking(pid, &maps, out);
     if (enabled && !catches)
         text_append_string(&out->line, "; it does not catch SIGSEGV now");
     return enabled && catches ? DOCTOR_FINE : DOCTOR_TROUBLE;

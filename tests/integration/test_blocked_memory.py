@@ -22,7 +22,8 @@ WAYS = {"preloaded": {}, "daemon": {"CRASHHOOK_MODE": "daemon"}, "traced": None}
 
 class BlockedMemory(unittest.TestCase):
     def crash(self, scene, way, words, stop=lambda: None):
-        """The report of the program, whose server is stopped when it has what it needs."""
+        """The report of the program, whose server is stopped when it has what it needs. A
+        preloaded program is first looked at by the doctor."""
         command = [PROGRAM, *words]
         variables = WAYS[way]
         if variables is None:
@@ -34,6 +35,9 @@ class BlockedMemory(unittest.TestCase):
         if not said.strip():
             process.communicate()
             self.skipTest("the kernel does not let the program have such pages")
+        self.doctor = None
+        if way == "preloaded":
+            self.doctor = scene.command("doctor", "--pid", said.strip()).stdout
         stop()
         began = time.monotonic()
         os.kill(int(said), signal.SIGUSR1)
@@ -62,6 +66,8 @@ class BlockedMemory(unittest.TestCase):
                 with self.subTest(way=way, how=how), Scene() as scene:
                     report = self.crash(scene, way, [how])
                     self.has_all_else(report, ["look_up", "look_up_null"])
+                    if self.doctor is not None:
+                        self.assertIn("supplied by a process (userfaultfd)", self.doctor)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to mount")
     def test_a_page_of_a_file_whose_server_is_dead_is_left_out(self):
@@ -71,6 +77,9 @@ class BlockedMemory(unittest.TestCase):
                 with FuseFolder(place, {"data": b"x" * 4096}) as files:
                     report = self.crash(scene, way, ["file", place + "/data"], files.stop)
                     self.has_all_else(report, ["look_up", "look_up_null", "main"])
+                    if self.doctor is not None:
+                        self.assertIn(f"may not answer (FUSE, NFS), such as '{place}/data'",
+                                      self.doctor)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to mount")
     def test_a_library_on_a_dead_file_system_costs_its_own_names_only(self):

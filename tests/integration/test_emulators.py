@@ -87,6 +87,18 @@ class Valgrind(unittest.TestCase):
                 self.check(*case)
         print(f"{len(cases)} cases of {len(TOOLS) * len(WAYS) * len(ENDS)}, seed {SEED}")
 
+    def test_the_doctor_says_what_a_report_of_such_a_program_will_lack(self):
+        with Scene() as scene:
+            process = scene.start(["valgrind", "-q", program("emulated_shared"), "w"],
+                                  LD_PRELOAD="")
+            try:
+                self.assertEqual(os.read(process.stdout.fileno(), 6), b"ready\n")
+                said = scene.command("doctor", "--pid", str(process.pid)).stdout
+            finally:
+                process.kill()
+                process.communicate()
+            self.assertIn("it runs under Valgrind: a crash is reported after", said)
+
     def test_an_agent_that_valgrind_would_follow_runs_without_it(self):
         with Scene() as scene:
             ended = scene.run(["valgrind", "-q", "--trace-children=yes",

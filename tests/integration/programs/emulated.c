@@ -2,8 +2,8 @@
 //
 // What Valgrind's tools have something to say about, ended as the letters of the first
 // argument say: f writes to 0x8, d divides by zero, a aborts, j jumps to 0x10, o
-// overflows the stack; t leaves a second thread behind. Without any the program exits
-// with 3.
+// overflows the stack; t leaves a second thread behind; w prints "ready" and waits for
+// a signal. Without any the program exits with 3.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,8 @@ static __attribute__((noinline)) int end_program(const char *how)
         abort();
     if (strchr(how, 'j') != NULL)
         ((void (*)(void))16)();
+    if (strchr(how, 'w') != NULL && write(STDOUT_FILENO, "ready\n", 6) == 6)
+        pause();
     if (strchr(how, 'o') != NULL)
         return overflow_stack(0);
     return 3;
