@@ -79,7 +79,7 @@ struct target_crash {
     uint64_t fault_error;  // x86-64: the page fault's error code
     uint64_t fault_trap;   // x86-64: the exception's vector number
     bool dies;             // the process dies whatever its handlers do
-    bool narrow;           // a 32-bit program: see narrow_registers.h
+    bool narrow;           // a 32-bit program: see raw_threads.c
     bool signal_only;      // only the signal number in info is known
     uint64_t context_page; // address of the program's context page; 0: none
     uint64_t flight_state; // address of libcrashhook-flight's rings; 0: none
@@ -129,7 +129,7 @@ struct capture {
                                       // found
     const char *tier; // NULL: derived from how the process was stopped and read
     const struct unwind_arch *arch;
-    bool narrow; // a 32-bit program, see narrow_registers.h
+    bool narrow; // a 32-bit program, see raw_threads.c
     struct stop stop;
     bool same_root; // our root folder is the process's: its handler has started us
     bool careful;   // pages that nobody may supply are left out

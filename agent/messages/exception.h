@@ -9,9 +9,12 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "agent/live/capture.h"
 #include "agent/messages/thrown_text.h"
 #include "base/memory_reader.h"
+#include "shared/throw_ring.h"
 
 struct exception {
     char type[EXCEPTION_TYPE_MAX]; // demangled where that is easy, else as mangled
@@ -39,3 +42,22 @@ CH_CHECKED enum ch_status exception_read(const struct memory_reader *reader,
 // exception_type_name demangles a type name made of plain names alone
 // ("N6ledger6closedE"); others stay as they are.
 void exception_type_name(char name[static EXCEPTION_TYPE_MAX]);
+
+// The stack that an exception was thrown with, as libcrashhook-throws keeps it in the
+// program (shared/throw_ring.h). It is found by the address of the thrown object, in
+// the ring of whichever thread threw it; the newest entry counts, as an address is used
+// again after the exception that was there.
+
+struct thrown_stack {
+    uint8_t cbf[THROW_CBF_BYTES];
+    size_t size; // 0: it is not known
+    pid_t tid;   // the thread that threw
+};
+
+// thrown_stack_find looks for the stack of the exception with that object.
+void thrown_stack_find(struct capture *capture, uint64_t object,
+                       struct thrown_stack *out);
+
+// thrown_stack_read looks for it in the state at address.
+void thrown_stack_read(const struct memory_reader *reader, uint64_t state,
+                       uint64_t object, struct thrown_stack *out);

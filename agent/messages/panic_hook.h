@@ -2,7 +2,7 @@
 //
 // A Rust panic's message and place, as the standard library passed them to the panic
 // hook: a `PanicHookInfo` (`PanicInfo` before 1.81) that still stands on the stack of
-// the function that ends the program. Unlike what was printed (panic_words.h), it is
+// the function that ends the program. Unlike what was printed (panic_words_read), it is
 // there too if a backtrace was printed after the message.
 //
 // It has no name or tag, so its form is checked: the payload's vtable, the payload, and
@@ -29,3 +29,16 @@ struct panic_search {
 CH_CHECKED enum ch_status panic_hook_read(const struct memory_reader *reader,
                                           const struct panic_search *search,
                                           char out[static ABORT_MESSAGE_MAX]);
+
+// A Rust program's panic message, as its abort left it: the standard library assembles
+// the message on the stack before printing it, and later calls do not always overwrite
+// it. It is searched below the stack pointer, as text of a known form; it ends where
+// the runtime's printed backtrace begins.
+//
+// It may belong to an earlier panic that was caught. Only the symbolized frames tell
+// (symbolizer/diagnosis/diagnosis_words.c).
+
+// panic_words_read looks for the message around sp. CH_ERR_NOT_FOUND: there is none.
+CH_CHECKED enum ch_status panic_words_read(const struct memory_reader *reader,
+                                           uint64_t sp,
+                                           char out[static ABORT_MESSAGE_MAX]);

@@ -9,7 +9,6 @@
 #include "agent/messages/abort_message.h"
 #include "agent/messages/exception.h"
 #include "agent/messages/heap_fault.h"
-#include "agent/messages/thrown_stack.h"
 #include "agent/raw/origins.h"
 #include "report/summary/crash_facts.h"
 

@@ -15,9 +15,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/facts/origin_image.h"
 #include "agent/live/capture.h"
 #include "report/json/json_writer.h"
+
+// A library that was unloaded, by what the dynamic linker has left of it: glibc's
+// description of it (struct link_map) stays in freed memory until that is used again.
+//
+// It is known by its form: it points to itself and, for its name, into itself, and has
+// the bounds of an image of which nothing is mapped any more. Only what the library was
+// called is taken from it.
+
+enum { ORIGIN_IMAGE_NAME_BYTES = 64 };
+
+// origin_image_find finds the name that the library was opened by which had address,
+// where nothing is mapped now, in at most ORIGIN_IMAGE_PAGES of the heaps.
+enum { ORIGIN_IMAGE_PAGES = 512 };
+bool origin_image_find(const struct capture *capture, uint64_t address,
+                       char out[static ORIGIN_IMAGE_NAME_BYTES]);
 
 enum { ORIGINS_MAX = 24, ORIGIN_TEXT_BYTES = 16 };
 

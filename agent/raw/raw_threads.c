@@ -27,13 +27,38 @@
 
 #include "agent/facts/held_pointers.h"
 #include "agent/facts/held_stack.h"
-#include "agent/facts/narrow_registers.h"
 #include "agent/facts/raw_write.h"
 #include "agent/live/facts.h"
 #include "base/hex.h"
 #include "base/register_name.h"
 #include "images/image_frames.h"
 #include "report/file/system_image.h"
+#include "unwind/unwind_types.h"
+
+// The registers of a 32-bit program on x86-64. They are kept in the places of the wider
+// ones, eax in that of rax, so that the rest of the agent needs to know nothing; unwind
+// rules use i386's own numbers.
+
+// narrow_registers_numbered gives the registers by i386's DWARF numbers.
+static struct unwind_registers
+narrow_registers_numbered(const struct unwind_registers *registers)
+{
+    // eax, ecx, edx, ebx, esp, ebp, esi, edi and eip, by the numbers of rax and so on.
+    static const uint8_t places[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
+    struct unwind_registers out = { { 0 } };
+    for (size_t i = 0; i < sizeof(places); i++)
+        out.value[i] = registers->value[places[i]];
+    return out;
+}
+
+// narrow_register_name is the register's name; NULL: there is none at number.
+static const char *narrow_register_name(size_t number)
+{
+    // In a 32-bit program there is no r8.
+    enum { GENERAL = 8, INSTRUCTION_POINTER = 16 };
+    bool there = number < GENERAL || number == INSTRUCTION_POINTER;
+    return there ? register_name_amd64(number, sizeof(uint32_t)) : NULL;
+}
 
 enum { JITDUMPS_MAX = 4, JITTED_PATH_BYTES = 4096 };
 

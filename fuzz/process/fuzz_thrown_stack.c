@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rings of throws in memory that is the input.
-#include "agent/messages/thrown_stack.h"
+#include "agent/messages/exception.h"
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/flight/flight_calls.h"
+#include "agent/flight/flight_source.h"
 
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 //
 // Rings in this process's own memory, read as those of another: what the agent believes
 // of them when they are not what the recorder writes.
-#include "agent/flight/flight_rings.h"
+#include "agent/flight/flight_report.h"
 
 #include <stdlib.h>
 #include <unistd.h>

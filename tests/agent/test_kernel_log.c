@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/facts/kernel_log.h"
+#include "agent/facts/termination.h"
 
 #include "support/test.h"
 

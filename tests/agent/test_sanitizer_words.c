@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/messages/sanitizer_words.h"
+#include "agent/messages/abort_message.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/messages/thrown_stack.h"
+#include "agent/messages/exception.h"
 
 #include <stdlib.h>
 #include <string.h>
