@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz.h"
-#include "images/place_note.h"
+#include "images/images.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

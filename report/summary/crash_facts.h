@@ -9,10 +9,55 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "report/summary/crash_heap.h"
-#include "report/summary/crash_origin.h"
-#include "report/summary/crash_variable.h"
 #include "shared/crash_kinds.h"
+
+// Where a bad value came from (crash.provenance), as facts and in words.
+//
+// The report has the facts; the words are made of them whenever it is read, for the
+// sentence and for the member `detail`.
+
+// A crash_origin points into the report. What its kind does not have is 0 or NULL.
+struct crash_origin {
+    const char *kind; // NULL: not known
+    const char *register_name;
+    const char *address; // as the report has it, like the next ones
+    const char *next;
+    const char *text;
+    const char *filler;
+    const char *holder;
+    const char *image;
+    const char *member; // null-offset: what the pointer was followed to
+    int64_t bit;
+    int64_t thread;
+    int64_t offset;
+};
+
+// crash_origin_append appends the words: "rax is the link that malloc left ...". False:
+// there are none.
+bool crash_origin_append(const struct crash_origin *origin, struct text *out);
+
+// crash_origin_is_said returns true if the sentence says as much without these words.
+bool crash_origin_is_said(const struct crash_origin *origin);
+
+// The variable at fault: which of the program's variables held the bad value
+// (crash.variable), as a fact and in the words of the sentence.
+
+// A crash_variable points into the report.
+struct crash_variable {
+    const char *expression; // as in the source: `item->next`; NULL: not known
+    const char *function;   // whose source says so; NULL: not known
+    const char *role;    // "local", "argument", "global"; NULL: it is no plain variable
+    const char *address; // the value of a pointer; NULL: null, or no pointer
+    bool is_number;
+    int64_t number;
+    uint64_t elements; // of the array that the number is outside of; 0: none
+    const char *array; // that array's name
+};
+
+// crash_variable_append appends the clause: "`p`, a local of f, is null".
+void crash_variable_append(const struct crash_variable *variable, struct text *out);
 
 enum crash_access {
     CRASH_ACCESS_UNKNOWN,

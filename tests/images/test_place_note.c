@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/place_note.h"
+#include "images/images.h"
 
 #include "support/bytes.h"
 #include "support/test.h"
