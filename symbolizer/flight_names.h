@@ -17,3 +17,10 @@ json_t *flight_names_functions(const json_t *report);
 // frame's index as `frame`; its `arguments` are then those of the frame, as of the
 // call.
 CH_CHECKED enum ch_status flight_names_write(json_t *report);
+
+// First arguments from the flight record: XRay records them when a function is entered,
+// so they are what the caller passed, whatever the register was used for since.
+
+// flight_arguments_add gives the frames of the record's open calls their first argument
+// as of the call, unless a better source has given it.
+void flight_arguments_add(json_t *report);

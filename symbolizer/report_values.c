@@ -8,7 +8,7 @@
 #include "report/file/report_tree.h"
 #include "report/summary/crash_words.h"
 #include "symbolizer/argument_report.h"
-#include "symbolizer/flight_arguments.h"
+#include "symbolizer/flight_names.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/guarded_child.h"
 #include "symbolizer/values/type_watch.h"

@@ -7,15 +7,15 @@
 //
 // The report is not changed before the last step.
 #pragma once
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "base/status.h"
 #include "symbolizer/cache/symbol_cache.h"
 #include "symbolizer/report_frames.h"
+#include "symbolizer/search/debug_search.h"
 #include "symbolizer/symbolizer.h"
 
 // A symbolization_lookup is one place and, after its lookup, the names there.
@@ -92,3 +92,13 @@ void symbolization_write_caches(struct symbolization *symbolization);
 // symbolization_write adds the names to report and sets its revision to 1.
 CH_CHECKED enum ch_status symbolization_write(struct symbolization *symbolization,
                                               json_t *report);
+
+// The package that an image's file was built for, as its package note says: a JSON
+// object in an ELF note of owner "FDO" that Fedora puts in all files, and others in
+// some (`ld --package-metadata`, https://systemd.io/ELF_PACKAGE_METADATA). What is a
+// program's own depends on it (report/grouping/in_app.h).
+
+// image_package_read gives what the note of the file at path says of type, name,
+// version, architecture, os and osVersion, as an object of strings. NULL: there is no
+// note with a name, or the file is of another build.
+json_t *image_package_read(const char *path, const struct build_id *id);

@@ -1,19 +1,267 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/symbolizer.h"
-
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/system/reachable.h"
 #include "base/text.h"
-#include "symbolizer/decompress_ahead.h"
+#include "report/file/system_image.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/diagnosis/diagnosis.h"
+#include "symbolizer/names/frame_names.h"
+#include "symbolizer/names/image_cache.h"
 #include "symbolizer/search/guarded_child.h"
 #include "symbolizer/symbolization.h"
-#include "symbolizer/symbolization_cached.h"
 #include "symbolizer/symbolization_memo.h"
+#include "symbolizer/symbolizer.h"
 #include "symbolizer/wait_names.h"
+
+// Names that symbol caches have, looked up in this process: from the second crash of a
+// program on these are all of them, and no guarded child is needed, which takes several
+// times as long as the lookups.
+//
+// A cache is not as dangerous as a debug file. It is ours, nobody else may write it,
+// and each byte is read with a cursor after its page's checksum was compared. What
+// remains is a page that cannot be read, which is a SIGBUS: the rest is then left to
+// the child.
+
+static sigjmp_buf page_fault;
+static _Thread_local volatile sig_atomic_t looking_up;
+
+// leave_page leaves the lookups; the fault of a thread that makes none ends the
+// process.
+static void leave_page(int number)
+{
+    if (looking_up)
+        siglongjmp(page_fault, number);
+    (void)signal(number, SIG_DFL);
+}
+
+static enum ch_status name_cached_place(struct symbol_cache *cache,
+                                        struct symbolization_lookup *lookup,
+                                        const struct frame_image *image)
+{
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    size_t count = 0;
+    uint64_t vaddr = lookup->place.offset + cache->base;
+    enum ch_status status = symbol_cache_find(cache, vaddr, frames, &count);
+    return status == CH_OK ? frame_names_make(frames, count, vaddr + lookup->after_call,
+                                              image, &lookup->names)
+                           : status;
+}
+
+// forget_names makes places be looked up again.
+static void forget_names(struct symbolization_lookup *lookups, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_decref(lookups[i].names);
+        lookups[i].names = NULL;
+    }
+}
+
+// name_cached_image looks up the places of one image, all or none.
+static void name_cached_image(struct symbolization *symbolization,
+                              struct symbolization_lookup *lookups, size_t count)
+{
+    const struct symbolizer_options *options = symbolization->options;
+    const struct report_image *from =
+        &symbolization->images.items[lookups->place.image];
+    const struct frame_image image = { .path = from->path,
+                                       .status = DEBUG_FOUND,
+                                       .home =
+                                           options->sanitize ? options->home : NULL };
+    struct symbol_cache *cache = &symbolization->cache;
+    if (symbol_cache_folder_find(cache, options->cache_folder, &from->id) != CH_OK)
+        return;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        status = name_cached_place(cache, &lookups[i], &image);
+    if (status != CH_OK)
+        forget_names(lookups, count); // the child removes a damaged cache
+    symbol_cache_deinit(cache);
+}
+
+// name_outside handles places that are in no image.
+static void name_outside(struct symbolization_lookup *lookups, size_t count)
+{
+    const struct frame_image none = { .path = "", .status = DEBUG_NO_IMAGE };
+    for (size_t i = 0; i < count; i++)
+        if (frame_names_make(NULL, 0, lookups[i].place.offset + lookups[i].after_call,
+                             &none, &lookups[i].names) != CH_OK)
+            lookups[i].names = NULL;
+}
+
+static void look_up_cached(struct symbolization *symbolization)
+{
+    size_t begin = 0;
+    for (size_t i = 1; i <= symbolization->lookup_count; i++) {
+        struct symbolization_lookup *first = &symbolization->lookups[begin];
+        uint32_t index = first->place.image;
+        if (i < symbolization->lookup_count &&
+            symbolization->lookups[i].place.image == index)
+            continue;
+        if (index >= symbolization->images.count)
+            name_outside(first, i - begin);
+        else if (symbolization->images.items[index].id.size != 0 &&
+                 first->names == NULL)
+            name_cached_image(symbolization, first, i - begin);
+        begin = i;
+    }
+}
+
+// symbolization_look_up_cached looks up the places of images that have a cache, and
+// gives whether that were all places. It changes what SIGBUS does while it runs, so no
+// other thread of the process may do the same (symbolizer_options.single).
+static bool symbolization_look_up_cached(struct symbolization *symbolization)
+{
+    const struct sigaction ours = { .sa_handler = leave_page };
+    struct sigaction before;
+    if (symbolization->options->cache_folder == NULL ||
+        symbolization->options->level != SYMBOLIZE_FULL ||
+        sigaction(SIGBUS, &ours, &before) != 0)
+        return false;
+    looking_up = 1;
+    if (sigsetjmp(page_fault, 1) == 0)
+        look_up_cached(symbolization);
+    else
+        symbol_cache_deinit(&symbolization->cache); // it was left open
+    looking_up = 0;
+    (void)sigaction(SIGBUS, &before, NULL);
+    bool all = true;
+    for (size_t i = 0; i < symbolization->lookup_count; i++)
+        all = all && symbolization->lookups[i].names != NULL;
+    return all;
+}
+
+// The first report of a build finds no caches: its names and its arguments both need
+// the same debug information decompressed. So while one guarded child looks up names,
+// another decompresses for the arguments (decompressed_debug.h), which takes no extra
+// time on a machine with a second processor.
+
+// ahead is what to decompress.
+struct ahead {
+    const struct symbolization *symbolization;
+    bool *wanted; // by index of images
+};
+
+static uint32_t image_to_prepare(const struct symbolization *symbolization,
+                                 const json_t *frame)
+{
+    struct report_place place;
+    if (report_frame_place(frame, &place) != CH_OK ||
+        place.image >= symbolization->images.count)
+        return REPORT_NO_IMAGE;
+    return place.image;
+}
+
+static bool decompressed_image_is_system(const struct symbolization *symbolization,
+                                         const json_t *frame)
+{
+    uint32_t image = image_to_prepare(symbolization, frame);
+    return image == REPORT_NO_IMAGE ||
+           system_image(symbolization->images.items[image].path);
+}
+
+// mark_wanted marks the images of a stack except for its startup code: the outermost
+// frame, where the program or thread began, and the system frames next to it.
+static void mark_wanted(const struct ahead *ahead, const json_t *frames)
+{
+    size_t count = json_array_size(frames);
+    size_t end = count > 1 ? count - 1 : count;
+    while (end > 0 && decompressed_image_is_system(ahead->symbolization,
+                                                   json_array_get(frames, end - 1)))
+        end--;
+    if (end == 0)
+        end = count;
+    for (size_t i = 0; i < end; i++) {
+        uint32_t image =
+            image_to_prepare(ahead->symbolization, json_array_get(frames, i));
+        if (image != REPORT_NO_IMAGE)
+            ahead->wanted[image] = true;
+    }
+}
+
+// find_lacking marks the images of frames that have no cache yet, and says whether
+// there are any: mostly there are none, and no stack has to be looked at.
+static bool find_lacking(const struct symbolization *symbolization, bool *lacking)
+{
+    bool any = false;
+    for (size_t i = 0; i < symbolization->lookup_count; i++) {
+        uint32_t image = symbolization->lookups[i].place.image;
+        bool again = i != 0 && symbolization->lookups[i - 1].place.image == image;
+        if (again || image >= symbolization->images.count)
+            continue;
+        const struct build_id *id = &symbolization->images.items[image].id;
+        lacking[image] = id->size != 0 && symbol_cache_folder_lacks(
+                                              symbolization->options->cache_folder, id);
+        any = any || lacking[image];
+    }
+    return any;
+}
+
+// mark_all marks what all stacks want and is lacking, and says whether there is any.
+static bool mark_all(const struct ahead *ahead, const bool *lacking)
+{
+    const struct symbolization *symbolization = ahead->symbolization;
+    bool any = false;
+    for (size_t i = 0; i < symbolization->backtrace_count; i++)
+        mark_wanted(ahead, symbolization->backtraces[i].frames);
+    for (size_t i = 0; i < symbolization->images.count; i++) {
+        ahead->wanted[i] = ahead->wanted[i] && lacking[i];
+        any = any || ahead->wanted[i];
+    }
+    return any;
+}
+
+// write_plain_forms is a guarded_child_fn.
+static enum ch_status write_plain_forms(void *context, int to_parent)
+{
+    const struct ahead *ahead = context;
+    const struct symbolizer_options *options = ahead->symbolization->options;
+    struct debug_search search = symbolizer_options_search(options);
+    (void)to_parent;
+    for (size_t i = 0; i < ahead->symbolization->images.count; i++) {
+        char buffers[2][PATH_MAX];
+        const struct report_image *image = &ahead->symbolization->images.items[i];
+        if (ahead->wanted[i])
+            image_cache_write_plain(
+                symbolizer_options_path(options, image->path, buffers), &image->id,
+                &search);
+    }
+    return CH_OK;
+}
+
+// decompress_ahead_begin starts that child if an image of symbolization, which must
+// outlive the child, has no cache yet and has frames whose arguments will be looked up.
+// False: there is nothing to do.
+static bool decompress_ahead_begin(struct symbolization *symbolization,
+                                   int64_t deadline_ms, struct guarded_child *out)
+{
+    struct ahead ahead = { .symbolization = symbolization };
+    const size_t count = symbolization->images.count;
+    if (!symbolization->options->arguments ||
+        symbolization->options->cache_folder == NULL)
+        return false;
+    bool *marks = calloc(2 * count + 1, sizeof(marks[0]));
+    if (marks == NULL)
+        return false;
+    ahead.wanted = marks + count;
+    bool begun = find_lacking(symbolization, marks) && mark_all(&ahead, marks) &&
+                 guarded_child_start_beside(write_plain_forms, &ahead, deadline_ms,
+                                            out) == CH_OK;
+    free(marks);
+    return begun;
+}
+
+// decompress_ahead_end waits until the child is done, or until the deadline.
+static void decompress_ahead_end(struct guarded_child *child, int64_t deadline_ms)
+{
+    struct text CH_CLEANUP(text_deinit) nothing = { .limit_bytes = 1 };
+    // Code that needs an image that was not finished decompresses it itself.
+    (void)!guarded_child_finish(child, deadline_ms, &nothing);
+}
 
 #define CHILD_OUTPUT_MAX (256u << 20)
 

@@ -29,7 +29,7 @@ struct argument_share {
     size_t count;
     size_t room; // a power of two
     struct text keys;
-    bool masked; // a text was masked in some value (argument_secrets.h)
+    bool masked; // a text was masked in some value (argument_report.c)
 };
 
 void argument_share_deinit(struct argument_share *share);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "base/hex.h"
@@ -7,8 +8,49 @@
 #include "base/text.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
-#include "symbolizer/code/instruction_values.h"
+#include "symbolizer/code/instruction.h"
 #include "symbolizer/diagnosis/diagnosis.h"
+
+// The values of an instruction's registers and addresses in a report's thread.
+//
+// A report has the general registers of x86-64. Vector registers, and addresses that
+// use a segment, whose base no report has, have no value here.
+
+// instruction_register reads a register of a report's `registers` by any of its names,
+// "eax" as well as "rax". false: the report does not have it, like a vector register.
+static bool instruction_register(const json_t *registers, const char *name,
+                                 uint64_t *out)
+{
+    size_t number;
+    size_t size;
+    uint64_t value;
+    if (!register_find_amd64(name, &number, &size) ||
+        !report_address(registers, register_name_amd64(number, sizeof(value)), &value))
+        return false;
+    *out = value & UINT64_MAX >> (8 * (sizeof(value) - size));
+    return true;
+}
+
+// instruction_address gives the address of a memory operand. next: the address of the
+// next instruction. false: one of its registers is not known, or it uses a segment.
+static bool instruction_address(const struct instruction_operand *operand,
+                                const json_t *registers, uint64_t next, uint64_t *out)
+{
+    uint64_t base = 0;
+    uint64_t index = 0;
+    if (operand->segmented)
+        return false;
+    if (strcmp(operand->base, "rip") == 0)
+        base = next;
+    else if (operand->base[0] != 0 &&
+             !instruction_register(registers, operand->base, &base))
+        return false;
+    if (operand->index[0] != 0 &&
+        !instruction_register(registers, operand->index, &index))
+        return false;
+    *out = base + index * operand->scale + (uint64_t)operand->displacement;
+    return true;
+}
 
 // Vectors of this size and larger ones have to be aligned, except for instructions that
 // allow any address.

@@ -1,22 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/files/debug_files.h"
 
+#include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/hex.h"
+#include "base/status.h"
 #include "base/system/file.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
+#include "symbolizer/files/debug_elf.h"
 #include "symbolizer/files/debuginfod.h"
 #include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/files/minidebug.h"
-#include "symbolizer/files/vdso.h"
+
+// The vDSO is an image without a file. The running kernel's is mapped into our own
+// process, and is the one of the report if the build IDs are equal.
+
+// vdso_is_path says whether path is one of the names that a vDSO has in place of a
+// path.
+static bool vdso_is_path(const char *path)
+{
+    return strcmp(path, "[vdso]") == 0 || strncmp(path, "linux-vdso", 10) == 0 ||
+           strncmp(path, "linux-gate", 10) == 0;
+}
+
+// vdso_open opens a copy of our own. CH_ERR_NOT_FOUND: the kernel gave us none.
+CH_CHECKED static enum ch_status vdso_open(struct debug_elf *out)
+{
+    const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+    if (vdso == NULL)
+        return CH_ERR_NOT_FOUND;
+    // The bytes are the running kernel's, so they are trusted. The section headers come
+    // last, which gives the size.
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)vdso;
+    size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    void *bytes = malloc(size);
+    if (bytes == NULL)
+        return CH_ERR_NO_MEMORY;
+    memcpy(bytes, vdso, size);
+    return debug_elf_over(out, bytes, size);
+}
 
 static const char system_debug_dir[] = "/usr/lib/debug";
 

@@ -33,7 +33,7 @@ struct symbolizer_options {
     size_t held_image_count;
     bool sanitize;  // source files under home are written with `~`
     bool arguments; // look for the arguments of frames
-    bool single;    // one thread alone looks up names (symbolization_cached.h)
+    bool single;    // one thread alone looks up names (symbolizer_report_guarded.c)
     const char *cache_folder; // of symbol caches; NULL: none is used or written
     uint32_t timeout_ms;      // of a guarded run; 0: SYMBOLIZER_TIMEOUT_MS
     struct symbolization_memo

@@ -6,7 +6,6 @@
 
 #include "base/crc32c.h"
 #include "support/test.h"
-#include "symbolizer/files/unit_view.h"
 
 // Two sets: unit 0x11 with 0x1000-0x1100, unit 0x222 with 0x2000-0x2010 and
 // 0x3000-0x3001. Each ends with a pair of zeros.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/arguments/argument_abi.h"
+#include "symbolizer/arguments/argument_ctf.h"
 
 #include "support/test.h"
 

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 
 #include "support/test.h"
-#include "symbolizer/flight_arguments.h"
 
 // A report in which main called load, which called load and parse, left both by a jump,
 // and then fill, where it crashed; fill is inlined into load. Names were looked up.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/search/image_package.h"
+#include "symbolizer/symbolization.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/names/unit_dies.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
