@@ -326,7 +326,8 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
     json_write_int(w, facts->code);
     if (!facts->signal_only)
         raw_write_string(w, "code_name", signal_code_name(facts->signal, facts->code));
-    if (crash_has_address(facts))
+    // The kernel reports 0 where the processor gave no address.
+    if (crash_has_address(facts) && !facts->general_protection)
         raw_write_address(w, "address", facts->address);
     if (crash_kind(facts) == CRASH_KIND_PROTECTION_KEY)
         raw_write_count(w, "protection_key", capture->crash->info.si_pkey);

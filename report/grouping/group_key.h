@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A group key is the fingerprint of version 2: one bug, one key, whatever compiler,
+// A group key is the fingerprint of version 3: one bug, one key, whatever compiler,
 // optimization, file name or pointer value. By these rules:
 //
 // 1. The key is the innermost function of the program's own (in_app.h) on the crashed
@@ -17,9 +17,9 @@
 //    failure the next two frames count too, because the first may be a helper.
 // 6. Without a frame of the program's own, the three innermost others count that do not
 //    report, and failing those the signal alone.
-// 7. Different assertions, panics and types of exceptions stay apart in one function:
-//    by the expression, by the panic's message without numbers and quoted parts, by the
-//    type.
+// 7. Different assertions, panics, failed checks of the C library and types of exceptions
+//    stay apart in one function: by the expression, by the message without numbers and
+//    quoted parts, by the type.
 // 8. Of a process that was killed the key is its program and the cause (crash.death):
 //    the frame that it had reached is random. An exception that ended it has frames of
 //    its own where a language gave them (crash.exception.stack), which count instead.
@@ -27,7 +27,9 @@
 //    (use after free, double free), or the one that allocated it (the other kinds).
 //
 // Never part of it: addresses, pointer values, the kind of the crash, callers, the
-// version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised.
+// version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised,
+// and the upgrade of the collector's tables queues every report for its new key
+// (collector/store/schema/*_from_18.sql).
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,7 +37,7 @@
 #include "base/text.h"
 #include "report/grouping/fingerprint.h"
 
-enum { GROUP_KEY_VERSION = 2, GROUP_KEY_STACK = 16, GROUP_KEY_FRAMES = 3 };
+enum { GROUP_KEY_VERSION = 3, GROUP_KEY_STACK = 16, GROUP_KEY_FRAMES = 3 };
 
 struct group_key {
     char fingerprint[FINGERPRINT_SIZE];

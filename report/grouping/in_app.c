@@ -45,12 +45,12 @@ static struct {
 } own_user;
 
 static const char *const in_app_kind_words[OWN_KINDS] = {
-    [OWN_REPORTS] = "reports",         [OWN_STARTS] = "starts",
-    [OWN_PACKAGE] = "package",         [OWN_BUILD] = "build",
-    [OWN_BUILDS] = "builds",           [OWN_IMAGE] = "image",
-    [OWN_SOURCE] = "source",           [OWN_NAMESPACE] = "namespace",
-    [OWN_RUST] = "namespace",          [OWN_FUNCTION] = "function",
-    [OWN_INTERPRETER] = "interpreter",
+    [OWN_REPORTS] = "reports",  [OWN_STARTS] = "starts",
+    [OWN_PACKAGE] = "package",  [OWN_BUILD] = "build",
+    [OWN_BUILDS] = "builds",    [OWN_IMAGE] = "image",
+    [OWN_SOURCE] = "source",    [OWN_NAMESPACE] = "namespace",
+    [OWN_RUST] = "namespace",   [OWN_FUNCTION] = "function",
+    [OWN_STATIC] = "C library", [OWN_INTERPRETER] = "interpreter",
 };
 
 bool in_app_matches(const char *pattern, const char *text, size_t length)
@@ -152,6 +152,10 @@ static void in_app_facts_fill(struct in_app_facts *facts,
     if (called.bytes != NULL && is_of_rust(frame))
         facts->subjects[OWN_RUST] = called;
     facts->subjects[OWN_FUNCTION] = called;
+    // Static C libraries come without debug information: a function with a source file
+    // is the program's, whatever its name.
+    if (frame->is_static && frame->file == NULL)
+        facts->subjects[OWN_STATIC] = called;
     facts->subjects[OWN_INTERPRETER] = in_app_subject_of(in_app_interpreter(frame));
 }
 
@@ -332,7 +336,8 @@ static bool in_app_read_kind(const char **word, struct in_app_user_rule *rule)
 {
     for (int kind = 0; kind < OWN_KINDS; kind++) {
         size_t length = strlen(in_app_kind_words[kind]);
-        if (kind == OWN_RUST || strncmp(*word, in_app_kind_words[kind], length) != 0 ||
+        if (kind == OWN_RUST || kind == OWN_STATIC ||
+            strncmp(*word, in_app_kind_words[kind], length) != 0 ||
             (*word)[length] != ':' || (*word)[length + 1] == ':')
             continue;
         rule->rule.kind = (enum in_app_kind)kind;

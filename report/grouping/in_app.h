@@ -36,6 +36,7 @@ enum in_app_kind {
     OWN_NAMESPACE,   // the first components of the function's scoped name
     OWN_RUST,        // the same, of Rust alone: C++ programs have a `core::` too
     OWN_FUNCTION,    // the scoped name
+    OWN_STATIC,      // the same, of a C library's function that is linked statically
     OWN_INTERPRETER, // a function of an interpreter: it is, in an image of that name
     OWN_KINDS
 };
@@ -65,6 +66,7 @@ struct in_app_frame {
     const char *raw_name;
     const char *file;
     bool executable; // the image is the program itself
+    bool is_static;  // the program has the C library in itself
 };
 
 // in_app_verdict says whose a frame is and by which rule.

@@ -6,12 +6,28 @@
 
 #include "report/file/report_tree.h"
 #include "report/file/seen_frames.h"
+#include "report/summary/crash_kind.h"
+#include "report/summary/crash_words.h"
 
 static bool is_executable(const json_t *report, const char *path)
 {
     const char *executable =
         report_string(json_object_get(report, "process"), "executable");
     return path != NULL && executable != NULL && strcmp(path, executable) == 0;
+}
+
+// is_static_program returns true if the report has no image but the executable and the
+// kernel's.
+static bool is_static_program(const json_t *report)
+{
+    const json_t *images = json_object_get(report, "images");
+    for (size_t i = 0; i < json_array_size(images); i++) {
+        const char *path = report_string(json_array_get(images, i), "path");
+        if (path == NULL || (path[0] != '[' && strncmp(path, "linux-vdso", 10) != 0 &&
+                             !is_executable(report, path)))
+            return false;
+    }
+    return json_array_size(images) != 0;
 }
 
 static const char *package_name(const json_t *image)
@@ -72,6 +88,7 @@ void report_in_app_judge(const json_t *report, const json_t *frame, const char *
         .raw_name = report_string(frame, "raw_name"),
         .file = report_frame_file(frame),
         .executable = is_executable(report, path),
+        .is_static = is_static_program(report),
     };
     // The image is the interpreter's, and says nothing of a frame that it ran.
     const struct in_app_frame interpreted = { .file = facts.file };
@@ -102,15 +119,28 @@ static void mark_frame(const json_t *report, json_t *frame)
         (void)json_object_del(frame, "rule");
 }
 
-// returns_from_signal returns true if the frame at index is code without a name that a
-// signal's handler returns to: the one after it was interrupted, not left by a call. Go
-// has such code of its own, and no debug information of it.
+// returns_from_signal returns true if a signal's handler returns to the frame at index,
+// which has no name: the one after it was interrupted, not left by a call. Go has such
+// code of its own, and no debug information of it.
 static bool returns_from_signal(const json_t *frames, size_t index)
 {
-    const json_t *frame = json_array_get(frames, index);
     const char *next = report_string(json_array_get(frames, index + 1), "kind");
-    return report_frame_is_code(frame) && report_string(frame, "function") == NULL &&
-           next != NULL && strcmp(next, "pc") == 0;
+    return next != NULL && strcmp(next, "pc") == 0;
+}
+
+// foreign_place says what code that has no name is where no function of the program's
+// is: what it jumped to, or what a signal's handler returns to. NULL: neither.
+static const char *foreign_place(const json_t *report, const json_t *frames,
+                                 size_t index)
+{
+    const json_t *frame = json_array_get(frames, index);
+    if (!report_frame_is_code(frame) || report_string(frame, "function") != NULL)
+        return NULL;
+    if (index == 0 && frames == report_frames(report_crashed_thread(report)) &&
+        crash_words_kind(json_object_get(report, "crash")) ==
+            CRASH_KIND_EXECUTE_OF_DATA)
+        return "data";
+    return returns_from_signal(frames, index) ? "returns from a signal" : NULL;
 }
 
 // mark_stacks marks the frames of threads, or of what has a stack as they have.
@@ -125,10 +155,10 @@ static void mark_stacks(json_t *report, const char *list, struct seen_frames *ma
             if (*slot == frame)
                 continue;
             mark_frame(report, frame);
-            if (returns_from_signal(frames, k)) {
+            const char *rule = foreign_place(report, frames, k);
+            if (rule != NULL) {
                 (void)json_object_set_new(frame, "system", json_true());
-                (void)json_object_set_new(frame, "rule",
-                                          json_string("returns from a signal"));
+                (void)json_object_set_new(frame, "rule", json_string(rule));
             }
             *slot = frame;
         }

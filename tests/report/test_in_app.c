@@ -98,6 +98,25 @@ static void an_executable_is_its_own_program_wherever_it_is(void **state)
     assert_true(judge(&frame).in_app);
 }
 
+static void the_c_library_in_a_static_program_is_not_its_own_code(void **state)
+{
+    (void)state;
+    struct in_app_frame frame = { .image = "/opt/app",
+                                  .function = "__memmove_avx_unaligned_erms",
+                                  .executable = true };
+    assert_true(judge(&frame).in_app);
+    frame.is_static = true;
+    expect_rule(&frame, "C library __*");
+    frame.function = "strlen";
+    expect_rule(&frame, "C library strlen");
+    // The program may have a function of that name.
+    frame.file = "/src/strlen.c";
+    assert_true(judge(&frame).in_app);
+    frame.file = NULL;
+    frame.function = "string_length";
+    assert_true(judge(&frame).in_app);
+}
+
 static void an_interpreters_functions_are_nobodys_place(void **state)
 {
     (void)state;
@@ -231,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_namespace_is_a_whole_component),
         cmocka_unit_test(core_is_a_library_of_rust_alone),
         cmocka_unit_test(an_executable_is_its_own_program_wherever_it_is),
+        cmocka_unit_test(the_c_library_in_a_static_program_is_not_its_own_code),
         cmocka_unit_test(an_interpreters_functions_are_nobodys_place),
         cmocka_unit_test(functions_that_report_are_told_from_others),
         cmocka_unit_test(helpers_are_told_by_their_words),

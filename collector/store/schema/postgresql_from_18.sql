@@ -126,6 +126,13 @@ END $$;
 CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines FOR EACH ROW
     EXECUTE FUNCTION crashhook_group_machine_removed();
 
+-- Every report is keyed by version 3 of the group key. The key of version 2 then leads to
+-- its group, and what people decided moves along (store_rename.c).
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT number, 1, CAST(extract(epoch FROM now()) AS bigint) * 1000, 0, 0, 0
+FROM reports
+ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0;
+
 -- What a collector of before stores from now on is keyed again.
 ALTER TABLE reports ADD COLUMN keyed bigint NOT NULL DEFAULT 1;
 ALTER TABLE reports ALTER COLUMN keyed SET DEFAULT 0;

@@ -105,6 +105,14 @@ CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines BEGIN
     UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
 END;
 
+-- Every report is keyed by version 3 of the group key. The key of version 2 then leads to
+-- its group, and what people decided moves along (store_rename.c).
+INSERT INTO jobs(report, rank, queued, until, tries, turn)
+SELECT number, 1, CAST(strftime('%s', 'now') AS integer) * 1000, 0, 0, 0
+FROM reports
+WHERE 1 = 1
+ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0;
+
 ALTER TABLE reports ADD COLUMN keyed bigint NOT NULL DEFAULT 0;
 UPDATE reports SET keyed = 1;
 CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
