@@ -122,9 +122,10 @@ static bool has_frame_pointer_in(const struct capture *capture,
 }
 
 // stack_mapping is the stack that sp is in, or was in until it moved past the inner
-// end, perhaps by the size of a large array. A stack begins where its guard ends, a
-// thread's descriptor is at the outer end of its stack, and the first thread's stack
-// has a name. Where nothing identifies it, a writable mapping close by is taken.
+// end, perhaps by the size of a large array. A stack begins where its guard, or other
+// memory that cannot be written, ends. The descriptor of a thread other than the first
+// is at the outer end of its stack, and the first thread's stack has a name. Where
+// nothing identifies it, writable memory close by that maps no file is taken.
 static const struct target_mapping *stack_mapping(const struct capture *capture,
                                                   uint64_t sp)
 {
@@ -132,15 +133,16 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
     const struct target_mapping *own =
         images_mapping(images, capture->crash->thread_pointer);
     const struct target_mapping *at = images_mapping(images, sp);
-    const unsigned any = MAPS_READ | MAPS_WRITE | MAPS_EXECUTE;
     if (stack_reaches(at, sp, 0))
         return at;
-    bool guard = at != NULL && (at->permissions & any) == 0;
     const struct target_mapping *guarded =
-        guard ? images_mapping(images, at->end) : NULL;
-    if (stack_reaches(guarded, sp, STACK_REACH_BYTES))
+        at != NULL ? images_mapping(images, at->end) : NULL;
+    if (guarded != NULL && guarded->inode == 0 &&
+        stack_reaches(guarded, sp, STACK_REACH_BYTES))
         return guarded;
-    if (stack_reaches(own, sp,
+    bool first_thread = capture->crash->tid == capture->process.pid;
+    if (!first_thread &&
+        stack_reaches(own, sp,
                       has_frame_pointer_in(capture, own) ? STACK_LEAP_BYTES
                                                          : STACK_JUMP_BYTES))
         return own;
@@ -149,7 +151,8 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
         bool first = mapping_has_path(mapping, "[stack]");
         uint64_t jump = has_frame_pointer_in(capture, mapping) ? STACK_LEAP_BYTES
                                                                : STACK_JUMP_BYTES;
-        if (stack_reaches(mapping, sp, first ? jump : STACK_REACH_BYTES))
+        if (mapping->inode == 0 &&
+            stack_reaches(mapping, sp, first ? jump : STACK_REACH_BYTES))
             return mapping;
     }
     return NULL;

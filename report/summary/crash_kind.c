@@ -33,19 +33,30 @@ bool crash_address_is_small(uint64_t address)
 
 static bool near_stack(const struct crash_facts *f)
 {
+    // A large array has moved the stack pointer past the end, and is filled from its
+    // outer end on.
+    if (f->address >= f->sp && f->address < f->stack.start)
+        return true;
     uint64_t distance = f->address < f->sp ? f->sp - f->address : f->address - f->sp;
     // A stack does not grow past its outer end, and a stack pointer that points nowhere
     // has no stack around it.
     return distance < STACK_REACH_BYTES && f->address < f->stack.end;
 }
 
-// is_stack_overflow: a stack overflows into a mapping without access rights (the guard
-// page), or into unmapped memory.
-static bool is_stack_overflow(const struct crash_facts *f)
+// ends_stack returns true if a stack can only overflow into the place: a guard page,
+// unmapped memory, or read-only memory that the stack pointer has reached as well.
+static bool ends_stack(const struct crash_facts *f)
 {
     const struct crash_place *place = &f->address_place;
-    return near_stack(f) && !f->general_protection &&
-           (!place->mapped || (!place->readable && !place->writable)) &&
+    if (!place->mapped || (!place->readable && !place->writable))
+        return true;
+    return f->access == CRASH_ACCESS_WRITE && !place->writable && f->sp_place.mapped &&
+           !f->sp_place.writable && f->sp < f->stack.start;
+}
+
+static bool is_stack_overflow(const struct crash_facts *f)
+{
+    return near_stack(f) && !f->general_protection && ends_stack(f) &&
            f->access != CRASH_ACCESS_EXECUTE && f->pc_place.executable;
 }
 

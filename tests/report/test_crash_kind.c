@@ -109,6 +109,34 @@ static void crash_in_the_guard_below_the_stack_is_an_overflow(void **state)
            "KiB");
 }
 
+static void a_stack_overflows_into_read_only_memory_below_it(void **state)
+{
+    (void)state;
+    const struct crash_place sealed = { .mapped = true, .readable = true };
+    struct crash_facts f = fault(0x7ffc00000ff8);
+    f.code = SEGV_ACCERR;
+    f.address_place = sealed;
+    // The stack pointer is still in the stack: the write went past it.
+    assert_int_equal(crash_kind(&f), CRASH_KIND_WRITE_TO_READ_ONLY);
+    f.sp = f.address;
+    f.sp_place = sealed;
+    assert_int_equal(crash_kind(&f), CRASH_KIND_STACK_OVERFLOW);
+    f.stack = (struct crash_stack){ 0 };
+    assert_int_equal(crash_kind(&f), CRASH_KIND_WRITE_TO_READ_ONLY);
+}
+
+static void
+an_array_that_leaves_the_stack_overflows_it_wherever_it_is_filled(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7ffbf0000000);
+    f.sp = 0x7ffb00000000;
+    f.sp_place = (struct crash_place){ 0 };
+    assert_int_equal(crash_kind(&f), CRASH_KIND_STACK_OVERFLOW);
+    f.address = f.sp - (16 << 20);
+    assert_int_equal(crash_kind(&f), CRASH_KIND_UNKNOWN);
+}
+
 static void crash_of_a_stack_pointer_that_leads_nowhere_is_no_overflow(void **state)
 {
     (void)state;
@@ -403,6 +431,9 @@ int main(void)
         cmocka_unit_test(misuse_of_a_guarded_block_says_where_and_by_whom),
         cmocka_unit_test(crash_near_zero_is_a_null_dereference),
         cmocka_unit_test(crash_in_the_guard_below_the_stack_is_an_overflow),
+        cmocka_unit_test(a_stack_overflows_into_read_only_memory_below_it),
+        cmocka_unit_test(
+            an_array_that_leaves_the_stack_overflows_it_wherever_it_is_filled),
         cmocka_unit_test(crash_of_a_stack_pointer_that_leads_nowhere_is_no_overflow),
         cmocka_unit_test(crash_past_the_outer_end_of_a_stack_is_no_overflow),
         cmocka_unit_test(crash_where_something_was_unmapped_says_probably),
