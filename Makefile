@@ -10,7 +10,7 @@ FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 FIRST_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages site check-packages check-image check-adoption applications truth system aarch64-system install clean \
+.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages tarball site check-packages check-image check-adoption applications truth system aarch64-system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -99,6 +99,11 @@ packages: deps
 	packaging/build-rpm build/packages
 	packaging/build-tarball build/packages
 	packaging/build-bindings build/packages/bindings
+
+# A tarball of what is committed that runs where it is unpacked, with SHA256SUMS.
+tarball: build-needs
+	printf '%s\n' binutils git mmdebstrap musl-tools | packaging/install-packages /dev/stdin
+	packaging/build-tarball build/packages
 
 # The documents as pages, in build/site.
 site:
