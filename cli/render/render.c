@@ -25,7 +25,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/system/file.h"
 #include "cli/render/pen.h"
 #include "cli/render/render_frames.h"
 #include "cli/render/render_threads.h"
@@ -333,7 +332,7 @@ static void write_summary(const struct render *render)
     const struct pen *pen = &render->pen;
     const json_t *process = json_object_get(render->report, "process");
     const json_t *crash = json_object_get(render->report, "crash");
-    const char *program = file_name(report_string(process, "executable"));
+    const char *program = report_program(render->report);
 
     pen_set(pen, PEN_BOLD);
     pen_text(pen, program != NULL ? program : "a program");

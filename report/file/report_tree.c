@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/system/file.h"
+
 bool report_read_address(const char *text, uint64_t *out)
 {
     uint64_t value = 0;
@@ -71,6 +73,38 @@ json_t *report_crashed_thread(const json_t *report)
             return thread;
     }
     return NULL;
+}
+
+// first_thread_name is what the kernel calls the thread that the process began with.
+static const char *first_thread_name(const json_t *report)
+{
+    int64_t pid = report_integer(json_object_get(report, "process"), "pid", -1);
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        if (report_integer(thread, "tid", 0) == pid)
+            return report_string(thread, "name");
+    }
+    return NULL;
+}
+
+const char *report_program(const json_t *report)
+{
+    enum { KERNEL_NAME_MAX = 15 };
+    const json_t *process = json_object_get(report, "process");
+    const char *file = file_name(report_string(process, "executable"));
+    const char *kernels = first_thread_name(report);
+    const char *given = file_name(
+        json_string_value(json_array_get(json_object_get(process, "arguments"), 0)));
+    if (file == NULL || kernels == NULL || given == NULL || kernels[0] == 0)
+        return file;
+    size_t length = strlen(kernels);
+    if (strncmp(file, kernels, length) == 0 || strncmp(given, kernels, length) != 0)
+        return file;
+    // A server may write its title after its name: "redis-server *:6379".
+    if (given[length] == 0 || given[length] == ' ')
+        return kernels;
+    return length == KERNEL_NAME_MAX && strchr(given, ' ') == NULL ? given : file;
 }
 
 json_t *report_frames(const json_t *thread)

@@ -41,6 +41,11 @@ void report_then(const json_t *crash, struct text *out);
 // process.
 json_t *report_crashed_thread(const json_t *report);
 
+// report_program is the name that the program was started by, where the kernel and its
+// first argument agree on it: a file may have many names (redis-server is a link to
+// redis-check-rdb). Otherwise it is that of the file, or NULL.
+const char *report_program(const json_t *report);
+
 // report_frames is the thread's array of frames, or NULL.
 json_t *report_frames(const json_t *thread);
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/system/file.h"
 #include "report/file/report_tree.h"
 #include "report/grouping/scoped_name.h"
 #include "report/summary/assertion_text.h"
@@ -121,9 +120,7 @@ static void append_what(const json_t *crash, const struct group_key *key,
 
 static void append_program(const json_t *report, struct text *out)
 {
-    const char *executable =
-        report_string(json_object_get(report, "process"), "executable");
-    const char *program = executable != NULL ? file_name(executable) : NULL;
+    const char *program = report_program(report);
     if (program == NULL || program[0] == 0)
         return;
     text_append_string(out, " \u00b7 ");

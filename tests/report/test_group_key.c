@@ -99,6 +99,42 @@ static void expect_other(struct made a, struct made b)
     assert_string_not_equal(a.key, b.key);
 }
 
+static void name_first_thread(json_t *report, const char *name,
+                              const char *first_argument)
+{
+    json_t *process = json_object_get(report, "process");
+    json_t *thread = json_array_get(json_object_get(report, "threads"), 0);
+    (void)json_object_set_new(process, "pid", json_integer(7));
+    (void)json_object_set_new(process, "arguments", json_pack("[s]", first_argument));
+    (void)json_object_set_new(thread, "tid", json_integer(7));
+    (void)json_object_set_new(thread, "name", json_string(name));
+}
+
+static void a_program_with_many_names_has_the_one_it_was_started_by(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *first_argument;
+        const char *title;
+    } cases[] = {
+        { "till", "/usr/bin/till", "abort in run \u00b7 till" },
+        { "till", "till *:6379", "abort in run \u00b7 till" },
+        { "till-of-the-wid", "./till-of-the-widow",
+          "abort in run \u00b7 till-of-the-widow" },
+        { "shop.py", "/usr/bin/python3", "abort in run \u00b7 shop-1.2" },
+        { "worker", "shop", "abort in run \u00b7 shop-1.2" },
+        { "till", "tiller", "abort in run \u00b7 shop-1.2" },
+        { "shop", "shop", "abort in run \u00b7 shop-1.2" },
+        { "", "till", "abort in run \u00b7 shop-1.2" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *report = make_report(6, "abort", "run|main@shop.c");
+        name_first_thread(report, cases[i].name, cases[i].first_argument);
+        assert_string_equal(make(report).title, cases[i].title);
+    }
+}
+
 static void a_jump_into_data_is_of_the_function_that_jumped(void **state)
 {
     (void)state;
@@ -411,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_panic_is_known_by_what_it_says_and_not_where_its_source_was),
         cmocka_unit_test(a_key_is_the_innermost_own_function),
+        cmocka_unit_test(a_program_with_many_names_has_the_one_it_was_started_by),
         cmocka_unit_test(a_jump_into_data_is_of_the_function_that_jumped),
         cmocka_unit_test(a_use_after_free_is_keyed_by_what_freed_the_block),
         cmocka_unit_test(code_that_returns_from_a_signal_is_no_place),

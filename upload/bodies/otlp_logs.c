@@ -287,7 +287,7 @@ static json_t *resource_json(const json_t *report)
     json_t *to = json_array();
     const json_t *process = json_object_get(report, "process");
     const json_t *host = json_object_get(report, "host");
-    const char *service = file_name(report_string(process, "executable"));
+    const char *service = report_program(report);
     add_named(to, report, "service.name",
               service != NULL ? service : "unknown_service");
     add_named(to, report, "service.version", report_string(report, "release"));
