@@ -24,8 +24,18 @@ enum {
     PAGE_BYTES = 4096,
 };
 
-// The C library's own search (glibc 2.35 and later); NULL elsewhere.
-struct dl_find_object;
+// The C library's own search (glibc 2.35 and later); NULL elsewhere. Built with older
+// headers, this library uses it where it runs with a newer C library.
+#if !defined(DLFO_STRUCT_HAS_EH_DBASE)
+struct dl_find_object {
+    unsigned long long dlfo_flags;
+    void *dlfo_map_start;
+    void *dlfo_map_end;
+    struct link_map *dlfo_link_map;
+    void *dlfo_eh_frame;
+    unsigned long long reserved[7];
+};
+#endif
 extern int _dl_find_object(void *address, struct dl_find_object *out)
     __attribute__((weak));
 
