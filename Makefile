@@ -10,7 +10,7 @@ FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 FIRST_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages tarball site check-packages check-image check-adoption applications truth system aarch64-system install clean \
+.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages tarball check-tarball site check-packages check-image check-adoption applications truth system aarch64-system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -109,6 +109,10 @@ tarball: build-needs
 site:
 	command -v pandoc >/dev/null || echo pandoc | packaging/install-packages /dev/stdin
 	packaging/build-site build/site
+
+# Uses the tarball in roots of Debian 11, 12 and 13, of musl, and in an empty one: a table.
+check-tarball: tarball
+	tests/adoption/tarball build/packages || [ $$? -eq 77 ]
 
 # Installs them in a clean Debian 12 and uses them there.
 check-packages: packages
