@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -146,20 +147,31 @@ static int set_alarm(int timer_fd, int64_t unix_s)
                            &alarm, NULL);
 }
 
-// await_change waits until the spool changes, the timer fires, or LOOK_MS have passed.
-// false: nothing happened. Without a watch something may always have happened.
-static bool await_change(int watch_fd, int timer_fd)
+// A watch is what wakes upload_watch.
+struct watch {
+    int spool_fd; // changes of the spool; -1: the machine has no watch left
+    int timer_fd; // when a report is to be tried again
+    int stop_fd;  // SIGTERM
+    bool stopped; // it has arrived: one more pass
+};
+
+// await_change waits until the spool changes, the timer fires, SIGTERM arrives, or
+// LOOK_MS have passed. false: nothing happened. Without a watch something may always
+// have happened.
+static bool await_change(struct watch *watch)
 {
     enum { LOOK_MS = 10000, UNWATCHED_MS = 2000 };
     char events[4096];
     uint64_t expirations;
-    struct pollfd ready[] = { { .fd = watch_fd, .events = POLLIN },
-                              { .fd = timer_fd, .events = POLLIN } };
-    if (poll(ready, 2, watch_fd < 0 ? UNWATCHED_MS : LOOK_MS) <= 0)
-        return watch_fd < 0;
-    (void)!read(timer_fd, &expirations, sizeof(expirations));
-    while (read(watch_fd, events, sizeof(events)) > 0)
+    struct pollfd ready[] = { { .fd = watch->spool_fd, .events = POLLIN },
+                              { .fd = watch->timer_fd, .events = POLLIN },
+                              { .fd = watch->stop_fd, .events = POLLIN } };
+    if (poll(ready, 3, watch->spool_fd < 0 ? UNWATCHED_MS : LOOK_MS) <= 0)
+        return watch->spool_fd < 0;
+    (void)!read(watch->timer_fd, &expirations, sizeof(expirations));
+    while (read(watch->spool_fd, events, sizeof(events)) > 0)
         continue;
+    watch->stopped = ready[2].revents != 0;
     return true;
 }
 
@@ -174,10 +186,10 @@ static bool report_is_gone(const struct session *session)
            open.st_dev != there.st_dev;
 }
 
-// watch_folder makes *watch_fd report changes in the spool, which is created again if
+// watch_folder makes *spool_fd report changes in the spool, which is created again if
 // somebody removed it. A machine has few watches for each user: where none is left, the
 // watch is closed, and the spool looked at every two seconds.
-static int watch_folder(struct delivery *delivery, int *watch_fd)
+static int watch_folder(struct delivery *delivery, int *spool_fd)
 {
     struct session *session = delivery->session;
     if (report_is_gone(session)) {
@@ -185,14 +197,14 @@ static int watch_folder(struct delivery *delivery, int *watch_fd)
         if (session_spool_open(session, SPOOL_CREATE) != CH_OK)
             return COMMAND_FAILED;
     }
-    if (*watch_fd < 0)
+    if (*spool_fd < 0)
         return COMMAND_DONE;
-    if (inotify_add_watch(*watch_fd, session->spool_path,
+    if (inotify_add_watch(*spool_fd, session->spool_path,
                           IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
                               IN_ONLYDIR) < 0) {
         if (errno == ENOSPC) {
-            (void)close(*watch_fd);
-            *watch_fd = -1;
+            (void)close(*spool_fd);
+            *spool_fd = -1;
             return COMMAND_DONE;
         }
         return command_fail("cannot watch spool '%s': %s", session->spool_path,
@@ -201,40 +213,49 @@ static int watch_folder(struct delivery *delivery, int *watch_fd)
     // Files that arrive there are moved to the spool; without that folder nothing is
     // missed.
     if (collect_waits(session))
-        (void)inotify_add_watch(*watch_fd, SETTINGS_DROP_FOLDER,
+        (void)inotify_add_watch(*spool_fd, SETTINGS_DROP_FOLDER,
                                 IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
     return COMMAND_DONE;
 }
 
-static int watch_spool(struct delivery *delivery, int *watch_fd, int timer_fd)
+static int watch_spool(struct delivery *delivery, struct watch *watch)
 {
-    if ((*watch_fd < 0 && errno != EMFILE) || timer_fd < 0)
+    if ((watch->spool_fd < 0 && errno != EMFILE) || watch->timer_fd < 0)
         return command_fail("cannot watch: %s", strerror(errno));
     for (;;) {
         struct queue_totals pass = { 0 };
-        int result = watch_folder(delivery, watch_fd);
+        int result = watch_folder(delivery, &watch->spool_fd);
         if (result == COMMAND_DONE)
             result = run_upload_pass(delivery, &pass);
-        if (result != COMMAND_DONE)
+        if (result != COMMAND_DONE || watch->stopped)
             return result;
         (void)delivery_prune(delivery, NULL);
-        if (set_alarm(timer_fd, pass.next_time) != 0)
+        if (set_alarm(watch->timer_fd, pass.next_time) != 0)
             return command_fail("cannot wait: %s", strerror(errno));
-        while (!await_change(*watch_fd, timer_fd) && !report_is_gone(delivery->session))
+        while (!await_change(watch) && !report_is_gone(delivery->session))
             continue;
     }
 }
 
 // upload_watch sends reports as they arrive, until it is stopped. A report is ready
-// when its writer closes it, which the kernel does for a writer that was killed.
+// when its writer closes it, which the kernel does for a writer that was killed. A
+// container's first process ignores SIGTERM unless it asks for it, and a sidecar gets
+// it when the program that crashed has ended: what is there then is still sent.
 static int upload_watch(struct delivery *delivery)
 {
-    int timer_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    int result = watch_spool(delivery, &watch_fd, timer_fd);
-    if (watch_fd >= 0)
-        (void)close(watch_fd);
-    (void)close(timer_fd);
+    sigset_t stop;
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &stop, NULL);
+    struct watch watch = { .stop_fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK),
+                           .timer_fd = timerfd_create(CLOCK_REALTIME,
+                                                      TFD_CLOEXEC | TFD_NONBLOCK),
+                           .spool_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
+    int result = watch_spool(delivery, &watch);
+    if (watch.spool_fd >= 0)
+        (void)close(watch.spool_fd);
+    (void)close(watch.timer_fd);
+    (void)close(watch.stop_fd);
     return result;
 }
 

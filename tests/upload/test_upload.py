@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -366,6 +367,25 @@ class Sharing(unittest.TestCase):
             finally:
                 watcher.send_signal(signal.SIGTERM)
                 watcher.communicate(timeout=20)
+            self.assertEqual(server.ids(), spool.ids)
+
+    def test_watch_that_is_stopped_sends_what_has_come_before_it_ends(self):
+        stopped = threading.Event()
+
+        def take_late(connection, request):
+            stopped.wait(20)
+            take(connection, request)
+
+        with Spool(1) as spool, FaultServer(take_late, take) as server:
+            watcher = spool.start("--url", server.url, "--watch")
+            try:
+                server.await_requests(1)
+                spool.add(1)
+                watcher.send_signal(signal.SIGTERM)
+            finally:
+                stopped.set()
+                watcher.communicate(timeout=20)
+            self.assertEqual(watcher.returncode, 0)
             self.assertEqual(server.ids(), spool.ids)
 
     def test_watch_looks_at_the_spool_itself_where_inotify_runs_out(self):
