@@ -65,9 +65,7 @@ static enum ch_status replace_frames(struct crashhook_backtrace *backtrace,
     enum ch_status status = frame_list_encode(frames, count, &cbf, &size);
     if (status != CH_OK)
         return status;
-    free(backtrace->cbf);
-    backtrace->cbf = cbf;
-    backtrace->cbf_size = size;
+    stored_replace(backtrace, cbf, size);
     return CH_OK;
 }
 

@@ -33,34 +33,39 @@ static enum ch_status stored_width(const void *cbf, size_t cbf_size, unsigned *o
     return status;
 }
 
+// stored_make makes a backtrace that has the caller's reference to images.
+static enum ch_status stored_make(const char *architecture, unsigned width,
+                                  const void *cbf, size_t cbf_size,
+                                  struct crashhook_images *images,
+                                  struct crashhook_backtrace **out)
+{
+    size_t length = strlen(architecture);
+    if (length >= STORED_ARCHITECTURE_SIZE)
+        return CH_ERR_LIMIT;
+    struct crashhook_backtrace *made = malloc(sizeof(*made) + cbf_size);
+    if (made == NULL)
+        return CH_ERR_NO_MEMORY;
+    made->width = width;
+    made->images = images;
+    made->cbf_size = cbf_size;
+    made->cbf = made->stored;
+    memcpy(made->stored, cbf, cbf_size);
+    memcpy(made->architecture, architecture, length + 1);
+    *out = made;
+    return CH_OK;
+}
+
 enum ch_status stored_create(const char *architecture, const void *cbf, size_t cbf_size,
                              struct crashhook_images *images,
                              struct crashhook_backtrace **out)
 {
     unsigned width;
     enum ch_status status = stored_width(cbf, cbf_size, &width);
-    if (status != CH_OK)
-        return status;
-    size_t length = strlen(architecture);
-    if (length >= STORED_ARCHITECTURE_SIZE)
-        return CH_ERR_LIMIT;
-
-    struct crashhook_backtrace *made = malloc(sizeof(*made));
-    uint8_t *bytes = malloc(cbf_size);
-    if (made == NULL || bytes == NULL) {
-        free(made);
-        free(bytes);
-        return CH_ERR_NO_MEMORY;
-    }
-    memcpy(bytes, cbf, cbf_size);
-    *made = (struct crashhook_backtrace){ .width = width,
-                                          .cbf = bytes,
-                                          .cbf_size = cbf_size };
-    memcpy(made->architecture, architecture, length + 1);
-    if (images != NULL)
-        made->images = crashhook_images_retain(images);
-    *out = made;
-    return CH_OK;
+    if (status == CH_OK)
+        status = stored_make(architecture, width, cbf, cbf_size, images, out);
+    if (status == CH_OK && images != NULL)
+        crashhook_images_retain(images);
+    return status;
 }
 
 static enum ch_status write_stored_entry(struct cbf_writer *writer,
@@ -95,6 +100,28 @@ static enum ch_status encode_stored(const struct backtrace_limit *limit, uint8_t
     return status;
 }
 
+enum ch_status stored_from_addresses(const uint64_t *addresses, const uint8_t *kinds,
+                                     size_t count, struct crashhook_images *images,
+                                     struct crashhook_backtrace **out)
+{
+    uint8_t bytes[CBF_OVERHEAD + STORED_ADDRESSES_MAX * CBF_FRAME_MAX];
+    struct cbf_writer writer;
+    enum ch_status status =
+        cbf_writer_init(&writer, 64, CBF_SPECIFIED, bytes, sizeof(bytes));
+    for (size_t i = 0; status == CH_OK && i < count;) {
+        size_t calls = 0;
+        while (i + calls < count && kinds[i + calls] != UNWIND_KIND_PC)
+            calls++;
+        status = calls != 0 ? cbf_write_calls(&writer, addresses + i, calls)
+                            : cbf_write_frame(&writer, CBF_PC, addresses[i]);
+        i += calls != 0 ? calls : 1;
+    }
+    if (status != CH_OK)
+        return status;
+    cbf_write_end(&writer);
+    return stored_make(STORED_NATIVE, 64, bytes, writer.size, images, out);
+}
+
 enum ch_status stored_from_walk(const struct backtrace_limit *limit,
                                 struct crashhook_images *images,
                                 struct crashhook_backtrace **out)
@@ -127,8 +154,18 @@ void crashhook_backtrace_destroy(struct crashhook_backtrace *backtrace)
     if (backtrace == NULL)
         return;
     crashhook_images_release(backtrace->images);
-    free(backtrace->cbf);
+    if (backtrace->cbf != backtrace->stored)
+        free(backtrace->cbf);
     free(backtrace);
+}
+
+void stored_replace(struct crashhook_backtrace *backtrace, uint8_t *cbf,
+                    size_t cbf_size)
+{
+    if (backtrace->cbf != backtrace->stored)
+        free(backtrace->cbf);
+    backtrace->cbf = cbf;
+    backtrace->cbf_size = cbf_size;
 }
 
 const char *

@@ -312,6 +312,58 @@ enum ch_status cbf_write_frame(struct cbf_writer *writer, enum cbf_op kind,
     return CH_OK;
 }
 
+// write_usual_calls adds return addresses to a backtrace of 64 bits whose last frame is
+// one, up to a repetition or the buffer's end. It gives their number.
+static size_t write_usual_calls(struct cbf_writer *writer, const uint64_t *addresses,
+                                size_t count)
+{
+    enum { ROOM = CBF_FRAME_MAX + CBF_OVERHEAD };
+    uint8_t *to = writer->bytes + writer->size;
+    const uint8_t *end = writer->bytes + writer->capacity;
+    uint64_t last = writer->last_value;
+    size_t done = 0;
+    for (; done < count && end - to > ROOM && addresses[done] != last; done++) {
+        uint64_t value = addresses[done];
+        uint64_t delta = value - last;
+        unsigned absolute_size = cbf_signed_size(value);
+        unsigned size = cbf_signed_size(delta);
+        unsigned op = CBF_RETURN_ADDRESS - CBF_PC + 1u;
+        bool absolute = absolute_size < size;
+        size = absolute ? absolute_size : size;
+        *to = (uint8_t)(op << 4 | (absolute ? ABSOLUTE : 0) | (size - 1));
+        uint64_t operand = htobe64((absolute ? value : delta) << (64 - 8 * size));
+        memcpy(to + 1, &operand, sizeof(operand));
+        to += 1 + size;
+        last = value;
+    }
+    writer->size = (size_t)(to - writer->bytes);
+    writer->address = writer->last_value = last;
+    return done;
+}
+
+enum ch_status cbf_write_calls(struct cbf_writer *writer, const uint64_t *addresses,
+                               size_t count)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < count && status == CH_OK;) {
+        bool usual = writer->word_bits == 64 && !writer->ended &&
+                     writer->last_kind == CBF_RETURN_ADDRESS;
+        size_t done = 0;
+        while (usual && i + done < count && addresses[i + done] == writer->last_value)
+            done++;
+        if (done != 0 && cbf_fits(writer, rep_size(writer->repeats + done)))
+            writer->repeats += done;
+        else
+            done = 0;
+        if (done == 0 && usual && writer->repeats == 0)
+            done = write_usual_calls(writer, addresses + i, count - i);
+        i += done;
+        if (done == 0)
+            status = cbf_write_frame(writer, CBF_RETURN_ADDRESS, addresses[i++]);
+    }
+    return status;
+}
+
 void cbf_write_end(struct cbf_writer *writer)
 {
     if (writer->ended)

@@ -117,6 +117,11 @@ CH_CHECKED enum ch_status cbf_writer_init(struct cbf_writer *writer, unsigned wo
 CH_CHECKED enum ch_status cbf_write_frame(struct cbf_writer *writer, enum cbf_op kind,
                                           uint64_t value);
 
+// cbf_write_calls adds count return addresses, as cbf_write_frame would one by one.
+// CH_ERR_LIMIT: there is no room for all of them.
+CH_CHECKED enum ch_status cbf_write_calls(struct cbf_writer *writer,
+                                          const uint64_t *addresses, size_t count);
+
 // cbf_write_end completes the backtrace. After a trunc it does nothing.
 void cbf_write_end(struct cbf_writer *writer);
 

@@ -252,6 +252,38 @@ static void cbf_survives_every_flipped_bit(void **state)
                      0);
 }
 
+static void cbf_writes_many_calls_as_it_writes_each(void **state)
+{
+    (void)state;
+    uint64_t calls[64];
+    uint8_t bytes[2][700];
+    unsigned seed = 1;
+    unsigned cases = 0;
+    for (; cases < 4000; cases++) {
+        struct cbf_writer w[2];
+        const unsigned word_bits = cases % 5 == 0 ? 32 : 64;
+        const size_t count = (size_t)rand_r(&seed) % 64;
+        const size_t capacity = CBF_OVERHEAD + (size_t)rand_r(&seed) % 640;
+        for (size_t i = 0; i < count; i++)
+            calls[i] = rand_r(&seed) % 3 != 0 || i == 0
+                           ? (uint64_t)rand_r(&seed) << rand_r(&seed) % 40
+                           : calls[i - 1];
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(
+                cbf_writer_init(&w[i], word_bits, CBF_SPECIFIED, bytes[i], capacity),
+                CH_OK);
+        enum ch_status each = CH_OK;
+        for (size_t i = 0; i < count && each == CH_OK; i++)
+            each = cbf_write_frame(&w[0], CBF_RETURN_ADDRESS, calls[i]);
+        assert_int_equal(cbf_write_calls(&w[1], calls, count), each);
+        cbf_write_end(&w[0]);
+        cbf_write_end(&w[1]);
+        assert_int_equal(w[0].size, w[1].size);
+        assert_memory_equal(bytes[0], bytes[1], w[0].size);
+    }
+    print_message("%u lists of calls\n", cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +297,7 @@ int main(void)
         cmocka_unit_test(cbf_writes_the_first_address_absolute_and_an_end),
         cmocka_unit_test(cbf_writes_neither_for_swift),
         cmocka_unit_test(cbf_writes_deep_recursion_in_a_few_bytes),
+        cmocka_unit_test(cbf_writes_many_calls_as_it_writes_each),
         cmocka_unit_test(cbf_wraps_at_the_word_size),
         cmocka_unit_test(cbf_keeps_room_to_say_that_the_buffer_was_too_small),
         cmocka_unit_test(cbf_drops_frames_behind_a_trunc),
