@@ -270,8 +270,10 @@ static void list_signature(const struct lookup *l, uint32_t signature,
     struct argument_abi abi;
     argument_abi_init(&abi, table, function->target);
     for (uint32_t i = 0; i < function->part_count; i++) {
-        struct argument argument = { .type =
-                                         table->parts[function->first_part + i].type };
+        const struct type_part *part = &table->parts[function->first_part + i];
+        struct argument argument = { .type = part->type };
+        if (part->name != NULL && part->name[0] != 0)
+            argument.name = part->name;
         struct argument_abi_place place = argument_abi_next(&abi, argument.type);
         if (reason == NULL) {
             argument_ctf_find(l, &place, &argument);
@@ -290,7 +292,8 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
     struct argument_symbol symbol;
     // argument_abi_next follows the ABI of x86-64.
     if (stack->arch->id != UNWIND_ARCH_AMD64 ||
-        call->image->types.source != TYPE_FROM_CTF ||
+        (call->image->types.source != TYPE_FROM_CTF &&
+         call->image->types.source != TYPE_FROM_BTF) ||
         !argument_entry_symbol(call, &symbol))
         return false;
     const char *reason = why_not_said(call->image, symbol.name);

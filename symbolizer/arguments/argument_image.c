@@ -444,9 +444,9 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
     const struct argument_scan *found = argument_image_find_scan(image, vaddr);
     if (found != NULL)
         return found;
-    // With debug information the code can prove little more, and disassembling takes
+    // With DWARF the code can prove little more, and disassembling takes
     // time.
-    if (image->types.source != TYPE_FROM_CTF &&
+    if (image->types.source == TYPE_FROM_DWARF &&
         size > ARGUMENT_SCANNED_BESIDE_DWARF_MAX - image->scanned)
         return NULL;
     image->scanned += size;

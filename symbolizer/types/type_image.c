@@ -24,7 +24,8 @@ static enum ch_status type_image_open_dwarf(struct type_image *image)
     return CH_OK;
 }
 
-static enum ch_status open_ctf(struct type_image *image)
+// open_compact loads the CTF of the image, or else its BTF.
+static enum ch_status open_compact(struct type_image *image)
 {
     size_t size;
     const char *bytes = image->files.image.elf != NULL
@@ -32,11 +33,18 @@ static enum ch_status open_ctf(struct type_image *image)
                             : NULL;
     if (bytes == NULL)
         return CH_OK;
+    enum type_source source = TYPE_FROM_CTF;
     enum ch_status status = type_ctf_load(&image->ctf, &image->table, bytes, size);
+    if (status == CH_ERR_NOT_FOUND) {
+        const struct type_bytes file = { bytes, size };
+        const struct type_bytes none = { NULL, 0 };
+        source = TYPE_FROM_BTF;
+        status = type_btf_load(&image->table, &file, &none);
+    }
     if (status == CH_ERR_NO_MEMORY)
         return status;
     if (status == CH_OK)
-        image->source = TYPE_FROM_CTF;
+        image->source = source;
     image->damaged = status != CH_OK && status != CH_ERR_NOT_FOUND;
     return CH_OK;
 }
@@ -61,7 +69,7 @@ enum ch_status type_image_find_files(struct type_image *image, const char *path,
 
 enum ch_status type_image_load(struct type_image *image)
 {
-    return type_image_open_dwarf(image) == CH_OK ? CH_OK : open_ctf(image);
+    return type_image_open_dwarf(image) == CH_OK ? CH_OK : open_compact(image);
 }
 
 enum ch_status type_image_open(struct type_image *image, const char *path,
@@ -329,7 +337,7 @@ enum type_match type_image_find(struct type_image *image, struct type_search *se
         return image->damaged ? TYPE_DAMAGED : TYPE_NO_TYPES;
     if (!take_words(search->name, &words))
         return TYPE_NOT_FOUND;
-    if (image->source == TYPE_FROM_CTF)
+    if (image->source != TYPE_FROM_DWARF)
         return match_type(image, &words, search);
     if (find_in_unit(image, &words, search) == TYPE_MATCHED)
         return TYPE_MATCHED;

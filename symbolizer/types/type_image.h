@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The types of one image of a report: from its debug information or, if there is none,
-// from its CTF. A program names a type in words and gives its size; the size tells
-// types of the same name apart, and types of another build from those of the process.
+// from its CTF or BTF. A program names a type in words and gives its size; the size
+// tells types of the same name apart, and types of another build from those of the
+// process.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct type_image {
     uint64_t linked_base; // the vaddr of the image's base
     struct type_table table;
     enum type_source source; // TYPE_FROM_EITHER: there are no types
-    bool damaged;            // it has CTF that cannot be read
+    bool damaged;            // it has CTF or BTF that cannot be read
     Dwarf *dwarf;
     struct type_dwarf dwarf_types;
     struct type_ctf ctf;
@@ -48,8 +49,8 @@ void type_image_close(struct type_image *image);
 
 enum type_match {
     TYPE_MATCHED,
-    TYPE_NO_TYPES,   // the image has neither DWARF nor CTF
-    TYPE_DAMAGED,    // its CTF cannot be read
+    TYPE_NO_TYPES,   // the image has neither DWARF nor CTF nor BTF
+    TYPE_DAMAGED,    // its CTF or BTF cannot be read
     TYPE_NOT_FOUND,  // no type of that name is complete
     TYPE_OTHER_SIZE, // none of that name has that size
     TYPE_AMBIGUOUS,  // several differ, and nothing tells which is meant

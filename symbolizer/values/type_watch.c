@@ -102,8 +102,8 @@ static void watch_add_value(struct watching *w, const struct held_watch *watch,
         .known_to = watch->cut == HELD_CUT_BEYOND ? watch->address + watch->size
                                                   : watch->address
     };
-    bool dwarf = w->image.source == TYPE_FROM_DWARF;
-    (void)json_object_set_new(out, "source", json_string(dwarf ? "dwarf" : "ctf"));
+    (void)json_object_set_new(out, "source",
+                              json_string(type_source_name(w->image.source)));
     (void)json_object_set_new(out, "type",
                               watch_name_of(&w->image.table, search.found));
     json_t *value = type_value_make(&how, search.found, watch->address, watch->name);

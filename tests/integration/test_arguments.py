@@ -253,6 +253,15 @@ class Arguments(unittest.TestCase):
                 copied = [a for a in found["outer"] if a["source"] == "saved-copy"]
                 self.assertTrue(copied, found["outer"])
 
+    def test_btf_shows_the_same_and_names_what_it_shows(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-gbtf", "-O2", "-rdynamic")
+            subprocess.run(["strip", "-s", path], check=True)
+            found, _ = arguments(scene, path)
+            self.check_leaf(found["leaf"])
+            self.assertEqual([a["name"] for a in found["leaf"]][:5],
+                             ["n", "text", "p", "d", "b"])
+
     def test_arguments_can_be_turned_off(self):
         with Scene() as scene:
             path = compile_program(scene, "-g", "-O2")

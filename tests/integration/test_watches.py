@@ -101,6 +101,9 @@ class Watches(unittest.TestCase):
     def test_every_kind_of_member_is_shown_from_the_ctf_of_a_stripped_program(self):
         self.check_all("ctf", "-gctf", strip=True)
 
+    def test_every_kind_of_member_is_shown_from_the_btf_of_a_stripped_program(self):
+        self.check_all("btf", "-gbtf", strip=True)
+
     def test_dimensions_are_claimed_only_where_compilers_agree_on_their_order(self):
         """Of two compilers' objects one is not by the compiler of the C library's own."""
         flat = {"numbers": list(range(6)), "cube": list(range(24))}
