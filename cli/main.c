@@ -30,6 +30,8 @@ static const struct command *const commands[] = {
     &images_encode_command,
     &sframe_dump_command,
     &sframe_lookup_command,
+    &sframe_make_command,
+    &sframe_verify_command,
     &fdr_dump_command,
     &fdr_convert_command,
     &fdr_account_command,

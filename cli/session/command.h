@@ -134,6 +134,8 @@ extern const struct command images_encode_command;
 extern const struct command record_command;
 extern const struct command sframe_dump_command;
 extern const struct command sframe_lookup_command;
+extern const struct command sframe_make_command;
+extern const struct command sframe_verify_command;
 extern const struct command symbolize_command;
 extern const struct command export_command;
 extern const struct command group_command;
