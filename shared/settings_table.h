@@ -26,7 +26,7 @@
         "yes", "yes, no or tty", "no yes tty", \
         "Whether crashes are reported; tty: only when stderr is a terminal.") \
     ROW("CRASHHOOK_URL", "url", URLS, url, \
-        "", "http, sentry+http or otlp+http URLs", "", \
+        "", "http, sentry+http, otlp+http or minidump+http URLs", "", \
         "Where reports go; without it they stay in the spool.") \
     ROW("CRASHHOOK_TOKEN_FILE", "token-file", PATH, token_file, \
         "", "a path", "", \
@@ -100,6 +100,9 @@
     ROW("CRASHHOOK_MEMORY", "memory", WORD, memory, \
         "no", "yes or no", "no yes", \
         "Put memory around what the registers point to in the report.") \
+    ROW("CRASHHOOK_STACKS", "stacks", WORD, stacks, \
+        "no", "yes or no", "no yes", \
+        "Put the memory of the stacks in the report, for minidumps and debuggers.") \
     ROW("CRASHHOOK_THROWS", "throws", WORD, throws, \
         "no", "yes or no", "no yes", \
         "Keep the stacks that C++ exceptions are thrown with.") \

@@ -80,6 +80,7 @@ struct settings {
     enum setting_switch sanitize;
     enum setting_switch throws; // whether stacks of thrown exceptions are kept
     enum setting_switch memory; // whether memory around register values is shown
+    enum setting_switch stacks; // whether the memory of stacks is kept
     enum setting_switch starts; // whether starts and ends are counted
     const char *tags;           // k=v,k=v; NULL: none
     const char *release;

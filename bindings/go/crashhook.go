@@ -37,7 +37,7 @@ type Options struct {
 	URL, TokenFile, Spool, Agent, Timeout, Print, Release, Environment, Tags string
 	Token, SpoolMax, Signals, Unwind, Limit, Top, Threads, Images            string
 	Symbolize, Hold, Mode, Handlers, Preset, Arguments, Sanitize, Memory     string
-	Own, Rate, Log, Kills, Starts                                            string
+	Own, Rate, Log, Kills, Starts, Stacks                                    string
 }
 
 // ErrNoLibrary says that libcrashhook.so.1 cannot be loaded.
@@ -49,7 +49,7 @@ func (options Options) values() []string {
 		o.Environment, o.Tags, o.Token, o.SpoolMax, o.Signals, o.Unwind, o.Limit, o.Top,
 		o.Threads, o.Images, o.Symbolize, o.Hold, o.Mode, o.Handlers, o.Preset,
 		o.Arguments, o.Sanitize, o.Memory, o.Own, o.Rate, o.Log,
-		o.Kills, o.Starts}
+		o.Kills, o.Starts, o.Stacks}
 }
 
 var textsOnce sync.Once

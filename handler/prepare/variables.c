@@ -84,6 +84,7 @@ static const unsigned char options_variables[] = {
     SETTING_AT_log,
     SETTING_AT_kills,
     SETTING_AT_starts,
+    SETTING_AT_stacks,
 };
 _Static_assert(sizeof(struct crashhook_options) ==
                    offsetof(struct crashhook_options, url) +

@@ -65,6 +65,7 @@ struct crashhook_options {
     const char *log;
     const char *kills;
     const char *starts;
+    const char *stacks;
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
@@ -72,7 +73,7 @@ struct crashhook_options {
 #define CRASHHOOK_DEFAULTS \
     { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-      NULL, NULL, NULL, NULL, NULL, NULL }
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler. If it is already installed, options replace

@@ -232,6 +232,7 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "LOG=/l",
         "KILLS=no",
         "STARTS=no",
+        "STACKS=no",
     };
     run.program = LINKED_VICTIM;
     run.way = "with-every-option";

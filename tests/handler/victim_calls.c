@@ -81,6 +81,7 @@ static void with_every_option(void)
     options.log = "/l";
     options.kills = "no";
     options.starts = "no";
+    options.stacks = "no";
     if (crashhook_install(&options) == 0)
         null_write();
 }

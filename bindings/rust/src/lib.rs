@@ -23,7 +23,7 @@ mod words;
 use library::Library;
 
 /// The number of members of struct crashhook_options after its size.
-const MEMBERS: usize = 30;
+const MEMBERS: usize = 31;
 
 /// struct crashhook_options.
 #[repr(C)]
@@ -101,6 +101,7 @@ impl Options {
         log = 27;
         kills = 28;
         starts = 29;
+        stacks = 30;
     }
 
     /// Installs the handler, or applies these settings to it.

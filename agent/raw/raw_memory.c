@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/raw/raw_memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/facts/raw_write.h"
+#include "agent/raw/raw_threads.h"
+#include "base/hex.h"
+#include "base/text.h"
+#include "formats/debug/maps.h"
+#include "report/secrets/sanitize.h"
+
+enum { BEFORE = 32, AFTER = 96, WINDOW = BEFORE + AFTER, SHORTEST_RUN = 4 };
+
+// What is kept of a stack, from its innermost frame on, and of all stacks together.
+enum {
+    STACK_CRASHED_MAX = 256 << 10,
+    STACK_OTHER_MAX = 64 << 10,
+    STACKS_MAX = 4 << 20
+};
+
+// mask_run overwrites a run of characters if sanitizing would change it.
+static void mask_run(uint8_t *run, size_t size, const char *home)
+{
+    struct text words = { 0 };
+    struct text masked = { 0 };
+    text_append(&words, run, size);
+    if (text_ok(&words))
+        sanitize_string(words.bytes, home, &masked);
+    bool same = text_ok(&masked) && masked.bytes != NULL && masked.size == size &&
+                memcmp(masked.bytes, run, size) == 0;
+    if (!same)
+        memset(run, '*', size);
+    text_deinit(&words);
+    text_deinit(&masked);
+}
+
+static void mask_near_secrets(uint8_t *bytes, size_t size, const char *home)
+{
+    for (size_t at = 0; at < size;) {
+        size_t end = at;
+        while (end < size && bytes[end] >= ' ' && bytes[end] < 0x7f)
+            end++;
+        if (end - at >= SHORTEST_RUN)
+            mask_run(bytes + at, end - at, home);
+        at = end + 1;
+    }
+}
+
+// read_window reads the bytes around address and returns how many. Where the part
+// before address is not readable, only that part is lost.
+static size_t read_window(const struct capture *capture, uint64_t address,
+                          uint8_t *bytes, uint64_t *out_start)
+{
+    const struct memory_reader *memory = &capture->reader;
+    uint64_t page = address & ~UINT64_C(4095);
+    uint64_t start = address > BEFORE ? address - BEFORE : 0;
+    size_t size = memory->read(memory->source, start, bytes, WINDOW);
+    if (start + size <= address) {
+        start = start < page ? page : address;
+        size = memory->read(memory->source, start, bytes, WINDOW);
+    }
+    *out_start = start;
+    return size;
+}
+
+static void write_window(struct json_writer *w, const struct capture *capture,
+                         const char *name, uint64_t address)
+{
+    uint8_t bytes[WINDOW];
+    char hex[2 * WINDOW + 1];
+    uint64_t start = 0;
+    size_t size = read_window(capture, address, bytes, &start);
+    if (size == 0)
+        return;
+    if (capture->settings->sanitize != SETTING_NO)
+        mask_near_secrets(bytes, size, capture->home);
+    hex_encode(bytes, size, hex);
+    json_write_object(w);
+    raw_write_string(w, "register", name);
+    raw_write_address(w, "address", start);
+    raw_write_string(w, "bytes", hex);
+    json_write_end(w, '}');
+}
+
+// write_windows writes, for each register that points to memory other than code, 32
+// bytes before it and 96 from there on, as far as they are mapped.
+static void write_windows(struct json_writer *w, const struct capture *capture)
+{
+    for (size_t i = 0; i < capture->arch->register_count; i++) {
+        uint64_t address = capture->crash->registers.value[i];
+        const struct target_mapping *mapping =
+            images_mapping(&capture->images, address);
+        if (mapping != NULL && (mapping->permissions & MAPS_EXECUTE) == 0)
+            write_window(w, capture, raw_register_name(capture, i), address);
+    }
+}
+
+// write_raw_stack writes up to limit bytes of the stack that sp points into, and
+// returns how many. bytes has room for them, and for them in hexadecimal.
+static size_t write_raw_stack(struct json_writer *w, const struct capture *capture,
+                              pid_t tid, uint64_t sp, uint8_t *bytes, size_t limit)
+{
+    const struct target_mapping *stack = images_mapping(&capture->images, sp);
+    char *hex = (char *)bytes + limit;
+    size_t size = 0;
+    if (stack == NULL)
+        return 0;
+    uint64_t below = sp - stack->start;
+    uint64_t start = sp - (below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK);
+    if (stack->end - start < limit)
+        limit = (size_t)(stack->end - start);
+    while (size < limit) {
+        size_t got = capture->reader.read(capture->reader.source, start + size,
+                                          bytes + size, limit - size);
+        if (got == 0 || got > limit - size)
+            break;
+        size += got;
+    }
+    if (size == 0)
+        return 0;
+    if (capture->settings->sanitize != SETTING_NO)
+        mask_near_secrets(bytes, size, capture->home);
+    hex_encode(bytes, size, hex);
+    json_write_object(w);
+    raw_write_count(w, "thread", (uint64_t)tid);
+    raw_write_address(w, "address", start);
+    raw_write_string(w, "bytes", hex);
+    json_write_end(w, '}');
+    return size;
+}
+
+// write_raw_stacks writes the stack of the crashed thread and then those of the others,
+// until STACKS_MAX is reached.
+static void write_raw_stacks(struct json_writer *w, const struct capture *capture)
+{
+    const struct target_crash *crash = capture->crash;
+    size_t left = STACKS_MAX;
+    uint8_t *bytes = malloc(3 * STACK_CRASHED_MAX + 1);
+    if (bytes != NULL && crash != NULL)
+        left -= write_raw_stack(w, capture, crash->tid,
+                                crash->registers.value[capture->arch->sp], bytes,
+                                STACK_CRASHED_MAX);
+    for (size_t i = 0; bytes != NULL && i < capture->stop.count && left != 0; i++) {
+        const struct stopped_thread *thread = &capture->stop.threads[i];
+        if (thread->state != STOP_STOPPED ||
+            (crash != NULL && thread->tid == crash->tid) ||
+            (crash != NULL && capture->settings->threads == THREADS_CRASHED))
+            continue;
+        left -= write_raw_stack(w, capture, thread->tid,
+                                thread->registers.value[capture->arch->sp], bytes,
+                                left < STACK_OTHER_MAX ? left : STACK_OTHER_MAX);
+    }
+    free(bytes);
+}
+
+void raw_memory_write(struct json_writer *w, const struct capture *capture)
+{
+    bool windows = capture->crash != NULL && capture->settings->memory == SETTING_YES;
+    bool stacks = capture->settings->stacks == SETTING_YES && !capture->narrow;
+    if (!windows && !stacks)
+        return;
+    json_write_key(w, "memory");
+    json_write_array(w);
+    if (windows)
+        write_windows(w, capture);
+    if (stacks)
+        write_raw_stacks(w, capture);
+    json_write_end(w, ']');
+}
