@@ -9,6 +9,7 @@
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
 #include "report/value/report.h"
+#include "upload/bodies/minidump_file.h"
 #include "upload/bodies/otlp_logs.h"
 #include "upload/bodies/sentry_envelope.h"
 
@@ -41,6 +42,17 @@ static int export_otlp(const json_t *report, const struct options *options)
     return print_body(&body, status);
 }
 
+static int export_minidump(const json_t *report, const struct options *options)
+{
+    (void)options;
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    enum ch_status status = minidump_file_write(report, &body);
+    if (status == CH_ERR_UNSUPPORTED)
+        return command_fail("cannot export: the report has no registers of x86-64 or"
+                            " aarch64");
+    return print_body(&body, status);
+}
+
 static int export_text(const json_t *report, const struct options *options)
 {
     (void)options;
@@ -58,9 +70,8 @@ static const struct {
     const char *name;
     int (*run)(const json_t *report, const struct options *options);
 } forms[] = {
-    { "sentry", export_sentry },
-    { "otlp", export_otlp },
-    { "fdr", export_trace },
+    { "sentry", export_sentry },     { "otlp", export_otlp },
+    { "minidump", export_minidump }, { "fdr", export_trace },
     { "text", export_text },
 };
 
@@ -77,12 +88,13 @@ static int run_export(const struct options *options)
             return COMMAND_FAILED;
         return forms[i].run(report, options);
     }
-    return command_misused("export: --format '%s': it takes sentry, otlp, fdr or text",
-                           format != NULL ? format : "");
+    return command_misused(
+        "export: --format '%s': it takes sentry, otlp, minidump, fdr or text",
+        format != NULL ? format : "");
 }
 
 static const struct option export_options[] = {
-    { "format", "sentry|otlp|fdr|text", "the form to write", 0 },
+    { "format", "sentry|otlp|minidump|fdr|text", "the form to write", 0 },
     { "fdr-version", "1|3|5", "of a trace in XRay's form (1)", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { 0 },

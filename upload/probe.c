@@ -30,7 +30,8 @@ static enum ch_status judge_probe_answer(const struct protocol *protocol,
                                          size_t size)
 {
     json_auto_t *answer = verdict_answer(reply);
-    const char *said = report_string(answer, protocol->words);
+    const char *said = protocol->words == NULL ? reply->body.bytes
+                                               : report_string(answer, protocol->words);
     int status = reply->status;
     if (is_taken(protocol, status, said)) {
         (void)snprintf(why, size, "takes reports");

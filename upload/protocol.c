@@ -7,6 +7,7 @@
 
 #include "report/secrets/sanitize.h"
 #include "upload/collector.h"
+#include "upload/minidump.h"
 #include "upload/otlp.h"
 #include "upload/sentry.h"
 
@@ -99,7 +100,8 @@ static enum ch_status parse_word(const char *word, struct target *out)
         if (url == NULL)
             continue;
         out->kind = (enum target_kind)kind;
-        out->url = without_slash(url);
+        // A minidump goes to the address itself, where a slash may matter.
+        out->url = kind == TARGET_KIND_MINIDUMP ? strdup(url) : without_slash(url);
         if (out->url == NULL)
             return CH_ERR_NO_MEMORY;
         return out->kind == TARGET_KIND_SENTRY ? split_dsn(out) : CH_OK;
@@ -180,6 +182,12 @@ static const struct protocol protocols[TARGET_KINDS] = {
                            .send = otlp_send,
                            .ask = otlp_ask,
                            .takes_questions = true },
+    [TARGET_KIND_MINIDUMP] = { .prefix = "minidump+",
+                               .name = "server of minidumps",
+                               .send = minidump_send,
+                               .ask = minidump_ask,
+                               .takes_questions = true,
+                               .refuses_questions = true },
 };
 
 const struct protocol *protocol_of(enum target_kind kind)

@@ -26,7 +26,8 @@ typedef void protocol_ask_fn(const struct target *target,
 struct protocol {
     const char *prefix; // of its URLs: "sentry+"
     const char *name;   // as messages say it: "Sentry"
-    const char *words;  // the member of an answer that says why: "detail"
+    const char *words;  // the member of an answer that says why: "detail"; NULL: all
+                        // of the answer does
     protocol_send_fn *send;
     protocol_ask_fn *ask;
     bool takes_questions;   // a question is answered with 2xx
@@ -42,6 +43,7 @@ const struct protocol *protocol_of(enum target_kind kind);
 // http(s)://HOST[/PATH]                       the base of a collector
 // sentry+http(s)://KEY@HOST[/PATH]/PROJECT    a DSN, as Sentry's own pages show it
 // otlp+http(s)://HOST:PORT[/PATH]             the base of an OpenTelemetry log intake
+// minidump+http(s)://HOST/PATH                where minidumps are posted to
 //
 // A list takes a limited number of targets; it owns them and all their strings.
 

@@ -28,7 +28,8 @@ static void say_delivered(const struct delivery *delivery, const char *format, .
 static void refuse_target(void *context, const char *shown)
 {
     say_delivered(context,
-                  "cannot upload to '%s': it is no http, sentry+http or otlp+http URL",
+                  "cannot upload to '%s': it is no http, sentry+http, otlp+http or "
+                  "minidump+http URL",
                   shown);
 }
 

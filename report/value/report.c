@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/system/own_user.h"
@@ -493,4 +494,18 @@ enum ch_status report_update_fingerprint(json_t *report)
         set_group_key(report) != 0)
         return CH_ERR_NO_MEMORY;
     return CH_OK;
+}
+
+int64_t report_time_ms(const json_t *report)
+{
+    struct tm parts = { 0 };
+    int ms = 0;
+    const char *text = report_string(report, "time");
+    const char *id = report_string(report, "id");
+    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+    if (end != NULL && parts.tm_year >= 70 && parts.tm_year < 400) {
+        (void)sscanf(end, ".%3d", &ms); // NOLINT(cert-err34-c): three digits always fit
+        return (int64_t)timegm(&parts) * 1000 + (ms > 0 ? ms : 0);
+    }
+    return id != NULL && report_id_ok(id) ? (int64_t)report_id_time_ms(id) : 0;
 }

@@ -85,3 +85,7 @@ void report_rights(const json_t *report, struct rights *out);
 
 // report_rights_set notes that these files are read with nothing but a user's rights.
 void report_rights_set(json_t *report, uid_t user);
+
+// report_time_ms is the time of the crash in milliseconds since 1970: as the report
+// says, otherwise from its id; 0: not known.
+int64_t report_time_ms(const json_t *report);

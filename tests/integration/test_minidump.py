@@ -6,10 +6,13 @@
 import json
 import os
 import random
+import re
 import shutil
+import struct
 import subprocess
 import time
 import unittest
+import uuid
 
 import harness
 from core_surgery import Core
@@ -111,6 +114,107 @@ class Minidump(Case):
         done = self.scene.command("minidump", path)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr, f"crashhook: cannot read minidump '{path}': it is of Windows\n")
+
+
+def streams_of(dump):
+    """The streams of a minidump by their type, with the bytes of each."""
+    count, directory = struct.unpack_from("<II", dump, 8)
+    entries = [struct.unpack_from("<III", dump, directory + 12 * i) for i in range(count)]
+    return {kind: dump[offset:offset + size] for kind, size, offset in entries}
+
+
+def addresses_of(thread):
+    return [frame["address"] for frame in harness.physical_frames(thread)]
+
+
+class Written(unittest.TestCase):
+    """Minidumps that are made of reports."""
+
+    def setUp(self):
+        self.scene = self.enterContext(harness.Scene())
+
+    def export(self, command, **variables):
+        """The newest report of a crash of command, and the minidump made of it."""
+        self.scene.run(command, CRASHHOOK_LIMIT="none", **variables)
+        report = self.scene.reports()[-1]
+        path = os.path.join(self.scene.folder, "report.dmp")
+        with open(path, "wb") as file:
+            done = subprocess.run([harness.CRASHHOOK, "export", "--format", "minidump",
+                                   self.scene.report_paths()[-1]], stdout=file,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return report, path
+
+    def test_a_minidump_of_a_report_has_its_stacks_registers_and_images(self):
+        # No library is preloaded into the last one, which is static.
+        for command in PROGRAMS[:-1]:
+            with self.subTest(command):
+                report, path = self.export(command, CRASHHOOK_STACKS="yes",
+                                           CRASHHOOK_MEMORY="yes")
+                done = self.scene.command("minidump", path, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = json.loads(done.stdout)
+                self.assertEqual(found["crash"]["signal"], report["crash"]["signal"])
+                self.assertEqual(found["crash"]["code"], report["crash"]["code"])
+                wanted = {thread["tid"]: thread for thread in report["threads"]}
+                self.assertEqual({thread["tid"] for thread in found["threads"]}, set(wanted))
+                for thread in found["threads"]:
+                    self.assertEqual(thread["registers"], wanted[thread["tid"]]["registers"])
+                    self.assertEqual(addresses_of(thread), addresses_of(wanted[thread["tid"]]))
+                images = {(image["base"], image.get("build_id")) for image in report["images"]}
+                for image in found["images"]:
+                    self.assertIn((image["base"], image.get("build_id")), images)
+
+    def test_a_minidump_has_the_facts_of_the_report_as_annotations(self):
+        report, path = self.export([example("divide")], CRASHHOOK_RELEASE="1.4 \U0001d11e",
+                                   CRASHHOOK_TAGS="shop=north")
+        with open(path, "rb") as file:
+            dump = file.read()
+        streams = streams_of(dump)
+        info = streams[0x43500001]
+        self.assertEqual(uuid.UUID(bytes_le=info[4:20]), uuid.UUID(report["id"]))
+        _, at = struct.unpack_from("<II", info, 36)
+        count, = struct.unpack_from("<I", dump, at)
+        texts = []
+        for place in struct.unpack_from(f"<{2 * count}I", dump, at + 4):
+            size, = struct.unpack_from("<I", dump, place)
+            texts.append(dump[place + 4:place + 4 + size].decode())
+        facts = dict(zip(texts[::2], texts[1::2]))
+        self.assertEqual(facts["prod"], "divide")
+        self.assertEqual(facts["ver"], "1.4 \U0001d11e")
+        self.assertEqual(facts["shop"], "north")
+        self.assertEqual(facts["crashhook_summary"], report["crash"]["summary"])
+        names, = struct.unpack_from("<I", streams[24])
+        tid, place = struct.unpack_from("<IQ", streams[24], 4)
+        size, = struct.unpack_from("<I", dump, place)
+        self.assertEqual((names, tid, dump[place + 4:place + 4 + size].decode("utf-16-le")),
+                         (1, report["process"]["pid"], "divide"))
+        self.assertNotIn("memory", report)
+
+    @unittest.skipUnless(shutil.which("lldb-19"), "lldb-19 is not installed")
+    def test_lldb_shows_the_stack_and_the_registers_of_the_report(self):
+        report, path = self.export([program("core_threads_pie"), "3"], CRASHHOOK_STACKS="yes")
+        said = subprocess.run(
+            ["lldb-19", "-b", "-o", f"target create --core {path}", "-o", "bt all", "-o",
+             "register read rip rsp rbx", "-o", "image list"], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=120, check=False).stdout
+        crashed = crashed_thread(report)
+        self.assertIn(f"stop reason = signal {report['crash']['name']}", said)
+        for name in ("rip", "rsp", "rbx"):
+            self.assertRegex(said, rf"{name} = 0x0*{crashed['registers'][name][2:]}\b")
+        shown = re.split(r"(?m)^\*? *thread #", said)[1:]
+        self.assertEqual(len(shown), len(report["threads"]))
+        wanted = sorted(addresses_of(thread) for thread in report["threads"])
+        # A return address is shown as it is, and in the report as the call before it.
+        found = sorted([hex(int(a, 16)) for n, a in
+                        re.findall(r"frame #(\d+): 0x([0-9a-f]+)", one)
+                        if "[inlined]" not in n] for one in shown)
+        for ours, theirs in zip(wanted, found):
+            self.assertEqual(ours[0], theirs[0])
+            self.assertGreaterEqual(len(theirs), len(ours))
+        for image in report["images"]:
+            if image.get("build_id") and image["path"].startswith("/"):
+                self.assertIn(image["path"], said)
 
 
 @unittest.skipUnless(shutil.which("lldb-19"), "lldb-19 is not installed")

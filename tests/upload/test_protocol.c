@@ -24,17 +24,19 @@ static void targets_are_the_words_of_the_list(void **state)
     struct refused refused = { "" };
     struct target_list list;
     assert_int_equal(target_list_parse(" http://a:1/  sentry+https://key@h/7\n"
-                                       "otlp+http://o:4318",
+                                       "otlp+http://o:4318 minidump+http://m/post/",
                                        note, &refused, &list),
                      CH_OK);
-    bool right = list.count == 3 && list.targets[0].kind == TARGET_KIND_COLLECTOR &&
+    bool right = list.count == 4 && list.targets[0].kind == TARGET_KIND_COLLECTOR &&
                  strcmp(list.targets[0].url, "http://a:1") == 0 &&
                  list.targets[1].kind == TARGET_KIND_SENTRY &&
                  strcmp(list.targets[1].url, "https://h") == 0 &&
                  strcmp(list.targets[1].key, "key") == 0 &&
                  strcmp(list.targets[1].project, "7") == 0 &&
                  strcmp(list.targets[1].shown, "sentry+https://***@h/7") == 0 &&
-                 list.targets[2].kind == TARGET_KIND_OTLP;
+                 list.targets[2].kind == TARGET_KIND_OTLP &&
+                 list.targets[3].kind == TARGET_KIND_MINIDUMP &&
+                 strcmp(list.targets[3].url, "http://m/post/") == 0;
     target_list_deinit(&list);
     assert_true(right);
     assert_string_equal(refused.words, "");

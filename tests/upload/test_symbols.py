@@ -99,7 +99,7 @@ class Sending(Folder):
             done = self.upload("gopher://old " + server.url, file)
             self.assertEqual(done.stdout, f"{file}: sent, build ID aa01\n")
             self.assertEqual(done.stderr, "crashhook: cannot upload to 'gopher://old': it is "
-                                          "no http, sentry+http or otlp+http URL\n")
+                                          "no http, sentry+http, otlp+http or minidump+http URL\n")
             self.assertEqual(done.returncode, 0)
 
     def test_a_token_is_sent(self):

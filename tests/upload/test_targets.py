@@ -3,6 +3,8 @@
 # Every kind of target over real sockets: what arrives there, what its trouble means for
 # the report, and whose wishes are kept for how long.
 
+import email
+import email.policy
 import json
 import os
 import subprocess
@@ -379,6 +381,56 @@ class OpenTelemetry(Faults, unittest.TestCase):
                     200, b'{"partialSuccess":{"rejectedLogRecords":%s,'
                          b'"errorMessage":"no room\\u001b"}}' % count))
                 self.assertIn("rejected the report: no room?", error)
+
+
+class Minidumps(Faults, unittest.TestCase):
+    take = staticmethod(answer(200, b"CrashID=bp-1"))
+    gets_token = False
+
+    def target(self, server_url):
+        return f"minidump+{server_url}/submit"
+
+    shown = target
+
+    def test_what_arrives_is_a_form_with_a_minidump(self):
+        with Spool() as spool, FaultServer(self.take) as server:
+            spool.upload("--url", self.target(server.url) + "/?key=1")
+            request = server.requests[0]
+            self.assertEqual(request.line, "POST /submit/?key=1 HTTP/1.1")
+            form = email.message_from_bytes(
+                b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
+                + request.plain(), policy=email.policy.HTTP)
+            parts = {part.get_param("name", header="content-disposition"): part
+                     for part in form.iter_parts()}
+            self.assertEqual(parts["crashhook_id"].get_payload(), spool.ids[0])
+            dump = parts["upload_file_minidump"]
+            self.assertEqual(dump.get_content_type(), "application/octet-stream")
+            self.assertEqual(dump.get_payload(decode=True)[:4], b"MDMP")
+
+    def test_names_of_tags_cannot_leave_their_field(self):
+        with Spool(0) as spool, FaultServer(self.take) as server:
+            spool.add(0, change=lambda report: report.update(
+                tags={'a"\r\nX: y\r\n\r\n': "v"}))
+            spool.upload("--url", self.target(server.url))
+            self.assertIn(b'name="a%22%0D%0AX: y%0D%0A%0D%0A"\r\n',
+                          server.requests[0].plain())
+
+    def test_a_report_without_registers_has_failed_and_the_others_are_sent(self):
+        def without(report):
+            for thread in report["threads"]:
+                thread.pop("registers", None)
+        with Spool(1) as spool, FaultServer(self.take) as server:
+            spool.add(3, change=without)
+            done = spool.upload("--url", self.target(server.url))
+            self.assertEqual(len(server.requests), 1)
+            self.assertIn("it takes minidumps, and this report has no registers",
+                          done.stderr_text)
+            self.assertEqual(sorted(spool.state(i)[0]["state"] for i in spool.ids),
+                             ["failed", "sent"])
+
+    def test_a_minidump_that_was_discarded_has_failed(self):
+        self.assertIn("rejected the report: rule_has_guid_match",
+                      self.failed_after(answer(200, b"Discarded=rule_has_guid_match")))
 
 
 class Together(unittest.TestCase):

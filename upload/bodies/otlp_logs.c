@@ -189,21 +189,6 @@ enum {
     NANOSECONDS_SIZE = 32,
 };
 
-// report_time_ms is the time of the crash: as the report says, otherwise from its id.
-static int64_t report_time_ms(const json_t *report)
-{
-    struct tm parts = { 0 };
-    int ms = 0;
-    const char *text = report_string(report, "time");
-    const char *id = report_string(report, "id");
-    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
-    if (end != NULL && parts.tm_year >= 70 && parts.tm_year < 400) {
-        (void)sscanf(end, ".%3d", &ms); // NOLINT(cert-err34-c): three digits always fit
-        return (int64_t)timegm(&parts) * 1000 + (ms > 0 ? ms : 0);
-    }
-    return id != NULL && report_id_ok(id) ? (int64_t)report_id_time_ms(id) : 0;
-}
-
 static void write_nanoseconds(int64_t unix_ms, char out[static NANOSECONDS_SIZE])
 {
     (void)snprintf(out, NANOSECONDS_SIZE, "%" PRId64 "%s", unix_ms,
