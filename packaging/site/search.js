@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds pages that hold every word, those with the words in their title first.
+// Finds pages that have every word, those with the words in their title first, and puts a
+// button that copies beside each block of commands.
 const field = document.getElementById("search");
 const results = document.getElementById("results");
 
@@ -23,9 +24,9 @@ function show() {
     const link = document.createElement("a");
     link.href = field.dataset.up + page.page;
     link.textContent = page.title;
-    const near = document.createElement("small");
-    near.textContent = around(page.text, words[0]);
-    line.append(link, near);
+    const context = document.createElement("small");
+    context.textContent = around(page.text, words[0]);
+    line.append(link, context);
     results.append(line);
   }
   if (words.length !== 0 && found.length === 0) {
@@ -36,5 +37,19 @@ function show() {
 field.addEventListener("input", show);
 field.form.addEventListener("submit", (event) => event.preventDefault());
 if (window.matchMedia("(max-width: 48rem)").matches) {
-  document.querySelector("nav details").open = false;
+  document.querySelectorAll("nav details, details.contents").forEach((each) => { each.open = false; });
+}
+for (const block of document.querySelectorAll("pre")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(block.querySelector("code")?.textContent ?? block.textContent);
+    button.textContent = "Copied";
+  });
+  const around = document.createElement("div");
+  around.className = "block";
+  block.replaceWith(around);
+  around.append(block, button);
 }
