@@ -19,7 +19,7 @@ from ports import held_port
 DOCS = os.path.join(SOURCE, "docs")
 PAGES = ("tutorial.md", "adopting.md", "collector.md", "cores.md", "costs.md", "limits.md",
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
-         "from-systemd-coredump.md", "privacy.md", "types.md")
+         "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
 PAGES_OF_OTHERS = ("operations.md",)
 SITE = os.path.join(SOURCE, "packaging", "build-site")

@@ -116,7 +116,7 @@ CASES = [
      "not those of the struct"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
     ("top_level", "run.log", "ended\n", "run.log: is no file of the top level"),
-    ("top_level", "scratch/a", "\n", "scratch/: is not in README"),
+    ("top_level", "scratch/a", "\n", "scratch/: is not in CONTRIBUTING"),
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
      "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"
      "    return b[0] + a[0];\n}\n", "clang-analyzer|cert-|bugprone-"),

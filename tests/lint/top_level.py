@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# top_level ROOT: every folder at the top level is in README's map of the tree, and every
-# file there is one that belongs there: what a run leaves behind is not committed.
+# top_level ROOT: every folder at the top level is in CONTRIBUTING's map of the tree, and
+# every file there is one that belongs there: what a run leaves behind is not committed.
 
 import re
 import subprocess
@@ -27,12 +27,12 @@ def committed(root):
 
 def main(root):
     paths = committed(root)
-    readme = source_tree.read(root, "README.md") if "README.md" in paths else ""
-    folders = FOLDERS + re.findall(r"`(\w+)/", readme)
+    known = source_tree.read(root, "CONTRIBUTING.md") if "CONTRIBUTING.md" in paths else ""
+    folders = FOLDERS + re.findall(r"`(\w+)/", known)
     problems = set()
     for top, slash, _ in (path.partition("/") for path in paths):
         if slash and top not in folders:
-            problems.add(f"{top}/: is not in README's map of the tree")
+            problems.add(f"{top}/: is not in CONTRIBUTING's map of the tree")
         elif not slash and top not in FILES:
             problems.add(f"{top}: is no file of the top level")
     source_tree.report("top_level", sorted(problems), len(paths))
