@@ -24,6 +24,18 @@ Dwarf_Die argument_origin_of(const Dwarf_Die *die)
     return of;
 }
 
+bool argument_origin_location(Dwarf_Die *die, unsigned name, Dwarf_Attribute *out)
+{
+    enum { ONE_BYTE_LENGTH = 0x80 };
+    if (dwarf_attr_integrate(die, name, out) == NULL)
+        return false;
+    // Go writes expressions in the form that they had up to DWARF 3, which libdw does
+    // not take for one in later versions. With a short length both are the same bytes.
+    if (out->form == DW_FORM_block1 && out->valp[0] < ONE_BYTE_LENGTH)
+        out->form = DW_FORM_exprloc;
+    return true;
+}
+
 const char *argument_origin_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;

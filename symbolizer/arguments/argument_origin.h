@@ -13,6 +13,10 @@ bool argument_origin_refer(Dwarf_Die *die, unsigned name, Dwarf_Die *out);
 // argument_origin_of gives the entry that die is an instance of, or die if it is none.
 Dwarf_Die argument_origin_of(const Dwarf_Die *die);
 
+// argument_origin_location gives the attribute of die, or of what it is an instance of,
+// that says where something is. False: there is none.
+bool argument_origin_location(Dwarf_Die *die, unsigned name, Dwarf_Attribute *out);
+
 // argument_origin_name gives the linker's name of an entry's function, else its name in
 // the source; NULL: it has none.
 const char *argument_origin_name(Dwarf_Die *die);

@@ -60,7 +60,7 @@ static enum ch_status plan_locate(const struct planning *p, Dwarf_Die *die,
                                   unsigned name, struct argument_planned *out)
 {
     // A static variable has its location in the entry that others are instances of.
-    if (dwarf_attr_integrate(die, name, &out->attribute) == NULL)
+    if (!argument_origin_location(die, name, &out->attribute))
         return CH_END;
     out->listed = dwarf_whatform(&out->attribute) != DW_FORM_exprloc;
     if (dwarf_getlocation_addr(&out->attribute, p->call->vaddr, &out->ops, &out->count,

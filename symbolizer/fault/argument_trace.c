@@ -6,6 +6,7 @@
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_lookup.h"
+#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/fault/argument_path.h"
 
 enum { SCOPE_BLOCKS_MAX = 64 };
@@ -26,7 +27,7 @@ static bool scope_place(struct scope_reading *r, Dwarf_Die *die,
     Dwarf_Op *ops;
     size_t count;
     struct argument_location location;
-    if (dwarf_attr_integrate(die, DW_AT_location, &attribute) == NULL ||
+    if (!argument_origin_location(die, DW_AT_location, &attribute) ||
         dwarf_getlocation_addr(&attribute, r->scope->vaddr, &ops, &count, 1) != 1 ||
         count == 0)
         return false;
