@@ -29,7 +29,7 @@ enum {
     HELD_DEEP_OBJECTS = 768,   // of all roots
     HELD_OBJECT_POINTERS = 16, // of one object that are followed
     HELD_OBJECT_BYTES = 512,   // copied of an object at most
-    HELD_UNKNOWN_BYTES = 160,  // of one whose size the heap does not have
+    HELD_UNKNOWN_BYTES = 320,  // of one whose size the heap does not have
     HELD_BEFORE_BYTES = 32,    // of these, before it
 };
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "symbolizer/values/layout.h"
 #include "symbolizer/values/type_value.h"
 
 // NOWHERE is the temporary address of bytes that are not in memory. It is in the
@@ -28,17 +29,30 @@ static size_t read_loose(void *source, uint64_t address, void *to, size_t length
     return count;
 }
 
+// value_find_function finds the function at an address, if it is in the image.
+static bool value_find_function(void *context, uint64_t address, Dwarf_Die *out)
+{
+    struct argument_image *image = context;
+    return argument_image_function(image, address - image->bias, out) == CH_OK;
+}
+
 // value_make makes the value of size bytes at an address, or of loose ones.
 static json_t *value_make(const struct argument_stack *stack,
-                          const struct type_table *table, struct type_dwarf *dwarf,
+                          const struct type_table *table, struct argument_image *image,
                           struct loose *loose, const struct argument *argument,
                           uint64_t address)
 {
+    const struct layout_image code = { .bias = image != NULL ? image->bias : 0,
+                                       .find_function = value_find_function,
+                                       .context = image };
+    struct type_dwarf *dwarf =
+        image != NULL && image->types.dwarf != NULL ? &image->types.dwarf_types : NULL;
     const struct memory_reader reader = { .read = read_loose, .source = loose };
     const struct type_value how = { .table = table,
                                     .memory = &reader,
                                     .dwarf = dwarf,
                                     .held = stack->held,
+                                    .image = dwarf != NULL ? &code : NULL,
                                     .home = stack->options->home,
                                     .sanitize = stack->options->sanitize };
     return type_value_make(&how, argument->type, address,
@@ -96,8 +110,7 @@ enum ch_status argument_value_make(const struct argument_stack *stack,
                CH_OK) {
         return CH_ERR_FAULT;
     }
-    struct type_image *types = &call->image->types;
-    struct type_dwarf *dwarf = types->dwarf != NULL ? &types->dwarf_types : NULL;
-    argument->values[when] = value_make(stack, table, dwarf, &loose, argument, address);
+    argument->values[when] =
+        value_make(stack, table, call->image, &loose, argument, address);
     return argument->values[when] != NULL ? CH_OK : CH_ERR_NO_MEMORY;
 }

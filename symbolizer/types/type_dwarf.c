@@ -23,6 +23,7 @@ void type_dwarf_deinit(struct type_dwarf *types)
     free(types->waiting);
     free(types->again);
     free(types->dies);
+    free(types->go);
     *types = (struct type_dwarf){ 0 };
 }
 
@@ -664,13 +665,11 @@ static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
     return forget_all_damaged(types, first);
 }
 
-// type_dwarf_add adds the type that the entry die is, or the type of the function that
-// it is.
-static enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
-                                     uint32_t *out_index)
+enum ch_status type_dwarf_add_entry(struct type_dwarf *types, Dwarf_Die *die,
+                                    enum type_dwarf_part part, uint32_t *out_index)
 {
     uint32_t first = types->table->count;
-    enum ch_status status = type_dwarf_place(types, die, TYPE_DWARF_WHOLE, out_index);
+    enum ch_status status = type_dwarf_place(types, die, part, out_index);
     return status == CH_OK ? read_waiting(types, first) : status;
 }
 
@@ -703,7 +702,7 @@ static enum ch_status type_dwarf_add_symbol(struct type_dwarf *types, Dwarf_Die 
         return CH_OK;
     enum ch_status status =
         is_function
-            ? type_dwarf_add(types, die, &symbol.type)
+            ? type_dwarf_add_entry(types, die, TYPE_DWARF_WHOLE, &symbol.type)
             : type_dwarf_add_type_of(types, die, TYPE_DWARF_WHOLE, &symbol.type);
     return status == CH_OK ? type_table_add_symbol(types->table, &symbol) : status;
 }
@@ -720,7 +719,7 @@ static enum ch_status add_top(struct type_dwarf *types, Dwarf_Die *die,
         return type_dwarf_add_symbol(types, die);
     if (kind_of(tag) == TYPE_UNKNOWN)
         return CH_OK;
-    return type_dwarf_add(types, die, &index);
+    return type_dwarf_add_entry(types, die, TYPE_DWARF_WHOLE, &index);
 }
 
 enum ch_status type_dwarf_add_unit(struct type_dwarf *types, Dwarf_Die *unit,

@@ -48,6 +48,14 @@ struct type_dwarf {
     Dwarf_Die *dies;    // by type: the entry that it was read from
     size_t die_count;
     size_t die_capacity;
+    struct type_dwarf_go { // a type that Go describes at an offset from go_base
+        uint64_t offset;
+        Dwarf_Die die;
+    } * go; // by offset; see type_runtime.h
+    size_t go_count;
+    size_t go_capacity;
+    uint64_t go_base;
+    bool go_read;
 };
 
 // type_dwarf_init prepares types to fill table from dwarf; both must outlive it.
@@ -62,6 +70,12 @@ CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,
                                                  Dwarf_Die *die,
                                                  enum type_dwarf_part part,
                                                  uint32_t *out_index);
+
+// type_dwarf_add_entry adds a part of the type that the entry die is, or of the type of
+// the function that it is.
+CH_CHECKED enum ch_status type_dwarf_add_entry(struct type_dwarf *types, Dwarf_Die *die,
+                                               enum type_dwarf_part part,
+                                               uint32_t *out_index);
 
 // type_dwarf_complete reads what a value of a type in the table shows, if only its name
 // was read so far. Types may move in the table.

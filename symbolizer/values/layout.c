@@ -136,6 +136,12 @@ uint32_t layout_target(const struct layout_object *object, uint32_t type)
     return pointer->kind == TYPE_POINTER ? pointer->target : TYPE_UNKNOWN_INDEX;
 }
 
+uint32_t layout_element(const struct layout_object *object, uint32_t type)
+{
+    const struct type *array = &object->table->types[type_strip(object->table, type)];
+    return array->kind == TYPE_ARRAY ? array->target : TYPE_UNKNOWN_INDEX;
+}
+
 uint64_t layout_size(struct layout_object *object, uint32_t type)
 {
     uint64_t size;
@@ -229,6 +235,7 @@ bool layout_add_pair(struct layout_object *object, struct layout_view *out,
         { "__cc_.first", "__cc_.second" },
         { "__cc.first", "__cc.second" },
         { "__0", "__1" },
+        { "key", "elem" },
     };
     struct layout_member key;
     struct layout_member value;

@@ -73,14 +73,24 @@ struct layout_member {
 
 struct layout_row;
 
+// A layout_image is where the code and the constants of the object's program are.
+struct layout_image {
+    uint64_t bias; // address - vaddr
+    // find_function finds the entry of the function at an address. False: there is
+    // none.
+    bool (*find_function)(void *context, uint64_t address, Dwarf_Die *out);
+    void *context;
+};
+
 // A layout_object is an object and what reading it needs.
 struct layout_object {
     const struct type_table *table;
     struct type_dwarf *dwarf; // reads types of which the table has the name; NULL: none
     const struct memory_reader *memory;
-    const struct held_file *held; // knows what was mapped; NULL: that is not known
-    uint32_t work;                // members that were looked at
-    uint32_t type;                // without typedefs and qualifiers
+    const struct held_file *held;     // knows what was mapped; NULL: that is not known
+    const struct layout_image *image; // NULL: not known
+    uint32_t work;                    // members that were looked at
+    uint32_t type;                    // without typedefs and qualifiers
     uint64_t address;
     const struct layout_row *row;
     struct layout_member members[LAYOUT_MEMBERS];
@@ -113,8 +123,10 @@ uint32_t layout_argument(const struct layout_object *object, uint32_t type,
 int64_t layout_argument_value(const struct layout_object *object, uint32_t type,
                               uint32_t index);
 
-// layout_target is the type that a type points to; layout_size is 0 if a type has none.
+// layout_target is the type that a type points to, layout_element that of an array's
+// elements; layout_size is 0 if a type has none.
 uint32_t layout_target(const struct layout_object *object, uint32_t type);
+uint32_t layout_element(const struct layout_object *object, uint32_t type);
 uint64_t layout_size(struct layout_object *object, uint32_t type);
 
 // layout_after is the first offset from offset on where an object of the type may be.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "symbolizer/types/type_runtime.h"
 #include "symbolizer/values/layout_table.h"
 
 enum {
@@ -28,12 +29,15 @@ void layout_cxx_read_shared_string(struct layout_object *object,
     enum { SIZE = 24, CAPACITY = 16, SHOWN = 256 };
     uint64_t size;
     uint64_t capacity;
+    uint64_t first;
     char byte;
     out->form = LAYOUT_TEXT;
     out->width = 1;
     if (!layout_field(object, 0, &out->address, out) ||
-        memory_read(object->memory, out->address, &byte, 1) != CH_OK) {
-        out->kind = NULL;
+        !layout_number(object, out->address, 1, &first, out)) {
+        if (object->held == NULL || !out->missing)
+            out->kind = NULL;
+        out->no_size = true;
         return;
     }
     if (!layout_word(object, out->address - SIZE, &size, out) ||
@@ -43,6 +47,7 @@ void layout_cxx_read_shared_string(struct layout_object *object,
                    CH_OK &&
                byte != 0)
             out->size++;
+        out->missing = false;
         return;
     }
     out->size = size;
@@ -405,6 +410,129 @@ static void cxx_read_span(struct layout_object *object, struct layout_view *out)
                     size);
 }
 
+// cxx_class_of finds the class of the function at an address.
+static bool cxx_class_of(const struct layout_object *object, uint64_t address,
+                         struct type_runtime_class *out)
+{
+    Dwarf_Die function;
+    return object->image != NULL && object->dwarf != NULL &&
+           object->image->find_function(object->image->context, address, &function) &&
+           type_runtime_class_of(object->dwarf, &function, out);
+}
+
+// cxx_name_held names what an object holds: its type, the function that a pointer leads
+// to, or the line of a lambda.
+static void cxx_name_held(const struct layout_object *object, struct layout_view *out,
+                          uint32_t type, uint64_t at)
+{
+    const struct type_table *table = object->table;
+    uint32_t target = layout_target(object, type);
+    const char *name = table->types[type].name;
+    uint64_t address;
+    Dwarf_Die function;
+    int line = type_runtime_line(object->dwarf, type_strip(table, type));
+    if (table->types[target].kind == TYPE_FUNCTION &&
+        memory_read_word(object->memory, at, &address) == CH_OK &&
+        object->image->find_function(object->image->context, address, &function))
+        name = dwarf_diename(&function);
+    if (name != NULL && name[0] != 0) {
+        out->choice = name;
+    } else if (table->types[type].kind == TYPE_STRUCT && line != 0) {
+        (void)snprintf(out->word, sizeof(out->word), "lambda of line %d", line);
+        out->choice = out->word;
+    }
+}
+
+// cxx_hold adds what an object holds in itself, or else where a pointer in it leads.
+static void cxx_hold(struct layout_object *object, struct layout_view *out,
+                     uint32_t type, bool inside)
+{
+    uint64_t at = object->address + object->members[1].offset;
+    if (!inside && !layout_word(object, at, &at, out))
+        return;
+    cxx_name_held(object, out, type, at);
+    (void)layout_add(out, type, at);
+}
+
+// layout_cxx_read_any reads an any. The function that manages its value is one of a
+// class that was made for the value's type.
+void layout_cxx_read_any(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t manager;
+    struct type_runtime_class class;
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 0, &manager, out) || manager == 0)
+        return;
+    bool known = cxx_class_of(object, manager, &class);
+    bool inside = known && (strncmp(class.name, "_Manager_internal<", 18) == 0 ||
+                            strncmp(class.name, "_SmallHandler<", 14) == 0);
+    bool outside = known && (strncmp(class.name, "_Manager_external<", 18) == 0 ||
+                             strncmp(class.name, "_LargeHandler<", 14) == 0);
+    uint32_t type = inside || outside ? type_runtime_argument(object->dwarf, &class, 0)
+                                      : TYPE_UNKNOWN_INDEX;
+    if (type == TYPE_UNKNOWN_INDEX)
+        out->kind = NULL;
+    else
+        cxx_hold(object, out, type, inside);
+}
+
+// cxx_read_function reads a function object. The class of the function that manages its
+// target has the target's type, and where that is.
+static void cxx_read_function(struct layout_object *object, struct layout_view *out)
+{
+    uint64_t manager;
+    uint64_t inside;
+    struct type_runtime_class class;
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 0, &manager, out) || manager == 0)
+        return;
+    uint32_t type = TYPE_UNKNOWN_INDEX;
+    if (cxx_class_of(object, manager, &class) &&
+        type_runtime_constant(&class, "__stored_locally", &inside))
+        type = type_runtime_argument(
+            object->dwarf, &class,
+            strncmp(class.name, "_Function_handler<", 18) == 0 ? 1 : 0);
+    if (type == TYPE_UNKNOWN_INDEX)
+        out->kind = NULL;
+    else
+        cxx_hold(object, out, type, inside != 0);
+}
+
+// cxx_read_future reads a future or a promise: they lead to a state, which has a result
+// once it is ready.
+static void cxx_read_future(struct layout_object *object, struct layout_view *out)
+{
+    enum { READY = 1, RESULT_HEAD = 16, RESULT_ERROR = 8 };
+    uint64_t state;
+    uint64_t status;
+    uint64_t result;
+    uint64_t error;
+    struct layout_member at[2];
+    uint32_t type = layout_argument(object, object->type, 0);
+    uint32_t of = layout_target(object, object->members[0].type);
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 0, &state, out) || state == 0)
+        return;
+    if (!layout_member_of(object, of, "_M_status._M_data", &at[0]) ||
+        !layout_member_of(object, of, "_M_result", &at[1])) {
+        out->kind = NULL;
+        return;
+    }
+    if (!layout_number(object, state + at[0].offset, 4, &status, out) ||
+        !layout_word(object, state + at[1].offset, &result, out))
+        return;
+    out->choice = "not ready";
+    if ((status & READY) == 0)
+        return;
+    out->choice = "ready";
+    if (result == 0 || !layout_word(object, result + RESULT_ERROR, &error, out))
+        return;
+    if (error != 0)
+        out->choice = "an exception";
+    else if (layout_size(object, type) != 0)
+        (void)layout_add(out, type, result + layout_after(object, RESULT_HEAD, type));
+}
+
 const struct layout_row layout_cxx[] = {
     { "basic_string<",
       "string",
@@ -466,6 +594,11 @@ const struct layout_row layout_cxx[] = {
       layout_read_optional,
       { "_M_payload._M_payload._M_value", "_M_payload._M_engaged" } },
     { "variant<", "variant", cxx_read_variant, { "_M_index", "_M_u" } },
+    { "any", "any", layout_cxx_read_any, { "_M_manager", "_M_storage" } },
+    { "function<", "function", cxx_read_function, { "_M_manager", "_M_functor" } },
+    { "future<", "future", cxx_read_future, { "_M_state._M_ptr" } },
+    { "shared_future<", "shared_future", cxx_read_future, { "_M_state._M_ptr" } },
+    { "promise<", "promise", cxx_read_future, { "_M_future._M_ptr" } },
     { "unique_ptr<", "unique_ptr", cxx_read_unique, { "_M_t._M_t" } },
     { "shared_ptr<", "shared_ptr", cxx_read_shared, { "_M_ptr", "_M_refcount._M_pi" } },
     { "weak_ptr<", "weak_ptr", cxx_read_shared, { "_M_ptr", "_M_refcount._M_pi" } },

@@ -328,6 +328,8 @@ const struct layout_row layout_libcxx[] = {
       "variant",
       libcxx_read_variant,
       { "__impl_.__index", "__impl_.__data" } },
+    { "any", "any", layout_cxx_read_any, { "__h_", "__s_" } },
+    { "any", "any", layout_cxx_read_any, { "__h", "__s" } },
     { "unique_ptr<", "unique_ptr", layout_read_pointer, { "__ptr_.__value_" } },
     { "unique_ptr<", "unique_ptr", layout_read_pointer, { "__ptr_" } },
     { "shared_ptr<", "shared_ptr", libcxx_read_shared, { "__ptr_", "__cntrl_" } },

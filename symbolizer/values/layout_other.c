@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of Go, and of libraries of C and C++ other than the standard ones: GLib,
-// Qt, Boost, Abseil.
+// The types of libraries of C and C++ other than the standard ones: GLib, Qt, Boost,
+// Abseil.
 #include <string.h>
 
 #include "symbolizer/values/layout_table.h"
@@ -66,8 +66,6 @@ static void other_read_boost_optional(struct layout_object *object,
 }
 
 const struct layout_row layout_other[] = {
-    { "string", "string", layout_read_text, { "str", "len" } },
-    { "[]", "slice", layout_read_counted, { "array", "len" } },
     { "_GString", "GString", layout_read_text, { "str", "len", "allocated_len" } },
     { "_GList", "GList", other_read_g_list, { "data", "next", "prev" } },
     { "_GSList", "GSList", other_read_g_list, { "data", "next" } },

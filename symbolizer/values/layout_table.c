@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const struct layout_row *const layout_tables[] = { layout_cxx, layout_libcxx,
-                                                          layout_rust, layout_other };
+                                                          layout_rust, layout_go,
+                                                          layout_other };
 
 bool layout_table_find(struct layout_object *object)
 {
@@ -17,6 +18,17 @@ bool layout_table_find(struct layout_object *object)
         for (const struct layout_row *row = layout_tables[i]; row->name != NULL; row++)
             if (row->name[0] == type->name[0] && layout_fits(object, row))
                 return true;
+    return false;
+}
+
+bool layout_table_is_handle(const char *name)
+{
+    static const char *const names[] = { "hash<",   "map<",     "hchan<",
+                                         "_GList",  "_GSList",  "_GPtrArray",
+                                         "_GQueue", "_GString", "_GByteArray" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
     return false;
 }
 

@@ -8,6 +8,7 @@
 extern const struct layout_row layout_cxx[];    // libstdc++
 extern const struct layout_row layout_libcxx[]; // LLVM's
 extern const struct layout_row layout_rust[];
+extern const struct layout_row layout_go[];
 extern const struct layout_row layout_other[];
 
 // These read texts, as layout_read_text does.
@@ -15,12 +16,19 @@ layout_read_fn layout_cxx_read_shared_string;
 layout_read_fn layout_libcxx_read_string;
 layout_read_fn layout_other_read_qt_string;
 
+// layout_cxx_read_any reads an any of either library of C++.
+layout_read_fn layout_cxx_read_any;
+
 // layout_rust_enum finds the row of an enum of Rust. False: the type is none.
 bool layout_rust_enum(struct layout_object *object);
 
 // layout_table_find finds the row of the object's type and its members. False: it has
 // none.
 bool layout_table_find(struct layout_object *object);
+
+// layout_table_is_handle says whether an object of a type of that name is what a
+// pointer to it is shown as.
+bool layout_table_is_handle(const char *name);
 
 // layout_table_read finds what an object holds, of which layout_table_find found the
 // row. False: that is not known, and the object is to be shown by its members.

@@ -108,6 +108,15 @@ static bool value_is_rust_reference(const struct type *type)
            strncmp(type->name, "alloc::boxed::Box<", strlen("alloc::boxed::Box<")) == 0;
 }
 
+// value_is_handle says whether a pointer leads to what it is shown as, such as a map of
+// Go.
+static bool value_is_handle(const struct type_table *table, const struct type *pointer)
+{
+    return pointer->kind == TYPE_POINTER &&
+           layout_table_is_handle(
+               table->types[type_strip(table, pointer->target)].name);
+}
+
 static json_t *masked_value(void)
 {
     return json_string("***");
@@ -367,6 +376,7 @@ static struct layout_object layout_object_of(const struct type_value *how,
                                    .dwarf = how->dwarf,
                                    .memory = how->memory,
                                    .held = how->held,
+                                   .image = how->image,
                                    .type = type_strip(how->table, place->type),
                                    .address = place->address };
 }
@@ -542,6 +552,25 @@ static json_t *view_value(struct making *m, const struct item *item,
     return object;
 }
 
+// value_follow_handle makes place that of the object of a library to which a pointer
+// leads. False: it leads to none that can be read.
+static bool value_follow_handle(const struct type_value *how, struct type_place *place)
+{
+    const struct type *type = &how->table->types[type_strip(how->table, place->type)];
+    struct type_place to = { .type = type->target };
+    uint8_t first;
+    if (!value_is_handle(how->table, type))
+        return false;
+    value_complete(how, to.type);
+    struct layout_object object = layout_object_of(how, &to);
+    if (!layout_table_find(&object) || !layout_table_is_handle(object.row->name) ||
+        memory_read_word(how->memory, place->address, &to.address) != CH_OK ||
+        memory_read(how->memory, to.address, &first, sizeof(first)) != CH_OK)
+        return false;
+    *place = to;
+    return true;
+}
+
 // value_look_inside finds what a structure holds, or what the object in it does, which
 // item becomes. False: it is shown by its members.
 static bool value_look_inside(const struct making *m, struct item *item,
@@ -634,6 +663,11 @@ static json_t *value_make_value(struct making *m, const struct item *from)
     if (item.ready != NULL)
         return item.ready;
     enum type_kind kind = table->types[type_strip(table, item.place.type)].kind;
+    struct type_place handle = item.place;
+    if (kind == TYPE_POINTER && value_follow_handle(m->how, &handle)) {
+        item.place = handle;
+        kind = TYPE_STRUCT;
+    }
     bool viewed = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
                   value_look_inside(m, &item, &view);
     uint32_t index = type_strip(table, item.place.type);
@@ -696,7 +730,8 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type)
 {
     struct dimensions d;
     uint32_t index = type_strip(table, type);
-    if (table->types[index].kind == TYPE_POINTER && table->types[index].reference)
+    if (table->types[index].kind == TYPE_POINTER &&
+        (table->types[index].reference || value_is_handle(table, &table->types[index])))
         index = complete_type(table, table->types[index].target);
     if (table->types[index].kind == TYPE_ARRAY)
         return find_dimensions(table, index, &d) && is_char(table, d.element);
@@ -717,6 +752,7 @@ static uint8_t value_plain_size(const struct type_table *table, uint32_t type)
     case TYPE_POINTER:
         return bare->size == sizeof(uint64_t) && bare->reference == 0 &&
                        !value_is_rust_reference(bare) &&
+                       !value_is_handle(table, bare) &&
                        !is_char(table, complete_type(table, bare->target))
                    ? sizeof(uint64_t)
                    : 0;

@@ -42,11 +42,12 @@ struct type_value {
     const struct memory_reader *memory;
     struct type_dwarf *dwarf;     // reads types of which table has the name; NULL: none
     const struct held_file *held; // knows what was mapped; NULL: that is not known
-    const char *home;             // masked in strings; NULL: not masked
-    bool sanitize;                // mask values whose names look like secrets
-    int pointers;                 // how many are followed, at most TYPE_VALUE_POINTERS
-    bool cut;                     // missing memory may be due to a limit, except at
-    uint64_t known_from;          // addresses from here to known_to
+    const struct layout_image *image; // of the types; NULL: not known
+    const char *home;                 // masked in strings; NULL: not masked
+    bool sanitize;                    // mask values whose names look like secrets
+    int pointers;        // how many are followed, at most TYPE_VALUE_POINTERS
+    bool cut;            // missing memory may be due to a limit, except at
+    uint64_t known_from; // addresses from here to known_to
     uint64_t known_to;
 };
 

@@ -14,7 +14,8 @@ enum {
     BUILDER_NODES = 64,
     BUILDER_NAME = 32,
     BUILDER_ROWS = 256,
-    BUILDER_ARGUMENT = 9
+    BUILDER_ARGUMENT = 9,
+    BUILDER_ELEMENT = 336 // bytes of what members point to
 };
 
 // A builder_node is a member, or the object itself.
@@ -70,11 +71,40 @@ static inline void builder_arguments(struct layout_builder *builder, struct type
     type->argument_count = 2;
 }
 
+// builder_structure adds a structure with members of 8 bytes, or as long as their
+// types.
+static inline uint32_t builder_structure(struct type_table *table, const char *name,
+                                         size_t count, const char *const *names,
+                                         const uint32_t *types)
+{
+    struct type type = { .kind = TYPE_STRUCT,
+                         .name = name,
+                         .first_part = table->part_count,
+                         .part_count = (uint32_t)count };
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = 0;
+        builder_check(type_size(table, types[i], &size) == CH_OK);
+        builder_add_part(table, names[i], types[i], type.size);
+        type.size += size < 8 ? 8 : size;
+    }
+    return builder_add(table, &type);
+}
+
+// builder_begin adds what members point to. It has what readers look for there:
+// numbers, and the arrays and pointers of Go's maps and channels.
 static inline void builder_begin(struct layout_builder *builder)
 {
-    static const char *const names[] = { "size",   "offset", "keys",  "vals", "len",
-                                         "parent", "strong", "value", "data" };
+    static const char *const names[] = { "size",    "offset",   "len",    "parent",
+                                         "strong",  "value",    "data",   "_M_result",
+                                         "kind",    "ctrl",     "vals",   "_type",
+                                         "elem",    "overflow", "next",   "keys",
+                                         "tophash", "slots",    "groups", "_M_status" };
+    enum { COUNT = sizeof(names) / sizeof(names[0]), NUMBERS = 11, POINTERS = 15 };
+    static const char *const inner[] = { "data", "lengthMask" };
+    static const char *const future[] = { "_M_data" };
+    static const char *const slot[] = { "key", "elem" };
     struct type_table *table = &builder->table;
+    uint32_t types[COUNT];
     builder_check(type_table_init(table) == CH_OK);
     builder->number = builder_add(table, &(struct type){ .kind = TYPE_INTEGER,
                                                          .name = "int",
@@ -88,18 +118,29 @@ static inline void builder_begin(struct layout_builder *builder)
     builder_add_part(table, "first", builder->number, 0);
     builder_add_part(table, "second", builder->number, 4);
     builder->pair = builder_add(table, &pair);
-    struct type element = { .kind = TYPE_STRUCT,
-                            .name = "element",
-                            .size = 8 * sizeof(names) / sizeof(names[0]),
-                            .first_part = table->part_count,
-                            .part_count = sizeof(names) / sizeof(names[0]) };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        builder_add_part(table, names[i], builder->number, 8 * i);
-    builder->pointer =
-        builder_add(table, &(struct type){ .kind = TYPE_POINTER,
-                                           .name = "",
-                                           .size = 8,
-                                           .target = builder_add(table, &element) });
+    builder->pointer = builder_add(
+        table, &(struct type){ .kind = TYPE_POINTER, .name = "", .size = 8 });
+    const uint32_t both[] = { builder->pointer, builder->number };
+    for (size_t i = 0; i < COUNT; i++)
+        types[i] = i < NUMBERS ? builder->number : builder->pointer;
+    for (size_t i = POINTERS; i < COUNT; i++) {
+        const bool slots = strcmp(names[i], "slots") == 0;
+        const struct type array = {
+            .kind = TYPE_ARRAY,
+            .name = "",
+            .count = 8,
+            .target = slots ? builder_structure(table, "slot", 2, slot, both)
+                            : builder->number,
+        };
+        types[i] = strcmp(names[i], "groups") == 0
+                       ? builder_structure(table, "groups", 2, inner, both)
+                   : strcmp(names[i], "_M_status") == 0
+                       ? builder_structure(table, "futex", 1, future, &builder->number)
+                       : builder_add(table, &array);
+    }
+    uint32_t element = builder_structure(table, "element", COUNT, names, types);
+    builder_check(table->types[element].size == BUILDER_ELEMENT);
+    table->types[builder->pointer].target = element;
 }
 
 // builder_child gives the node of a member, which is added where there is none.
@@ -162,7 +203,7 @@ static inline void layout_builder_add(struct layout_builder *builder,
 static inline void layout_builder_add_all(struct layout_builder *builder)
 {
     const struct layout_row *const tables[] = { layout_cxx, layout_libcxx, layout_rust,
-                                                layout_other };
+                                                layout_go, layout_other };
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         for (const struct layout_row *row = tables[i]; row->name != NULL; row++)
             layout_builder_add(builder, row);

@@ -10,7 +10,7 @@
 
 // target is memory from BASE on.
 struct target {
-    uint8_t bytes[128];
+    uint8_t bytes[512];
     size_t size;
 };
 
@@ -229,9 +229,9 @@ static void a_vector_that_ends_before_it_begins_is_damaged(void **state)
     (void)state;
     static struct layout_builder builder;
     static const uint64_t ends[][3] = {
-        { BASE + 32, BASE + 24, BASE + 64 }, // before its begin
-        { BASE + 32, BASE + 33, BASE + 64 }, // within an element
-        { BASE + 32, BASE + 104, BASE + 64 } // after its room
+        { BASE + 32, BASE + 24, BASE + 64 },                  // before its begin
+        { BASE + 32, BASE + 33, BASE + 64 },                  // within an element
+        { BASE + 32, BASE + 32 + BUILDER_ELEMENT, BASE + 64 } // after its room
     };
     size_t damaged = 0;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -240,7 +240,8 @@ static void a_vector_that_ends_before_it_begins_is_damaged(void **state)
                    json_object_get(value, "size") == NULL;
         json_decref(value);
     }
-    json_t *whole = vector_of(&builder, BASE + 32, BASE + 32 + 72, BASE + 32 + 72);
+    json_t *whole = vector_of(&builder, BASE + 32, BASE + 32 + BUILDER_ELEMENT,
+                              BASE + 32 + BUILDER_ELEMENT);
     bool one = json_integer_value(json_object_get(whole, "size")) == 1 &&
                json_array_size(json_object_get(whole, "items")) == 1;
     json_decref(whole);

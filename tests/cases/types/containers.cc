@@ -30,7 +30,9 @@
 #include <unordered_set>
 #include <utility>
 #include <vector>
+#include <future>
 #if __cplusplus >= 201703L
+#include <any>
 #include <filesystem>
 #include <optional>
 #include <variant>
@@ -70,6 +72,8 @@ struct item {
 struct key_order {
     bool operator()(const item &a, const item &b) const { return a.name < b.name; }
 };
+
+static int twice(int number) { return 2 * number; }
 
 template <class T> std::string show(const T *pointer);
 static std::string show(int value) { return std::to_string(value); }
@@ -115,6 +119,13 @@ template <class C> std::string show_pairs(const C &all)
             items += (items.empty() ? "[" : ", [") + show(each.first) + ", " +
                      show(each.second) + "]";
     return "{\"size\": " + std::to_string(count) + ", \"entries\": [" + items + "]}";
+}
+
+static std::string hexadecimal(int (*function)(int))
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%p", reinterpret_cast<void *>(function));
+    return text;
 }
 
 static void print(const char *name, const std::string &value)
@@ -196,6 +207,9 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     std::optional<int> number;
     std::variant<int, std::string, item> choice;
     std::filesystem::path place = "/" + text();
+    std::any anything;
+    std::any small(static_cast<int>(below(100)));
+    std::any large(item{ text(), 7 });
     if (below(2))
         maybe = text();
     if (below(2))
@@ -208,6 +222,19 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     else
         choice = 17;
 #endif
+    int captured = static_cast<int>(below(100));
+    std::function<int(int)> none;
+    std::function<int(int)> doubling = twice;
+    enum { ADDING = __LINE__ + 1, NAMING = ADDING + 1 };
+    std::function<int(int)> adding = [captured](int with) { return captured + with; };
+    std::function<int(int)> naming = [line, captured](int with) { return captured + with; };
+    std::promise<std::string> given;
+    std::future<std::string> promised = given.get_future();
+    std::promise<int> thrown;
+    if (below(2))
+        given.set_value(line);
+    if (below(2))
+        thrown.set_exception(std::make_exception_ptr(1));
     for (unsigned i = some(); i > 0; i--)
         numbers.push_back(static_cast<int>(below(1000)));
     for (unsigned i = some(); i > 0; i--)
@@ -281,7 +308,28 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     print("referred", "{\"value\": " + show(line) + "}");
     if (!numbers.empty())
         print("at", "{\"value\": " + show(*at) + "}");
+#ifndef _LIBCPP_VERSION
+    print("none", "{}");
+    print("adding", "{\"choice\": \"lambda of line " + std::to_string(ADDING) +
+                        "\", \"value\": {\"__captured\": " + show(captured) + "}}");
+    print("naming", "{\"choice\": \"lambda of line " + std::to_string(NAMING) +
+                        "\", \"value\": {\"__line\": " + show(line) +
+                        ", \"__captured\": " + show(captured) + "}}");
+    print("doubling", "{\"choice\": \"twice\", \"value\": \"" + hexadecimal(twice) + "\"}");
+    bool is_given = promised.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    std::string state = is_given ? "{\"choice\": \"ready\", \"value\": " + show(line) + "}"
+                                 : "{\"choice\": \"not ready\"}";
+    print("given", state);
+    print("promised", state);
+    bool is_thrown = thrown.get_future().wait_for(std::chrono::seconds(0)) ==
+                     std::future_status::ready;
+    print("thrown", is_thrown ? "{\"choice\": \"an exception\"}"
+                              : "{\"choice\": \"not ready\"}");
+#endif
 #if __cplusplus >= 201703L
+    print("anything", "{}");
+    print("small", "{\"choice\": \"int\", \"value\": " + show(std::any_cast<int>(small)) + "}");
+    print("large", "{\"choice\": \"item\", \"value\": " + show(std::any_cast<item>(large)) + "}");
     print("part", show(std::string(part)));
     print("maybe", maybe ? "{\"value\": " + show(*maybe) + "}" : "{}");
     print("number", number ? "{\"value\": " + show(*number) + "}" : "{}");

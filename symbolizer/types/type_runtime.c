@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_runtime.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum {
+    GO_TYPE = 0x2904, // the attribute that has the offset of Go's description
+    GO_TYPES_MAX = 1 << 20,
+    BASES_MAX = 8,
+    CHAIN_MAX = 4, // entries of one function
+};
+
+// A runtime_symbols is the symbols of a file, as they are gone through.
+struct runtime_symbols {
+    Elf_Data *data;
+    size_t strings; // the section of their names
+    size_t count;
+};
+
+static bool runtime_symbols_find(Elf *elf, struct runtime_symbols *out)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_SYMTAB)
+            continue;
+        out->data = elf_getdata(section, NULL);
+        out->strings = header.sh_link;
+        out->count = out->data != NULL ? out->data->d_size / sizeof(Elf64_Sym) : 0;
+        return out->count <= INT32_MAX;
+    }
+    return false;
+}
+
+// runtime_symbol finds the value of a symbol. False: the file has none of that name.
+static bool runtime_symbol(Elf *elf, const char *name, uint64_t *out)
+{
+    struct runtime_symbols all;
+    GElf_Sym symbol;
+    if (!runtime_symbols_find(elf, &all))
+        return false;
+    for (size_t i = 0; i < all.count && gelf_getsym(all.data, (int)i, &symbol) != NULL;
+         i++) {
+        const char *found = elf_strptr(elf, all.strings, symbol.st_name);
+        if (found != NULL && strcmp(found, name) == 0) {
+            *out = symbol.st_value;
+            return true;
+        }
+    }
+    return false;
+}
+
+// runtime_is_folded says whether several functions of a file begin at vaddr: a linker
+// makes one of those that have the same code. Where the symbols are not there, that is
+// not known either.
+static bool runtime_is_folded(Elf *elf, uint64_t vaddr)
+{
+    struct runtime_symbols all;
+    GElf_Sym symbol;
+    size_t count = 0;
+    if (!runtime_symbols_find(elf, &all))
+        return true;
+    for (size_t i = 0; i < all.count && gelf_getsym(all.data, (int)i, &symbol) != NULL;
+         i++)
+        count += symbol.st_value == vaddr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC;
+    return count != 1;
+}
+
+static int compare_go_types(const void *a, const void *b)
+{
+    const struct type_dwarf_go *one = a;
+    const struct type_dwarf_go *other = b;
+    return (one->offset > other->offset) - (one->offset < other->offset);
+}
+
+// runtime_read_go lists the types of a unit that Go describes.
+static void runtime_read_go(struct type_dwarf *types, Dwarf_Die *unit)
+{
+    Dwarf_Die child;
+    Dwarf_Attribute attribute;
+    Dwarf_Addr offset;
+    for (int more = dwarf_child(unit, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+        if (dwarf_attr(&child, GO_TYPE, &attribute) == NULL ||
+            dwarf_formaddr(&attribute, &offset) != 0 || offset == 0)
+            continue;
+        if (types->go_count == GO_TYPES_MAX ||
+            !array_reserve(&types->go, &types->go_capacity, types->go_count,
+                           sizeof(types->go[0])))
+            return;
+        types->go[types->go_count++] = (struct type_dwarf_go){ offset, child };
+    }
+}
+
+// runtime_read_all_go does so in the unit of Go's runtime, in which the linker puts
+// all types.
+static void runtime_read_all_go(struct type_dwarf *types)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    types->go_read = true;
+    if (!runtime_symbol(dwarf_getelf(types->dwarf), "runtime.types", &types->go_base))
+        return;
+    while (dwarf_get_units(types->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        const char *name = dwarf_diename(&die);
+        if (dwarf_srclang(&die) == DW_LANG_Go && name != NULL &&
+            strcmp(name, "runtime") == 0)
+            runtime_read_go(types, &die);
+    }
+    if (types->go_count != 0)
+        qsort(types->go, types->go_count, sizeof(types->go[0]), compare_go_types);
+}
+
+uint32_t type_runtime_of_go(struct type_dwarf *types, uint64_t vaddr)
+{
+    uint32_t index;
+    if (!types->go_read)
+        runtime_read_all_go(types);
+    const struct type_dwarf_go wanted = { .offset = vaddr - types->go_base };
+    struct type_dwarf_go *found = types->go_count != 0
+                                      ? bsearch(&wanted, types->go, types->go_count,
+                                                sizeof(wanted), compare_go_types)
+                                      : NULL;
+    return found != NULL && type_dwarf_add_entry(types, &found->die, TYPE_DWARF_VALUE,
+                                                 &index) == CH_OK
+               ? index
+               : TYPE_UNKNOWN_INDEX;
+}
+
+bool type_runtime_class_of(const struct type_dwarf *types, const Dwarf_Die *function,
+                           struct type_runtime_class *out)
+{
+    Dwarf_Die die = *function;
+    Dwarf_Die *scopes = NULL;
+    Dwarf_Attribute attribute;
+    Dwarf_Addr entry;
+    bool found = false;
+    if (dwarf_entrypc(&die, &entry) != 0 ||
+        runtime_is_folded(dwarf_getelf(types->dwarf), entry))
+        return false;
+    for (int i = 0; i < CHAIN_MAX; i++)
+        if ((dwarf_attr(&die, DW_AT_abstract_origin, &attribute) != NULL ||
+             dwarf_attr(&die, DW_AT_specification, &attribute) != NULL) &&
+            dwarf_formref_die(&attribute, &die) == NULL)
+            return false;
+    int count = dwarf_getscopes_die(&die, &scopes);
+    if (count > 1 && (dwarf_tag(&scopes[1]) == DW_TAG_class_type ||
+                      dwarf_tag(&scopes[1]) == DW_TAG_structure_type)) {
+        out->die = scopes[1];
+        out->name = dwarf_diename(&out->die);
+        found = out->name != NULL;
+    }
+    free(scopes);
+    return found;
+}
+
+uint32_t type_runtime_argument(struct type_dwarf *types,
+                               const struct type_runtime_class *class, uint32_t index)
+{
+    Dwarf_Die die = class->die;
+    Dwarf_Die child;
+    uint32_t type;
+    for (int more = dwarf_child(&die, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) != DW_TAG_template_type_parameter || index-- != 0)
+            continue;
+        return type_dwarf_add_type_of(types, &child, TYPE_DWARF_VALUE, &type) == CH_OK
+                   ? type
+                   : TYPE_UNKNOWN_INDEX;
+    }
+    return TYPE_UNKNOWN_INDEX;
+}
+
+bool type_runtime_constant(const struct type_runtime_class *class, const char *name,
+                           uint64_t *out)
+{
+    Dwarf_Die die = class->die;
+    for (int depth = 0; depth < BASES_MAX; depth++) {
+        Dwarf_Die child;
+        Dwarf_Die base = { 0 };
+        Dwarf_Attribute attribute;
+        Dwarf_Word value;
+        for (int more = dwarf_child(&die, &child); more == 0;
+             more = dwarf_siblingof(&child, &child)) {
+            const char *found = dwarf_diename(&child);
+            if (dwarf_tag(&child) == DW_TAG_inheritance && base.addr == NULL &&
+                dwarf_attr(&child, DW_AT_type, &attribute) != NULL)
+                (void)dwarf_formref_die(&attribute, &base);
+            if (found != NULL && strcmp(found, name) == 0 &&
+                dwarf_attr(&child, DW_AT_const_value, &attribute) != NULL &&
+                dwarf_formudata(&attribute, &value) == 0) {
+                *out = value;
+                return true;
+            }
+        }
+        if (base.addr == NULL)
+            return false;
+        die = base;
+    }
+    return false;
+}
+
+int type_runtime_line(const struct type_dwarf *types, uint32_t index)
+{
+    int line = 0;
+    if (index >= types->die_count || types->dies[index].addr == NULL)
+        return 0;
+    Dwarf_Die die = types->dies[index];
+    return dwarf_decl_line(&die, &line) == 0 ? line : 0;
+}
