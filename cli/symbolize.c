@@ -123,6 +123,7 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
         .home = getenv("HOME"),
         .sanitize = true,
         .cache_folder = symbolize->cache_folder,
+        .swift_library = options_value(symbolize->options, "swift-library"),
     };
     enum ch_status status = symbolizer_report_guarded(report, &options);
     if (status == CH_OK) // names are part of the fingerprint
@@ -400,6 +401,8 @@ static const struct option symbolize_options[] = {
     { "debug-dir", "DIR", "look for debug files in DIR first; may be repeated", 0 },
     { "debuginfod", "URL", "ask this debuginfod server for missing debug files", 0 },
     { "no-cache", NULL, "neither use nor write symbol caches", 0 },
+    { "swift-library", "FILE", "demangle Swift's names with this library of root's",
+      0 },
     { "output", "FILE", "write the report to FILE", 'o' },
     { 0 },
 };

@@ -13,6 +13,7 @@
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/search/guarded_child.h"
+#include "symbolizer/swift_names.h"
 #include "symbolizer/symbolization.h"
 #include "symbolizer/symbolization_memo.h"
 #include "symbolizer/symbolizer.h"
@@ -450,6 +451,8 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         status = find_names(&guard);
     if (status == CH_OK)
         status = symbolization_write(&guard.symbolization, report);
+    if (status == CH_OK)
+        swift_names_apply(report, options);
     if (status == CH_OK)
         wait_names_add(report, options);
     if (status == CH_OK)

@@ -6,6 +6,7 @@
 
 #include "base/system/file.h"
 #include "cli/render/render_values.h"
+#include "report/file/swift_symbol.h"
 #include "report/grouping/fingerprint.h"
 #include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
@@ -38,6 +39,8 @@ void render_frames_append_name(const json_t *report, const json_t *frame,
     const char *offset = report_string(frame, "image_offset");
     if (function != NULL) {
         append_function(function, form, out);
+        if (form != NAME_SHORT && swift_symbol_is_mangled(function))
+            text_append_string(out, " [mangled]");
         return;
     }
     const char *address = report_string(frame, "address");

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "report/file/swift_symbol.h"
+
 // system_image is true for libraries in the distribution's folders, for the kernel's
 // vDSO, and for our own handler, which starts the threads of a program that it is
 // preloaded into. The program itself never counts as part of the system, wherever it
@@ -28,8 +30,8 @@ static inline bool system_image(const char *path)
     return false;
 }
 
-// system_frame is true for frames in the system's images, and for the functions that
-// start programs and threads, which a static program contains itself.
+// system_frame is true for frames in the system's images, for the functions that start
+// programs and threads, which a static program contains itself, and for Swift's thunks.
 static inline bool system_frame(const char *path, const char *raw_name)
 {
     static const char *const starters[] = {
@@ -38,6 +40,8 @@ static inline bool system_frame(const char *path, const char *raw_name)
         "clone3",         "__clone",           "__clone3"
     };
     if (path != NULL && system_image(path))
+        return true;
+    if (raw_name != NULL && swift_symbol_is_thunk(raw_name))
         return true;
     for (size_t i = 0; raw_name != NULL && i < sizeof(starters) / sizeof(starters[0]);
          i++) {

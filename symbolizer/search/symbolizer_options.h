@@ -28,6 +28,7 @@ struct symbolizer_options {
     const char *debuginfod_url; // NULL: no server is asked
     const char *home;           // replaces `~` in image paths; NULL: no replacement
     const char *sysroot;        // the folder image paths are relative to; NULL: /
+    const char *swift_library;  // that demangles Swift's names; NULL: the system's
     const char *exe;            // an image path not under sysroot; NULL: none
     const struct symbolizer_held_image *held_images; // NULL: none
     size_t held_image_count;
