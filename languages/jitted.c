@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/sorted.h"
 #include "formats/runtime/jitdump.h"
-#include "formats/runtime/perf_map.h"
 
 void jitted_deinit(struct jitted *jitted)
 {

@@ -11,7 +11,7 @@
 #pragma once
 #include "agent/flight/flight_source.h"
 #include "agent/live/capture.h"
-#include "agent/live/touched_pages.h"
+#include "agent/live/target_memory.h"
 
 enum {
     FLIGHT_SCAN_BUFFERS = 4096, // buffers listed at most

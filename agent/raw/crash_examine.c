@@ -22,7 +22,6 @@
 #include "agent/facts/memory_limits.h"
 #include "agent/facts/termination.h"
 #include "agent/messages/abort_message.h"
-#include "agent/messages/assert_call.h"
 #include "agent/messages/go_panic.h"
 #include "agent/messages/panic_hook.h"
 #include "agent/messages/runtime_places.h"

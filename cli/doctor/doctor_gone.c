@@ -3,17 +3,150 @@
 // Why there is no report of a process that has died: what the spool, the kernel's log
 // and the agent's say of it.
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/kernel_log.h"
+#include "cli/render/time_span.h"
 #include "cli/session/crash_records.h"
 #include "images/read_file.h"
 #include "report/value/report.h"
+
+// What the kernel said of a process: its log in the form of /dev/kmsg, whose records
+// are "PRIORITY,NUMBER,MICROSECONDS,FLAGS;MESSAGE". User: doctor.
+
+// kernel_log_query asks for what tells how a process ended.
+struct kernel_log_query {
+    const char *path; // a file with such records; NULL: /dev/kmsg
+    pid_t pid;
+    const struct time_span *span; // when it ended; NULL: at any time
+};
+
+// kernel_log_answer is empty before the query, and its text is the caller's.
+struct kernel_log_answer {
+    struct text message; // the last that tells of it, and when
+    bool memory;         // it ended for want of memory
+    int64_t begins;      // when the oldest record was written; 0: there is none
+};
+
+enum { RECORD_SIZE = 8192, RECORDS_MAX = 100000, TIME_SIZE = 32 };
+
+// kernel_log_tells says whether message tells how process pid ended.
+static bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory)
+{
+    char killed[48];
+    char fault[24];
+    // As the kernel words it when memory runs out, and in the fault handlers of x86 and
+    // Arm.
+    (void)snprintf(killed, sizeof(killed), "Killed process %d (", pid);
+    (void)snprintf(fault, sizeof(fault), "[%d]", pid);
+    if (strstr(message, killed) != NULL) {
+        *out_memory = true;
+        return true;
+    }
+    const char *at = strstr(message, fault);
+    if (at == NULL)
+        return false;
+    at += strlen(fault);
+    *out_memory = false;
+    return strstr(at, "segfault at ") != NULL || strstr(at, " trap ") == at ||
+           strstr(at, "general protection") != NULL ||
+           strstr(at, "unhandled ") != NULL || strstr(at, "bad frame") != NULL ||
+           strstr(at, "invalid opcode") != NULL;
+}
+
+// kernel_record_second is when a record was written, in seconds since 1970.
+static int64_t kernel_record_second(const char *record)
+{
+    uint64_t us = 0;
+    const char *number = strchr(record, ',');
+    const char *moment = number != NULL ? strchr(number + 1, ',') : NULL;
+    if (moment != NULL)
+        us = strtoull(moment + 1, NULL, 10);
+    return (int64_t)((clock_now_ms(CLOCK_REALTIME) - clock_now_ms(CLOCK_MONOTONIC) +
+                      us / 1000) /
+                     1000);
+}
+
+// append_kernel_message appends the first line of a record after its time of day.
+static void append_kernel_message(int64_t second, const char *message, struct text *out)
+{
+    char time_text[TIME_SIZE] = "";
+    time_t seconds = (time_t)second;
+    struct tm parts;
+    if (gmtime_r(&seconds, &parts) != NULL)
+        (void)strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ ", &parts);
+    text_append_string(out, time_text);
+    text_append(out, message, strcspn(message, "\n"));
+}
+
+// take_kernel_record keeps a record that answers the query in place of an earlier one.
+static void take_kernel_record(const char *record, const struct kernel_log_query *query,
+                               struct kernel_log_answer *out)
+{
+    bool memory;
+    const char *message = strchr(record, ';');
+    int64_t second = kernel_record_second(record);
+    if (message == NULL)
+        return;
+    if (out->begins == 0)
+        out->begins = second;
+    if (!time_span_has(query->span, second) ||
+        !kernel_log_tells(message + 1, query->pid, &memory))
+        return;
+    out->memory = memory;
+    text_clear(&out->message);
+    append_kernel_message(second, message + 1, &out->message);
+}
+
+// find_in_file reads lines, as someone has kept them of /dev/kmsg.
+static bool find_in_file(const struct kernel_log_query *query,
+                         struct kernel_log_answer *out)
+{
+    char line[RECORD_SIZE];
+    FILE *file = fopen(query->path, "re");
+    if (file == NULL)
+        return false;
+    while (fgets(line, sizeof(line), file) != NULL)
+        take_kernel_record(line, query, out);
+    (void)fclose(file);
+    errno = 0;
+    return out->message.size != 0;
+}
+
+// kernel_log_find returns whether there is such a message. False: there is none, or the
+// log cannot be read; then errno says why, or is 0.
+static bool kernel_log_find(const struct kernel_log_query *query,
+                            struct kernel_log_answer *out)
+{
+    char record[RECORD_SIZE];
+    if (query->path != NULL)
+        return find_in_file(query, out);
+    int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        ssize_t length = read(fd, record, sizeof(record) - 1);
+        if (length < 0 && errno == EPIPE)
+            continue; // this record was overwritten before it was read
+        if (length <= 0)
+            break;
+        record[length] = 0;
+        take_kernel_record(record, query, out);
+    }
+    (void)close(fd);
+    errno = 0;
+    return out->message.size != 0;
+}
 
 enum { LOG_BYTES = 16 << 20, GONE_TIME_SIZE = 32 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/messages/assert_call.h"
+#include "agent/messages/abort_message.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/live/touched_pages.h"
+#include "agent/live/target_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/runtime/perf_map.h"
+#include "formats/runtime/jitdump.h"
 
 #include <inttypes.h>
 #include <stdio.h>
