@@ -26,7 +26,7 @@
 #include "cli/session/same_termination.h"
 #include "cli/session/session_spool.h"
 #include "report/value/report.h"
-#include "symbolizer/search/symbolizer_options.h"
+#include "symbolizer/search/debug_search.h"
 
 enum { HELD_IMAGES = 8 };
 

@@ -19,7 +19,7 @@
 #include "cli/session/delivery.h"
 #include "cli/session/session_spool.h"
 #include "net/backoff.h"
-#include "symbolizer/symbolization_memo.h"
+#include "symbolizer/symbolization.h"
 #include "upload/starts.h"
 
 // said is what the user at the terminal sees. A target that stays down is one line,

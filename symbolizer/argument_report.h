@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "report/file/held_file.h"
+#include "symbolizer/search/debug_search.h"
 #include "symbolizer/search/report_images.h"
-#include "symbolizer/search/symbolizer_options.h"
 
 enum {
     ARGUMENT_REPORT_CALLS_MAX = 4096,

@@ -10,7 +10,7 @@
 #pragma once
 #include <jansson.h>
 
-#include "symbolizer/search/symbolizer_options.h"
+#include "symbolizer/search/debug_search.h"
 
 // swift_names_apply demangles the functions of report's frames.
 void swift_names_apply(json_t *report, const struct symbolizer_options *options);

@@ -16,6 +16,7 @@
 #include "symbolizer/cache/symbol_cache.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/debug_search.h"
+#include "symbolizer/search/report_images.h"
 #include "symbolizer/symbolizer.h"
 
 // A symbolization_lookup is one place and, after its lookup, the names there.
@@ -102,3 +103,28 @@ CH_CHECKED enum ch_status symbolization_write(struct symbolization *symbolizatio
 // version, architecture, os and osVersion, as an object of strings. NULL: there is no
 // note with a name, or the file is of another build.
 json_t *image_package_read(const char *path, const struct build_id *id);
+
+// A symbolization_memo keeps the names of places from one report to the next: the
+// reports that wait in a spool are mostly of the same places of the same builds.
+//
+// An image is known by its build ID and its path, so images without a build ID are not
+// remembered. What is installed later changes nothing for a place that is remembered: a
+// memo is for one pass over a spool. Users: symbolization, `crashhook upload`.
+
+struct symbolization_memo {
+    json_t *images;
+    size_t place_count;
+    size_t file_readers; // reports for which debug files had to be read
+};
+
+void symbolization_memo_deinit(struct symbolization_memo *memo);
+
+// symbolization_memo_image is what memo has of an image, {places: {key: names},
+// package: P}, which is made if there is nothing yet; image NULL stands for what is in
+// no image. NULL: the image is not remembered, memory is short, or memo is NULL.
+json_t *symbolization_memo_image(struct symbolization_memo *memo,
+                                 const struct report_image *image);
+
+// symbolization_memo_count counts places that were added. A memo that has too many
+// starts anew.
+void symbolization_memo_count(struct symbolization_memo *memo, size_t places);

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "symbolizer/search/symbolizer_options.h"
+#include "symbolizer/search/debug_search.h"
 
 // SYMBOLIZER_TIMEOUT_MS is the default time limit of a guarded run.
 #define SYMBOLIZER_TIMEOUT_MS 60000

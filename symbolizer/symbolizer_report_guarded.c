@@ -15,7 +15,6 @@
 #include "symbolizer/search/guarded_child.h"
 #include "symbolizer/swift_names.h"
 #include "symbolizer/symbolization.h"
-#include "symbolizer/symbolization_memo.h"
 #include "symbolizer/symbolizer.h"
 #include "symbolizer/wait_names.h"
 

@@ -11,9 +11,9 @@
 #include "report/value/report.h"
 #include "symbolizer/files/debug_files.h"
 #include "symbolizer/names/demangle.h"
+#include "symbolizer/search/debug_search.h"
 #include "symbolizer/search/guarded_child.h"
 #include "symbolizer/search/report_images.h"
-#include "symbolizer/search/symbolizer_options.h"
 
 // A variable's name is at most this long; more waits than this are not named, and a
 // child has this much time.

@@ -9,7 +9,7 @@
 #include "net/http.h"
 #include "net/token.h"
 #include "report/spool/spool_state.h"
-#include "symbolizer/symbolization_memo.h"
+#include "symbolizer/symbolization.h"
 #include "upload/bodies/otlp_headers.h"
 
 static void say_delivered(const struct delivery *delivery, const char *format, ...)

@@ -10,8 +10,8 @@
 #include "symbolizer/names/address_table.h"
 #include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/unit_index.h"
+#include "symbolizer/search/debug_search.h"
 #include "symbolizer/search/report_images.h"
-#include "symbolizer/search/symbolizer_options.h"
 #include "symbolizer/types/type_image.h"
 #include "unwind/unwind.h"
 

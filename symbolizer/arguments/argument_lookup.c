@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "symbolizer/arguments/argument_base.h"
+#include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
 
 // is_before_slot says whether the pc is before the point where the function has stored

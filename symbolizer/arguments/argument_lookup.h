@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looking up variables of one call in its debug information: arguments
-// (argument_dwarf.h) and local variables (argument_locals.h) have their values in the
-// same kinds of places, and the same is proved of both.
+// Looking up variables of one call in its debug information: arguments and local
+// variables have their values in the same kinds of places, and the same is proved of
+// both.
 #pragma once
 #include "symbolizer/arguments/argument_expression.h"
 #include "symbolizer/arguments/argument_list.h"

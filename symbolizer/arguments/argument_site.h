@@ -25,3 +25,11 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
 // argument_site_passed is an argument_passed_fn whose data is a struct argument_site.
 enum ch_status argument_site_passed(const struct argument_context *context,
                                     const Dwarf_Die *parameter, uint64_t *out);
+
+// The base of a call's frame, which locations of variables are relative to: compilers
+// say what it is with the function, mostly as the CFA or as a register.
+
+// argument_base_find gives the address that a function's debug information uses as the
+// base of its frame; false: it is not known.
+bool argument_base_find(const struct argument_stack *stack,
+                        const struct argument_call *call, uint64_t *out);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "base/text.h"
+#include "symbolizer/names/symbol_image.h"
 #include "symbolizer/search/debug_search.h"
 
 // image_cache_write_names writes the symbol cache of one image in this process.
@@ -33,3 +35,14 @@ void image_cache_begin(const char *path, const struct build_id *id,
 // image_cache_leave returns true in such a process: no one waits for it, it keeps none
 // of our files open and runs at the lowest priority.
 bool image_cache_leave(void);
+
+// Writes a symbol cache: the image is looked up at every address where the result may
+// change, and the results are written. So cache and image agree, and no rule of
+// symbolization is implemented twice.
+
+// symbol_cache_write appends the cache of image, of the build id, to out. It reads all
+// of the image's debug information. CH_ERR_UNSUPPORTED: the image has none, or parts of
+// it are in files that are missing.
+CH_CHECKED enum ch_status symbol_cache_write(struct symbol_image *image,
+                                             const struct build_id *id,
+                                             struct text *out);

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "report/file/held_file.h"
+#include "symbolizer/search/debug_search.h"
 #include "symbolizer/search/report_images.h"
-#include "symbolizer/search/symbolizer_options.h"
 
 // type_watch_all gives the report's member `watches` as a new array. NULL: out of
 // memory.

@@ -12,7 +12,6 @@
 #include "support/test.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/image_cache.h"
-#include "symbolizer/names/symbol_cache_write.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 

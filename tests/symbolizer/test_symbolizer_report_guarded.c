@@ -16,7 +16,6 @@
 #include "symbolizer/own_report.h"
 #include "symbolizer/search/guarded_child.h"
 #include "symbolizer/symbolization.h"
-#include "symbolizer/symbolization_memo.h"
 
 // How reading debug information goes wrong: in the library, as with damaged files that
 // nobody has yet. Only the child of the guard ever gets there.

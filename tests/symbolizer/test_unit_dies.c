@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "support/test.h"
 #include "symbolizer/cache/symbol_cache.h"
-#include "symbolizer/names/symbol_cache_write.h"
+#include "symbolizer/names/image_cache.h"
 #include "symbolizer/names/symbol_image.h"
 
 // located counts functions that the cache was asked for.
