@@ -463,8 +463,10 @@ static bool fault_may_be(const struct fault *f, const char *role)
 {
     const char *operation =
         report_string(json_object_get(f->crash, "access"), "operation");
-    bool writes = operation != NULL && strcmp(operation, "write") == 0;
-    return role != NULL && (!writes || strcmp(role, "source") != 0);
+    if (role == NULL || operation == NULL)
+        return role != NULL;
+    // Functions store where the text ended, and never read that.
+    return strcmp(role, strcmp(operation, "write") == 0 ? "source" : "end") != 0;
 }
 
 // fault_name_member_of_null names the null pointer of which a member's address was
@@ -515,11 +517,35 @@ static bool fault_is_only(struct fault *f, size_t caller, uint8_t reg, uint64_t 
 }
 
 // fault_is_other says whether the pointer in a register is known to be another one than
-// what the function failed at.
-static bool fault_is_other(struct fault *f, size_t caller, uint8_t reg)
+// what the function failed at, which is address.
+static bool fault_is_other(struct fault *f, size_t caller, uint8_t reg,
+                           uint64_t address)
 {
+    uint64_t value;
+    if (argument_trace_value(&f->trace, caller, reg, &value))
+        return value != address;
     return argument_trace_register(&f->trace, caller, reg, WORD_BYTES, &f->named) &&
            (f->named.is_address || f->named.has_value);
+}
+
+// fault_in_register gives the number of the pointer whose register the called function
+// itself accessed, unchanged by a displacement or an index; negative: none. Functions
+// that return their destination have it in rax from the start.
+static int fault_in_register(const struct fault *f, size_t caller,
+                             const struct library_function *function,
+                             const uint8_t registers[LIBRARY_POINTERS])
+{
+    const char *expression =
+        report_string(json_object_get(f->crash, "access"), "expression");
+    if (caller == 1 && expression != NULL && strcmp(expression, "rax") == 0)
+        return function->roles[0] != NULL &&
+                       strcmp(function->roles[0], "destination") == 0
+                   ? 0
+                   : -1;
+    for (int i = 0; i < LIBRARY_POINTERS && caller == 1 && expression != NULL; i++)
+        if (strcmp(expression, register_name_amd64(registers[i], WORD_BYTES)) == 0)
+            return i;
+    return -1;
 }
 
 // fault_find_passed names the pointer that the function failed at, and gives the number
@@ -540,15 +566,19 @@ static int fault_find_passed(struct fault *f, size_t caller,
             if (equal >= 0)
                 return -1; // which of the two it was is not known
             equal = i;
-        } else if (!fault_is_other(f, caller, registers[i])) {
+        } else if (!fault_is_other(f, caller, registers[i], value)) {
             possible = i;
             possible_count++;
         }
     }
     if (equal >= 0)
         return fault_name_argument(f, caller, registers[equal], value) ? equal : -1;
-    if (possible_count != 1 || !function->exact ||
-        !fault_is_only(f, caller, registers[possible], value))
+    int accessed = fault_in_register(f, caller, function, registers);
+    if (accessed >= 0 && fault_may_be(f, function->roles[accessed]))
+        possible = accessed;
+    else if (possible_count != 1 || !function->exact)
+        return -1;
+    if (!fault_is_only(f, caller, registers[possible], value))
         return -1;
     f->by_elimination = true;
     return possible;

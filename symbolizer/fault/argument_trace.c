@@ -192,6 +192,8 @@ struct tracing {
     bool offset;   // it may stay added to what is named
     struct link links[LINKS_MAX];
     size_t count;
+    size_t sum; // the step at which the address of the last link is the sum of two
+                // registers; SIZE_MAX: it is none
     struct argument_named *out;
 };
 
@@ -470,11 +472,14 @@ static bool trace_load(struct tracing *t, size_t step,
     if (trace_address(t, step, memory, &address) &&
         trace_end_in_memory(t, step, address, memory->bytes, out_named))
         return true;
-    if (memory->index != INSTRUCTION_NO_REGISTER ||
-        memory->base >= ARGUMENT_GENERAL_REGISTERS || t->count == LINKS_MAX)
+    if (memory->base >= ARGUMENT_GENERAL_REGISTERS || t->count == LINKS_MAX)
         return true;
     t->links[t->count++] =
         (struct link){ .offset = memory->displacement, .bytes = memory->bytes };
+    if (memory->index != INSTRUCTION_NO_REGISTER) {
+        t->sum = step;
+        return true;
+    }
     t->reg = memory->base;
     t->bytes = WORD_BYTES;
     t->at = step;
@@ -513,6 +518,10 @@ static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
         t->added += effects->constant;
         t->at = step;
         return false;
+    case INSTRUCTION_SUMS:
+        trace_fold(t);
+        t->sum = step;
+        return true;
     case INSTRUCTION_LOADS:
         return trace_load(t, step, &effects->memory, out_named);
     case INSTRUCTION_ADDRESSES:
@@ -548,7 +557,7 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
                         struct argument_named *out, struct tracing *t)
 {
     const struct argument_call *call = &trace->stack->calls[index];
-    *t = (struct tracing){ .trace = trace, .call = call, .out = out };
+    *t = (struct tracing){ .trace = trace, .call = call, .out = out, .sum = SIZE_MAX };
     out->has_value = out->is_address = out->variable = out->loaded = false;
     out->added = 0;
     out->scale = 1;
@@ -559,6 +568,108 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
     return t->now != SIZE_MAX;
 }
 
+// trace_part names a register that the instruction at step adds to another one.
+static bool trace_part(struct argument_trace *trace, const struct argument_call *call,
+                       size_t step, uint8_t reg, struct argument_named *out)
+{
+    struct tracing t;
+    size_t index = (size_t)(call - trace->stack->calls);
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+        return false;
+    t.at = step;
+    t.reg = reg;
+    t.bytes = WORD_BYTES;
+    return trace_back(&t);
+}
+
+// trace_index_value gives the value of an index by its type.
+static bool trace_index_value(const struct argument_named *index, int64_t *out)
+{
+    const struct type_table *table = &index->call->image->types.table;
+    const struct type *type = &table->types[type_strip(table, index->type)];
+    uint64_t size;
+    if (!index->has_value || type_size(table, index->type, &size) != CH_OK ||
+        size == 0 || size > WORD_BYTES)
+        return false;
+    unsigned unused = (unsigned)(WORD_BYTES - size) * 8;
+    uint64_t shifted = index->value << unused;
+    *out = type->encoding & TYPE_SIGNED ? (int64_t)shifted >> unused
+                                        : (int64_t)(shifted >> unused);
+    return true;
+}
+
+// trace_element_type gives the type of the elements that a part of an address leads to;
+// false: it is no array, and no pointer to elements of that size.
+static bool trace_element_type(const struct argument_named *array, uint64_t bytes,
+                               uint32_t *out)
+{
+    const struct type_table *table = &array->call->image->types.table;
+    const struct type *type = &table->types[type_strip(table, array->type)];
+    uint64_t size;
+    if (array->scale != 1 || type->reference ||
+        type->kind != (array->is_address ? TYPE_ARRAY : TYPE_POINTER))
+        return false;
+    *out = type_strip(table, type->target);
+    return type_size(table, *out, &size) == CH_OK && size == bytes;
+}
+
+// trace_name_element names the element of an array that the last link loads, or a
+// member of it.
+static bool trace_name_element(struct tracing *t, const struct argument_named *array,
+                               const struct argument_named *index)
+{
+    struct argument_named *out = t->out;
+    const struct type_table *table = &t->call->image->types.table;
+    const struct link link = t->links[t->count - 1];
+    struct argument_part part = { .offset = (uint64_t)link.offset,
+                                  .bytes = link.bytes };
+    int64_t number = 0;
+    if (array->call != index->call || array->frame != index->frame ||
+        index->is_address || index->type == 0 ||
+        table->types[type_strip(table, index->type)].kind != TYPE_INTEGER ||
+        !trace_element_type(array, index->scale, &part.type) || link.offset < 0)
+        return false;
+    t->count--;
+    text_clear(&out->expression);
+    text_appendf(&out->expression, "%s[%s]", array->expression.bytes,
+                 index->expression.bytes);
+    bool is_whole = link.offset == 0 && link.bytes == index->scale;
+    if (!is_whole && !argument_path_append(table, &part, ".", &out->expression))
+        return false;
+    out->call = array->call;
+    out->frame = array->frame;
+    out->type = part.type;
+    out->variable = false;
+    out->scale = 1;
+    bool known = array->has_value && trace_index_value(index, &number);
+    out->from = array->value + (uint64_t)number * index->scale + (uint64_t)link.offset;
+    out->has_value = known && trace_read(t, out->from, link.bytes, &out->value);
+    out->loaded = out->has_value;
+    return trace_follow_all(t);
+}
+
+// trace_element names what was loaded from an address that is the sum of two registers:
+// the element of an array.
+static bool trace_element(struct tracing *t)
+{
+    struct argument_named parts[2] = { 0 };
+    if (t->sum == SIZE_MAX || t->count == 0 || t->added != 0)
+        return false;
+    const struct instruction_effects *effects = &t->scan->code.steps[t->sum].effects;
+    bool sums = effects->action == INSTRUCTION_SUMS;
+    bool named = trace_part(t->trace, t->call, t->sum,
+                            sums ? effects->to : effects->memory.base, &parts[0]) &&
+                 trace_part(t->trace, t->call, t->sum,
+                            sums ? effects->from : effects->memory.index, &parts[1]);
+    if (!sums)
+        parts[1].scale *= effects->memory.scale;
+    named = named && (trace_name_element(t, &parts[0], &parts[1]) ||
+                      trace_name_element(t, &parts[1], &parts[0]));
+    argument_named_deinit(&parts[0]);
+    argument_named_deinit(&parts[1]);
+    return named;
+}
+
 bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t reg,
                              uint8_t bytes, struct argument_named *out)
 {
@@ -567,7 +678,7 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
         return false;
     t.reg = reg;
     t.bytes = bytes;
-    return trace_back(&t);
+    return trace_back(&t) || trace_element(&t);
 }
 
 bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
@@ -594,17 +705,8 @@ bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
         step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
     if (effects == NULL || effects->action != INSTRUCTION_SUMS)
         return false;
-    for (int i = 0; i < 2; i++) {
-        struct tracing part;
-        if (!trace_begin(trace, index, &out[i], &part))
-            return false;
-        part.at = step;
-        part.reg = i == 0 ? effects->to : effects->from;
-        part.bytes = WORD_BYTES;
-        if (!trace_back(&part))
-            return false;
-    }
-    return true;
+    return trace_part(trace, t.call, step, effects->to, &out[0]) &&
+           trace_part(trace, t.call, step, effects->from, &out[1]);
 }
 
 bool argument_trace_memory(struct argument_trace *trace, size_t index,
@@ -615,9 +717,28 @@ bool argument_trace_memory(struct argument_trace *trace, size_t index,
     bool named = false;
     if (!trace_begin(trace, index, out, &t))
         return false;
-    if (trace_load(&t, t.now, memory, &named))
-        return named;
-    return trace_back(&t);
+    if (!trace_load(&t, t.now, memory, &named))
+        named = trace_back(&t);
+    return named || trace_element(&t);
+}
+
+bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t reg,
+                          uint64_t *out)
+{
+    struct argument_named unused = { 0 };
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, &unused, &t))
+        return false;
+    t.reg = reg;
+    size_t step = trace_definition(&t);
+    if (step == SIZE_MAX)
+        return false;
+    const struct instruction_effects *effects = &t.scan->code.steps[step].effects;
+    if (effects->action == INSTRUCTION_SETS && effects->flow != INSTRUCTION_CALLS) {
+        *out = (uint64_t)effects->constant;
+        return true;
+    }
+    return trace_load_again(&t, out);
 }
 
 const struct argument_step *argument_trace_step(struct argument_trace *trace,

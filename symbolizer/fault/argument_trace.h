@@ -59,18 +59,18 @@ const struct argument_variable *argument_scope_at(const struct argument_scope *s
 // An argument_named is a value and its name.
 struct argument_named {
     struct text expression; // `item->next`
-    uint32_t type;          // in the table of call's image
     const struct argument_call *call;
-    size_t frame;  // the function's, whose words these are
-    bool variable; // the expression is just a variable's name, of role:
-    enum argument_role role;
-    bool is_address; // the value is the address of what the expression names
-    uint64_t scale;  // the register has the value times this
-    bool has_value;  // its value is known, apart from the register:
-    uint64_t value;
-    bool loaded; // it was loaded through a pointer, from:
-    uint64_t from;
-    int64_t added; // to the value, of argument_trace_offset
+    size_t frame;            // the function's, whose words these are
+    uint64_t scale;          // the register has the value times this
+    uint64_t value;          // of has_value
+    uint64_t from;           // of loaded
+    int64_t added;           // to the value, of argument_trace_offset
+    uint32_t type;           // in the table of call's image
+    enum argument_role role; // of variable
+    bool variable;           // the expression is just a variable's name
+    bool is_address;         // the value is the address of what the expression names
+    bool has_value;          // its value is known, apart from the register
+    bool loaded;             // it was loaded through a pointer
 };
 
 void argument_named_deinit(struct argument_named *named);
@@ -103,6 +103,11 @@ bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
 bool argument_trace_memory(struct argument_trace *trace, size_t index,
                            const struct instruction_memory *memory,
                            struct argument_named *out);
+
+// argument_trace_value gives the value of the register there, where it is a constant or
+// was loaded from memory whose address is known. It needs no name.
+bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t reg,
+                          uint64_t *out);
 
 // argument_trace_step gives the instruction that argument_trace_register begins before;
 // NULL: its function cannot be decoded.

@@ -57,7 +57,7 @@ def every_run(words, cases=None, builds=sentence_cases.BUILDS, ways=("live", "co
     return runs
 
 
-def choose(runs, count, seed):
+def every_case(runs, count, seed):
     """A random choice that has every case."""
     if len(runs) <= count:
         return runs
@@ -213,7 +213,7 @@ def listed_differences():
             if line and not line.startswith("#")]
 
 
-def main(runs=None, reduced=REDUCED_RUNS, forgiving=False):
+def main(runs=None, reduced=REDUCED_RUNS, forgiving=False, choose=every_case):
     """forgiving: a report that does not name the variable is not wrong, but does not help."""
     seed = int(os.environ.get("CRASHHOOK_SEED", "1"))
     if not harness.cores_land_in_folder():

@@ -10,18 +10,22 @@
 # repeats a choice, and words as arguments choose runs.
 
 import os
+import random
 import shutil
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "sentences"), os.path.join(HERE, "..", "integration")]
 
+import families
 import harness
 import sentence_cases
 import test_sentences
 from sentence_cases import BUILDS
 
-REDUCED_RUNS = 60
+REDUCED_RUNS = 72  # two cases of each source by one build, and what is left of others
+CASES = 320  # at least, of this folder's own
 WAYS = ("live", "trace", "core")
 C_FLAGS = ["-g", "-pthread", "-w"]
 LEVELS = ("O0", "O1", "O2", "O3")
@@ -66,13 +70,34 @@ def fits(run):
             ("stripped" not in words or run.case.get("in") == "-"))
 
 
+def reduced(runs, count, seed):
+    """A choice that builds few programs: of each source one build, and cases of it."""
+    chance = random.Random(seed)
+    of_source = {}
+    for run in runs:
+        of_source.setdefault(run.case.source, []).append(run)
+    chosen = []
+    for each in of_source.values():
+        build = chance.choice(sorted({run.build for run in each}))
+        built = [run for run in each if run.build == build]
+        chosen += chance.sample(built, min(len(built), count // len(of_source)))
+    return chosen
+
+
 def main():
-    cases = sentence_cases.all_cases(HERE)
-    if harness.FULL:
-        cases += sentence_cases.all_cases()
-    runs = test_sentences.every_run(sys.argv[1:], cases, every_build(), WAYS)
-    runs = [run for run in runs if fits(run)]
-    return test_sentences.main(runs, REDUCED_RUNS, forgiving=True)
+    folder = tempfile.mkdtemp(prefix="crashhook-truth.")
+    try:
+        families.write_sources(folder)
+        cases = sentence_cases.all_cases(HERE) + sentence_cases.all_cases(folder)
+        if len(cases) < CASES:
+            raise AssertionError(f"{len(cases)} cases for {CASES}")
+        if harness.FULL:
+            cases += sentence_cases.all_cases()
+        runs = test_sentences.every_run(sys.argv[1:], cases, every_build(), WAYS)
+        runs = [run for run in runs if fits(run)]
+        return test_sentences.main(runs, REDUCED_RUNS, forgiving=True, choose=reduced)
+    finally:
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
