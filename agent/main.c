@@ -33,7 +33,6 @@
 #include "agent/trace/trace.h"
 #include "base/clock.h"
 #include "base/system/bounded_write.h"
-#include "base/system/log_file.h"
 #include "base/system/own_thread.h"
 #include "base/system/populate.h"
 #include "base/system/process_end.h"

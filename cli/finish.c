@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/system/bounded_write.h"
 #include "base/system/large_heap.h"
-#include "base/system/log_file.h"
 #include "cli/render/render.h"
 #include "cli/session/command.h"
 #include "cli/session/confine.h"

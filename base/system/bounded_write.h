@@ -11,3 +11,10 @@
 // stall_ms, and returns how many were written. Less than size: nobody reads, or the
 // write failed. A SIGALRM meant for the caller is lost in the meantime.
 size_t bounded_write(int fd, const char *bytes, size_t size, unsigned stall_ms);
+
+// The file that CRASHHOOK_LOG names. A variable may be another user's, and the folder
+// writable by others, so not every file is written to. Users: agent, finish.
+
+// log_file_open opens it for appending, and makes it if it is missing. A file of a
+// user other than root and ours, or with a second name, is not. Negative: no log.
+int log_file_open(const char *log);

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/edit_distance.h"
-#include "base/system/log_file.h"
+#include "base/system/bounded_write.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/shell_word.h"
 

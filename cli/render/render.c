@@ -30,7 +30,6 @@
 #include "cli/render/render_threads.h"
 #include "cli/render/render_values.h"
 #include "report/summary/crash_words.h"
-#include "report/summary/memory_words.h"
 #include "report/summary/report_waits.h"
 #include "report/value/frame_source.h"
 #include "report/value/report.h"

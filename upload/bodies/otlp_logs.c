@@ -27,7 +27,7 @@
 #include "base/text.h"
 #include "report/file/report_id.h"
 #include "report/json/json_tree.h"
-#include "report/summary/memory_words.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/report_waits.h"
 #include "report/value/report.h"
 #include "upload/bodies/crash_type.h"
