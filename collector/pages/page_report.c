@@ -13,7 +13,6 @@
 #include "collector/query/store_values.h"
 #include "collector/requests/collector.h"
 #include "report/summary/crash_words.h"
-#include "report/summary/memory_words.h"
 #include "report/summary/readable_name.h"
 #include "report/summary/report_waits.h"
 

@@ -11,7 +11,6 @@
 #include "report/grouping/in_app.h"
 #include "report/grouping/report_in_app.h"
 #include "report/grouping/scoped_name.h"
-#include "report/summary/assertion_text.h"
 #include "report/summary/crash_kind.h"
 #include "report/summary/crash_words.h"
 #include "report/summary/panic_text.h"

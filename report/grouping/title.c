@@ -5,7 +5,6 @@
 
 #include "report/file/report_tree.h"
 #include "report/grouping/scoped_name.h"
-#include "report/summary/assertion_text.h"
 #include "report/summary/crash_kind.h"
 #include "report/summary/crash_words.h"
 #include "report/summary/panic_text.h"

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/summary/assertion_text.h"
 #include "report/summary/crash_facts.h"
 #include "report/summary/crash_kind.h"
+#include "report/summary/panic_text.h"
 #include "report/summary/readable_name.h"
 #include "report/summary/signal_name.h"
 #include "report/summary/system_call_name.h"

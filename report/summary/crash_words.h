@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/text.h"
 #include "report/summary/crash_facts.h"
 
 // crash_words_kind is crash.kind; NULL has none. crash_words_set_kind replaces it.
@@ -37,3 +38,9 @@ char *crash_words_begun(const json_t *report);
 // crash_words_renew words the crash again after facts were added. begun is the result
 // of crash_words_begun before that.
 void crash_words_renew(json_t *report, const char *begun);
+
+// The memory of a process that was killed over its last minute (process.memory), in a
+// line: from and to, its peak and a curve of bars. Users: terminal, pages, log records.
+
+// memory_words_append appends such a line; false: the report has no samples.
+bool memory_words_append(const json_t *report, struct text *out);

@@ -9,7 +9,6 @@
 #include "base/register_name.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_image.h"
-#include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
 

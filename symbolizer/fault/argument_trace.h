@@ -8,7 +8,11 @@
 // that leads into the middle. Where the function was entered with the value, it is
 // followed into the caller. What memory says now must agree with the register.
 #pragma once
+#include <stdbool.h>
+
+#include "base/text.h"
 #include "symbolizer/arguments/argument_lookup.h"
+#include "symbolizer/types/type_table.h"
 
 // Where the variables are that the source has in scope at an instruction: local
 // variables and arguments of a call and of the calls inlined into it, and the variables
@@ -113,3 +117,20 @@ bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t re
 // NULL: its function cannot be decoded.
 const struct argument_step *argument_trace_step(struct argument_trace *trace,
                                                 size_t index);
+
+// The part of an object that is so many bytes from its beginning, as the source calls
+// it: `->next`, `.corners[2].x`.
+
+// An argument_part is bytes of an object of the type, at offset. It becomes the type of
+// the member or element that they are.
+struct argument_part {
+    uint32_t type;
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+// argument_path_append appends the way to exactly these bytes, and sets part->type.
+// first is what stands before the first member ("." or "->"). False: the object has no
+// such part, or several, as a union does.
+bool argument_path_append(const struct type_table *table, struct argument_part *part,
+                          const char *first, struct text *out);

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "symbolizer/cache/symbol_frame.h"
-#include "symbolizer/names/address_list.h"
+#include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/unit_index.h"
 #include "symbolizer/search/debug_search.h"
 

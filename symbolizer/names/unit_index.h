@@ -16,9 +16,9 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "symbolizer/names/address_list.h"
 #include "symbolizer/names/address_map.h"
 #include "symbolizer/names/line_table.h"
+#include "symbolizer/names/symbol_table.h"
 
 // The scopes of a unit are its functions and inlined calls, indexed by address when the
 // first address of the unit is looked up. A lookup gives the innermost scope; its
