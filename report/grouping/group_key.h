@@ -17,9 +17,8 @@
 //    failure the next two frames count too, because the first may be a helper.
 // 6. Without a frame of the program's own, the three innermost others count that do not
 //    report, and failing those the signal alone.
-// 7. Different assertions, panics, failed checks of the C library and types of
-// exceptions
-//    stay apart in one function: by the expression, by the message without numbers and
+// 7. Different assertions, panics, failed checks of the C library and exceptions stay
+//    apart in one function: by the expression, by the message without numbers and
 //    quoted parts, by the type.
 // 8. Of a process that was killed the key is its program and the cause (crash.death):
 //    the frame that it had reached is random. An exception that ended it has frames of
