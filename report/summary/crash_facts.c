@@ -213,14 +213,20 @@ void crash_variable_append(const struct crash_variable *variable, struct text *o
         append_variable_name(out,
                              variable->address != NULL ? variable->address : "null");
     }
-    if (variable->elements == 0)
+    if (variable->elements == 0 && variable->container == NULL)
         return;
-    text_append_string(out, ", the array ");
+    bool block =
+        variable->container != NULL && strcmp(variable->container, "block") == 0;
+    text_append_string(out, ", the ");
+    append_variable_name(out,
+                         variable->container != NULL ? variable->container : "array");
+    text_append_string(out, block ? " of malloc at " : " ");
     if (variable->array != NULL) {
         text_append_string(out, "`");
         append_variable_name(out, variable->array);
         text_append_string(out, "` ");
     }
-    text_append_string(out, "has ");
+    text_append_string(out, block ? "has room for " : "has ");
     append_grouped(out, variable->elements);
+    text_append_string(out, variable->bytes ? " bytes" : "");
 }

@@ -52,8 +52,10 @@ struct crash_variable {
     const char *address; // the value of a pointer; NULL: null, or no pointer
     bool is_number;
     int64_t number;
-    uint64_t elements; // of the array that the number is outside of; 0: none
-    const char *array; // that array's name
+    uint64_t elements;     // of the array that the number is outside of; 0: none
+    const char *array;     // that array's name
+    const char *container; // what it is: "vector", "block"; NULL: an array
+    bool bytes;            // elements are bytes, and the number is a length
 };
 
 // crash_variable_append appends the clause: "`p`, a local of f, is null".

@@ -248,6 +248,7 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
     if (!crash_words_is_variable(variable))
         return;
     int64_t elements = report_integer(variable, "elements", 0);
+    const char *passed_as = report_string(variable, "passed_as");
     *out = (struct crash_variable){
         .expression = report_string(variable, "expression"),
         .function = report_string(variable, "function"),
@@ -257,6 +258,8 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
         .number = json_integer_value(value),
         .elements = elements > 0 ? (uint64_t)elements : 0,
         .array = report_string(variable, "array"),
+        .container = report_string(variable, "container"),
+        .bytes = passed_as != NULL && strcmp(passed_as, "length") == 0,
     };
 }
 

@@ -9,6 +9,7 @@
 #include "base/register_name.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_image.h"
+#include "symbolizer/fault/argument_index.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
 
@@ -103,13 +104,15 @@ struct fault {
     uint64_t value; // the bad one
     uint8_t bytes;
     uint64_t elements;              // of the array that it is outside of; 0: none
+    const char *container;          // what it is; NULL: an array
     struct text array;              // its name
     struct argument_named parts[2]; // of an address
     uint8_t base;                   // the operand's register
     const struct library_function *function; // that it was passed to; NULL: none
     const char *passed_as;                   // its role there
-    bool by_elimination; // no value was seen: it is the only one that can be bad
-    bool refused;        // the value is where a call was to go
+    bool likely;  // it is the only one that can be bad, but no code says so
+    bool number;  // the value is a number, of 8 bytes
+    bool refused; // the value is where a call was to go
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -527,12 +530,14 @@ static bool fault_is_other(struct fault *f, size_t caller, uint8_t reg,
            (f->named.is_address || f->named.has_value);
 }
 
+// fault_registers are those of arguments: rdi, rsi, rdx, rcx, r8, r9.
+static const uint8_t fault_registers[LIBRARY_POINTERS] = { 5, 4, 1, 2, 8, 9 };
+
 // fault_in_register gives the number of the pointer whose register the called function
 // itself accessed, unchanged by a displacement or an index; negative: none. Functions
 // that return their destination have it in rax from the start.
 static int fault_in_register(const struct fault *f, size_t caller,
-                             const struct library_function *function,
-                             const uint8_t registers[LIBRARY_POINTERS])
+                             const struct library_function *function)
 {
     const char *expression =
         report_string(json_object_get(f->crash, "access"), "expression");
@@ -542,7 +547,8 @@ static int fault_in_register(const struct fault *f, size_t caller,
                    ? 0
                    : -1;
     for (int i = 0; i < LIBRARY_POINTERS && caller == 1 && expression != NULL; i++)
-        if (strcmp(expression, register_name_amd64(registers[i], WORD_BYTES)) == 0)
+        if (strcmp(expression, register_name_amd64(fault_registers[i], WORD_BYTES)) ==
+            0)
             return i;
     return -1;
 }
@@ -552,8 +558,6 @@ static int fault_in_register(const struct fault *f, size_t caller,
 static int fault_find_passed(struct fault *f, size_t caller,
                              const struct library_function *function, uint64_t address)
 {
-    // rdi, rsi, rdx, rcx, r8, r9
-    static const uint8_t registers[LIBRARY_POINTERS] = { 5, 4, 1, 2, 8, 9 };
     uint64_t value = address + function->before;
     int equal = -1;
     int possible = -1;
@@ -561,42 +565,53 @@ static int fault_find_passed(struct fault *f, size_t caller,
     for (int i = 0; i < LIBRARY_POINTERS; i++) {
         if (!fault_may_be(f, function->roles[i]))
             continue;
-        if (fault_name_argument(f, caller, registers[i], value)) {
+        if (fault_name_argument(f, caller, fault_registers[i], value)) {
             if (equal >= 0)
                 return -1; // which of the two it was is not known
             equal = i;
-        } else if (!fault_is_other(f, caller, registers[i], value)) {
+        } else if (!fault_is_other(f, caller, fault_registers[i], value)) {
             possible = i;
             possible_count++;
         }
     }
     if (equal >= 0)
-        return fault_name_argument(f, caller, registers[equal], value) ? equal : -1;
-    int accessed = fault_in_register(f, caller, function, registers);
+        return fault_name_argument(f, caller, fault_registers[equal], value) ? equal
+                                                                             : -1;
+    int accessed = fault_in_register(f, caller, function);
     if (accessed >= 0 && fault_may_be(f, function->roles[accessed]))
         possible = accessed;
     else if (possible_count != 1 || !function->exact)
         return -1;
-    if (!fault_is_only(f, caller, registers[possible], value))
+    if (!fault_is_only(f, caller, fault_registers[possible], value))
         return -1;
-    f->by_elimination = true;
+    f->likely = true;
     return possible;
+}
+
+// fault_passes gives the index of the program's call that called a function of a
+// library, and that function; 0: there is none.
+static size_t fault_passes(struct fault *f, const struct library_function **out,
+                           uint64_t *out_address)
+{
+    size_t caller = fault_caller(f);
+    const struct argument_step *step =
+        caller != 0 && report_address(f->crash, "address", out_address)
+            ? argument_trace_step(&f->trace, caller)
+            : NULL;
+    *out = step != NULL && step->effects.flow == INSTRUCTION_CALLS
+               ? fault_library_function(f, caller, step)
+               : NULL;
+    return *out != NULL ? caller : 0;
 }
 
 // fault_name_passed names the pointer that was passed to a function of a library, which
 // failed right at it, or a function that it called.
 static bool fault_name_passed(struct fault *f)
 {
-    size_t caller = fault_caller(f);
+    const struct library_function *function;
     uint64_t address;
-    if (caller == 0 || !report_address(f->crash, "address", &address))
-        return false;
-    const struct argument_step *step = argument_trace_step(&f->trace, caller);
-    const struct library_function *function =
-        step != NULL && step->effects.flow == INSTRUCTION_CALLS
-            ? fault_library_function(f, caller, step)
-            : NULL;
-    int bad = function != NULL ? fault_find_passed(f, caller, function, address) : -1;
+    size_t caller = fault_passes(f, &function, &address);
+    int bad = caller != 0 ? fault_find_passed(f, caller, function, address) : -1;
     // A name of a library's header, which was inlined, is not the program's.
     if (bad < 0 ||
         report_flag(json_array_get(f->trace.frames, f->named.frame), "system"))
@@ -606,12 +621,108 @@ static bool fault_name_passed(struct fault *f)
     return true;
 }
 
+// fault_take_array takes the name of an array, and what it has.
+static void fault_take_array(struct fault *f, struct argument_index *found)
+{
+    text_deinit(&f->array);
+    f->array = found->array;
+    f->elements = found->extent.count;
+    f->container = found->extent.kind;
+    f->likely = true;
+    found->array = (struct text){ 0 };
+}
+
+// fault_pointer gives the value of a pointer that was passed in a register.
+static bool fault_pointer(struct fault *f, size_t caller, uint8_t reg, uint64_t *out)
+{
+    struct argument_named *named = &f->named;
+    bool named_whole =
+        argument_trace_register(&f->trace, caller, reg, WORD_BYTES, named);
+    if (!named_whole && !argument_trace_offset(&f->trace, caller, reg, named))
+        return false;
+    *out = named->value + (named_whole ? 0 : (uint64_t)named->added);
+    return named->scale == 1 && (named->has_value || named->is_address);
+}
+
+// fault_name_length names the number of bytes that was passed to a function of a
+// library, which failed past the end of what it was passed a pointer to.
+static bool fault_name_length(struct fault *f)
+{
+    const struct library_function *function;
+    struct argument_index found = { 0 };
+    struct argument_named *named = &f->named;
+    uint64_t address;
+    uint64_t begin;
+    size_t matches = 0;
+    size_t caller = fault_passes(f, &function, &address);
+    int length = caller != 0 ? library_functions_length(function) : -1;
+    for (int i = 0; length >= 0 && i < length; i++) {
+        if (!fault_may_be(f, function->roles[i]) ||
+            !fault_pointer(f, caller, fault_registers[i], &begin) || begin > address ||
+            !argument_index_find_array(&f->trace, caller, begin, address, &found))
+            continue;
+        matches++;
+        f->value = address - begin;
+    }
+    if (matches == 1 &&
+        argument_trace_register(&f->trace, caller, fault_registers[length], WORD_BYTES,
+                                named) &&
+        named->has_value && !named->is_address && named->scale == 1 &&
+        named->value > f->value && fault_type(named)->kind == TYPE_INTEGER) {
+        fault_take_array(f, &found);
+        f->elements *= found.extent.each;
+        f->function = function;
+        f->passed_as = "length";
+        return true;
+    }
+    argument_index_deinit(&found);
+    return false;
+}
+
+// fault_name_index names the index by which the address is outside of an array. Code of
+// libraries' headers that was compiled into the program is passed over.
+static bool fault_name_index(struct fault *f)
+{
+    struct argument_index found = { 0 };
+    const struct argument_stack *stack = f->trace.stack;
+    const json_t *access = json_object_get(f->crash, "access");
+    uint64_t address;
+    size_t index = 0;
+    while (index < stack->count && report_flag(stack->calls[index].from, "system"))
+        index++;
+    if (index == stack->count || stack->calls[index].image == NULL ||
+        (!report_address(access, "address", &address) &&
+         !report_address(f->crash, "address", &address)))
+        return false;
+    bool named = argument_index_find(&f->trace, index, address, &found);
+    if (named) {
+        text_deinit(&f->named.expression);
+        fault_take_array(f, &found);
+        f->named = (struct argument_named){ .expression = found.index,
+                                            .type = found.variable.type,
+                                            .call = &stack->calls[index],
+                                            .frame = found.variable.frame,
+                                            .variable = found.is_variable,
+                                            .role = found.variable.role,
+                                            .has_value = true,
+                                            .value = (uint64_t)found.value };
+        f->number = true;
+        f->value = (uint64_t)found.value;
+        f->bytes = WORD_BYTES;
+    } else {
+        argument_index_deinit(&found);
+    }
+    return named;
+}
+
 // fault_value gives the bad value by the type of what has it.
 static json_t *fault_value(const struct fault *f)
 {
     const struct type_table *table = &f->named.call->image->types.table;
     const struct type *type = &table->types[type_strip(table, f->named.type)];
     uint64_t size = f->bytes;
+    if (f->number)
+        return json_integer((json_int_t)f->value);
     if (type->kind == TYPE_POINTER)
         return f->value == 0 ? json_null() : json_sprintf("0x%" PRIx64, f->value);
     (void)!type_size(table, f->named.type, &size);
@@ -672,10 +783,10 @@ static json_t *fault_write(const struct fault *f)
     static const char *const roles[] = { "local", "argument", "global" };
     const json_t *frame = json_array_get(f->trace.frames, f->named.frame);
     const char *function = report_string(frame, "function");
-    json_t *variable = json_pack(
-        "{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes, "frame",
-        (json_int_t)f->named.frame, "function", function, "value", fault_value(f),
-        "confidence", f->by_elimination ? "likely" : "proved");
+    json_t *variable =
+        json_pack("{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes,
+                  "frame", (json_int_t)f->named.frame, "function", function, "value",
+                  fault_value(f), "confidence", f->likely ? "likely" : "proved");
     if (f->named.variable)
         (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
     if (f->function != NULL) {
@@ -683,10 +794,12 @@ static json_t *fault_write(const struct fault *f)
                                   json_string(f->function->name));
         (void)json_object_set_new(variable, "passed_as", json_string(f->passed_as));
     }
-    if (f->elements != 0) {
+    if (f->elements != 0 || f->container != NULL) {
         (void)json_object_set_new(variable, "elements",
                                   json_integer((json_int_t)f->elements));
         (void)json_object_set_new(variable, "array", json_string(f->array.bytes));
+        if (f->container != NULL && strcmp(f->container, "array") != 0)
+            (void)json_object_set_new(variable, "container", json_string(f->container));
     }
     json_t *origin = fault_null_member(f);
     if (origin == NULL)
@@ -700,7 +813,8 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
                             const json_t *frames, const json_t *shown)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_target, fault_name_passed, fault_name_operand, fault_name_divisor
+        fault_name_target,  fault_name_passed, fault_name_operand,
+        fault_name_divisor, fault_name_length, fault_name_index,
     };
     struct fault *f = calloc(1, sizeof(*f));
     json_t *variable = NULL;

@@ -136,3 +136,21 @@ const struct library_function *library_functions_find_scoped(const char *name)
             return &scoped[i];
     return NULL;
 }
+
+int library_functions_length(const struct library_function *function)
+{
+    static const struct {
+        const char *name;
+        int argument;
+    } lengths[] = {
+        { "memcpy", 2 },         { "memmove", 2 },       { "mempcpy", 2 },
+        { "__memcpy_chk", 2 },   { "__memmove_chk", 2 }, { "memset", 2 },
+        { "__memset_chk", 2 },   { "memcmp", 2 },        { "bcmp", 2 },
+        { "bcopy", 2 },          { "memchr", 2 },        { "bzero", 1 },
+        { "explicit_bzero", 1 },
+    };
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+        if (strcmp(lengths[i].name, function->name) == 0)
+            return lengths[i].argument;
+    return -1;
+}

@@ -24,3 +24,7 @@ const struct library_function *library_functions_find(const char *name);
 // library_functions_find_scoped finds the function of C++ by its name with its scope
 // and parameters, as a frame has it.
 const struct library_function *library_functions_find_scoped(const char *name);
+
+// library_functions_length gives the number of the argument that says how many bytes
+// the function accesses; negative: none does.
+int library_functions_length(const struct library_function *function);

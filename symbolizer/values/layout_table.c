@@ -43,6 +43,12 @@ bool layout_table_row_is_text(const struct layout_row *row)
     return false;
 }
 
+bool layout_is_contiguous(const struct layout_row *row)
+{
+    return row->read == layout_read_range || row->read == layout_read_counted ||
+           row->read == layout_read_text;
+}
+
 bool layout_table_is_text(const struct type_table *table, uint32_t type)
 {
     struct layout_object object = { .table = table, .type = type_strip(table, type) };

@@ -39,3 +39,7 @@ bool layout_table_row_is_text(const struct layout_row *row);
 
 // layout_table_is_text says whether objects of the type do.
 bool layout_table_is_text(const struct type_table *table, uint32_t type);
+
+// layout_is_contiguous says whether objects of the row have their elements side by
+// side, from where the row's first member points to.
+bool layout_is_contiguous(const struct layout_row *row);
