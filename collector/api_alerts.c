@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/jobs/alerts.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -9,8 +9,8 @@ enum { ALERTS_LISTED = 50 };
 
 static void append_alert(void *context, const struct store_alert *alert)
 {
-    char time[MOMENT_SIZE];
-    moment_write(alert->time_ms, time);
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(alert->time_ms, time);
     json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id",
                                              alert->id, "kind", alert->kind, "group",
                                              alert->group, "title", alert->title,
@@ -83,7 +83,7 @@ void api_post_receiver(struct http_request *request)
         http_fail(request, 400, "the body is no object with line");
         return;
     }
-    if (!api_note_deed(request, "receiver", "added"))
+    if (!api_audit(request, "receiver", "added"))
         return;
     enum ch_status status = alerts_add_receiver(&collector_of(request)->receivers,
                                                 request->who.project, line, id, why);
@@ -98,7 +98,7 @@ void api_post_receiver(struct http_request *request)
 void api_remove_receiver(struct http_request *request)
 {
     char error[STORE_ERROR_SIZE];
-    if (!api_note_deed(request, "receiver removed", request->id))
+    if (!api_audit(request, "receiver removed", request->id))
         return;
     enum ch_status status = alerts_remove_receiver(
         &collector_of(request)->receivers, request->who.project, request->id, error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/jobs/backups.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -21,8 +21,8 @@ static struct backups *find_backups(struct http_request *request)
 
 static json_t *time_or_null(int64_t time_ms)
 {
-    char time[MOMENT_SIZE];
-    moment_write(time_ms, time);
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(time_ms, time);
     return time_ms != 0 ? json_string(time) : json_null();
 }
 
@@ -54,7 +54,7 @@ void api_get_backup(struct http_request *request)
 void api_begin_backup(struct http_request *request)
 {
     struct backups *backups = find_backups(request);
-    if (backups == NULL || !api_note_deed(request, "backup", backups_file(backups)))
+    if (backups == NULL || !api_audit(request, "backup", backups_file(backups)))
         return;
     if (backups_begin(backups))
         answer_backup(request, backups, 202);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/entry/entry_marks.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -33,7 +33,7 @@ static void on_stored(struct ingest_item *item)
     struct metrics *metrics = &collector_of(request)->metrics;
     if (item->status == CH_OK) {
         metrics_count(&metrics->outcomes[item->upload.outcome]);
-        load_stored(&collector_of(request)->load, 1, moment_now());
+        load_stored(&collector_of(request)->load, 1, timestamp_now());
         answer_arrival(arrival);
     } else {
         metrics_count(&metrics->store_failures);
@@ -70,7 +70,7 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
         return false;
     }
     enum ch_status status =
-        entry_from_report(opened.json, moment_now(), &arrival->entry);
+        entry_from_report(opened.json, timestamp_now(), &arrival->entry);
     if (status == CH_OK) {
         entry_marks_from_report(opened.json, &arrival->entry);
         entry_set_project(&arrival->entry, request->who.project);
@@ -94,7 +94,7 @@ void api_begin_report(struct http_request *request)
     struct collector *collector = collector_of(request);
     struct access_project project;
     const char *who = "token";
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     unsigned wait_s = rate_take(&collector->rate, request->who.index, now_ms);
     if (wait_s == 0 &&
         access_find_project(collector->access, request->who.project, &project)) {

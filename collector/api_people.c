@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -9,36 +9,36 @@
 
 enum { ERASE_MS = 5000, DETAIL_SIZE = 400 };
 
-bool api_note_deed(struct http_request *request, const char *what, const char *detail)
+bool api_audit(struct http_request *request, const char *what, const char *detail)
 {
     struct collector *collector = collector_of(request);
-    const struct store_deed deed = { .who = request->who.name,
-                                     .project = request->who.project,
-                                     .what = what,
-                                     .detail = detail };
+    const struct store_audit_entry entry = { .who = request->who.name,
+                                             .project = request->who.project,
+                                             .what = what,
+                                             .detail = detail };
     char error[STORE_ERROR_SIZE];
     if (!access_has_users(collector->access) ||
-        store_audit_add(collector->store, &deed, error) == CH_OK)
+        store_audit_add(collector->store, &entry, error) == CH_OK)
         return true;
     http_fail(request, 503, "the store could not note this, try again later");
     return false;
 }
 
-static void append_deed(void *context, const struct store_deed *deed)
+static void append_audit_entry(void *context, const struct store_audit_entry *entry)
 {
-    char time[MOMENT_SIZE];
-    moment_write(deed->time_ms, time);
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(entry->time_ms, time);
     json_array_append_new(context,
                           json_pack("{s:s, s:s, s:s, s:s, s:s}", "time", time, "who",
-                                    deed->who, "project", deed->project, "what",
-                                    deed->what, "detail", deed->detail));
+                                    entry->who, "project", entry->project, "what",
+                                    entry->what, "detail", entry->detail));
 }
 
 void api_list_audit(struct http_request *request)
 {
     json_t *rows = json_array();
-    enum ch_status status = store_list_audit(collector_of(request)->store,
-                                             request->who.project, append_deed, rows);
+    enum ch_status status = store_list_audit(
+        collector_of(request)->store, request->who.project, append_audit_entry, rows);
     if (status == CH_OK) {
         api_answer_json(request, 200, json_pack("{s:o}", "audit", rows));
         return;
@@ -65,11 +65,11 @@ static bool names_somebody(const struct store_filter *filter)
 static enum ch_status erase_for(struct store *store, const struct store_filter *filter,
                                 size_t *out_removed, bool *out_more)
 {
-    int64_t until_ms = moment_now() + ERASE_MS;
+    int64_t until_ms = timestamp_now() + ERASE_MS;
     char error[STORE_ERROR_SIZE];
     *out_removed = 0;
     *out_more = true;
-    while (*out_more && moment_now() < until_ms) {
+    while (*out_more && timestamp_now() < until_ms) {
         size_t removed = 0;
         enum ch_status status = store_erase(store, filter, &removed, error);
         if (status != CH_OK)
@@ -105,7 +105,7 @@ void api_erase_reports(struct http_request *request)
     search_write(&filter.search, SIZE_MAX, &words);
     (void)snprintf(detail, sizeof(detail), "%s", text_ok(&words) ? words.bytes : "");
     // Noted before: what was begun is known even if the collector is killed meanwhile.
-    if (!api_note_deed(request, "erase", detail))
+    if (!api_audit(request, "erase", detail))
         return;
     enum ch_status status =
         erase_for(collector_of(request)->store, &filter.store, &removed, &more);

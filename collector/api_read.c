@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
 #include "collector/requests/api.h"
@@ -9,17 +9,17 @@
 #include "collector/requests/filter.h"
 #include "collector/requests/group_copy.h"
 #include "collector/requests/group_facts.h"
-#include "collector/requests/near_groups.h"
+#include "collector/requests/similar_groups.h"
 #include "collector/requests/viewed_report.h"
-#include "collector/store/store_naming.h"
 #include "collector/store/store_segments.h"
+#include "collector/store/store_symbolization.h"
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2 };
 
-json_t *api_moment_json(int64_t moment_ms)
+json_t *api_timestamp_json(int64_t time_ms)
 {
-    char text[MOMENT_SIZE];
-    moment_write(moment_ms, text);
+    char text[TIMESTAMP_SIZE];
+    timestamp_write(time_ms, text);
     return json_string(text);
 }
 
@@ -30,8 +30,8 @@ static void append_report(void *context, const struct store_report *report)
         json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
                   "id", report->id, "group", report->group, "revision",
                   (json_int_t)report->revision, "time",
-                  api_moment_json(report->time_ms), "received",
-                  api_moment_json(report->received_ms), "signal",
+                  api_timestamp_json(report->time_ms), "received",
+                  api_timestamp_json(report->received_ms), "signal",
                   (json_int_t)report->signal, "signal_name", report->signal_name,
                   "title", report->title, "summary", report->summary, "release",
                   report->release, "environment", report->environment, "executable",
@@ -63,8 +63,8 @@ static json_t *group_json(const struct store_group *group)
     set_number(json, "count", group->count);
     set_number(json, "kept", group->kept);
     set_number(json, "held_back", group->held_back);
-    json_object_set_new(json, "first_seen", api_moment_json(group->first_seen_ms));
-    json_object_set_new(json, "last_seen", api_moment_json(group->last_seen_ms));
+    json_object_set_new(json, "first_seen", api_timestamp_json(group->first_seen_ms));
+    json_object_set_new(json, "last_seen", api_timestamp_json(group->last_seen_ms));
     json_object_set_new(json, "releases", releases);
     set_text(json, "status", group->status);
     set_text(json, "status_release", group->status_release);
@@ -136,9 +136,9 @@ static json_t *trend_json(const struct store_group *group)
 {
     json_t *trend = json_array();
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
-        char day[MOMENT_SIZE];
+        char day[TIMESTAMP_SIZE];
         int64_t at = group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i;
-        moment_write(at * MOMENT_DAY_MS, day);
+        timestamp_write(at * TIMESTAMP_DAY_MS, day);
         json_array_append_new(trend, json_pack("{s:s%, s:I}", "day", day, (size_t)10,
                                                "count", (json_int_t)group->trend[i]));
     }
@@ -150,13 +150,13 @@ static void append_merged(void *context, const struct store_merged *merged)
     json_array_append_new(context, json_string(merged->fingerprint));
 }
 
-// near_json lists the groups whose stacks are nearest.
-static json_t *near_json(struct store *store, const struct store_group *group)
+// similar_json lists the groups whose stacks are nearest.
+static json_t *similar_json(struct store *store, const struct store_group *group)
 {
-    struct near_group near[NEAR_GROUPS];
+    struct similar_group near[SIMILAR_GROUPS];
     size_t count = 0;
     json_t *list = json_array();
-    if (near_groups_find(store, group, near, &count) != CH_OK)
+    if (similar_groups_find(store, group, near, &count) != CH_OK)
         return list;
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:I}", "id", near[i].id,
@@ -215,7 +215,7 @@ static void append_past(void *context, const struct store_past *past)
                           json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", past->kind,
                                     "who", past->other, "detail", past->detail, "count",
                                     (json_int_t)past->count, "time",
-                                    api_moment_json(past->time_ms)));
+                                    api_timestamp_json(past->time_ms)));
 }
 
 static json_t *history_json(struct store *store, const char *id)
@@ -248,7 +248,7 @@ void api_get_group(struct http_request *request)
     json_object_set_new(json, "summary", json_string(group->summary));
     json_object_set_new(json, "merged", merged);
     json_object_set_new(json, "common", common_json(store, group));
-    json_object_set_new(json, "near", near_json(store, group));
+    json_object_set_new(json, "near", similar_json(store, group));
     json_object_set_new(json, "history", history_json(store, group->id));
     json_object_set_new(json, "facets", facets_json(store, group->id));
     api_answer_json(request, 200, json);
@@ -313,7 +313,7 @@ void api_get_report(struct http_request *request)
         answer_expanded(request);
     // Nobody gets a report that is not noted.
     if (request->answer.status == 200)
-        (void)api_note_deed(request, "export", request->id);
+        (void)api_audit(request, "export", request->id);
 }
 
 void api_health(struct http_request *request)
@@ -341,7 +341,7 @@ static void write_gauges(struct collector *collector, struct text *out)
     metrics_write_queue(&queue, out);
     if (store_figures_of(collector->store, &figures) != CH_OK)
         return;
-    metrics_write_figures(&figures, moment_now(), collector->keep_ms, out);
+    metrics_write_figures(&figures, timestamp_now(), collector->keep_ms, out);
     enum ch_status status =
         store_list_project_figures(collector->store, metrics_write_project, out);
     (void)status; // what could be read is better than nothing
@@ -363,8 +363,8 @@ void api_metrics(struct http_request *request)
     write_gauges(collector, &request->answer.body);
     struct store_backlog backlog;
     if (store_backlog_of(collector->store, &backlog) == CH_OK)
-        metrics_write_backlog(&backlog, moment_now(), &request->answer.body);
+        metrics_write_backlog(&backlog, timestamp_now(), &request->answer.body);
     struct store_staged staged;
     if (collector->packs && store_staged_of(collector->store, &staged) == CH_OK)
-        metrics_write_staged(&staged, moment_now(), &request->answer.body);
+        metrics_write_staged(&staged, timestamp_now(), &request->answer.body);
 }

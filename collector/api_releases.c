@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/query/releases.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -52,7 +52,7 @@ void api_post_releases(struct http_request *request)
     }
     enum ch_status status =
         store_declare_order(collector_of(request)->store, &order, error);
-    if (status == CH_OK && api_note_deed(request, "release order", order.program))
+    if (status == CH_OK && api_audit(request, "release order", order.program))
         api_answer_json(request, 200,
                         json_pack("{s:s, s:I}", "program", order.program, "releases",
                                   (json_int_t)order.count));
@@ -66,8 +66,8 @@ static json_t *release_json(const struct release *release)
         "{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:b, s:b}", "program",
         release->program, "release", release->name, "project", release->project,
         "reports", (json_int_t)release->count, "recent", (json_int_t)release->recent,
-        "first_seen", api_moment_json(release->first_seen_ms), "last_seen",
-        api_moment_json(release->last_seen_ms), "current", release->current, "new",
+        "first_seen", api_timestamp_json(release->first_seen_ms), "last_seen",
+        api_timestamp_json(release->last_seen_ms), "current", release->current, "new",
         release->fresh, "declared", release->place >= 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
@@ -26,7 +26,7 @@ static bool is_count(int64_t count)
 // read_batch fills out from the body's object; false: it is not one.
 static bool read_batch(const json_t *object, struct store_start_batch *out)
 {
-    const int64_t today = moment_now() / DAY_MS;
+    const int64_t today = timestamp_now() / DAY_MS;
     *out = (struct store_start_batch){
         .id = report_string(object, "id"),
         .release = report_string(object, "release"),

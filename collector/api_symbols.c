@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/store/store_symbols.h"
 #include "collector/symbols/build_sources.h"
 #include "collector/symbols/symbol_store.h"
@@ -324,14 +324,14 @@ void api_remove_symbols(struct http_request *request)
     struct symbol_store *symbols = collector_of(request)->symbols;
     const char *release = http_parameter_value(request, "release");
     char error[STORE_ERROR_SIZE];
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     size_t removed = 0;
     size_t sum = 0;
     if (release == NULL || release[0] == 0) {
         http_fail(request, 400, "which release's debug files are to be removed?");
         return;
     }
-    if (!api_note_deed(request, "removed debug files", release))
+    if (!api_audit(request, "removed debug files", release))
         return;
     do {
         if (symbol_store_remove(symbols, now_ms + 1, release, request->who.project,
@@ -340,7 +340,7 @@ void api_remove_symbols(struct http_request *request)
             return;
         }
         sum += removed;
-    } while (removed != 0 && moment_now() < now_ms + REMOVE_MS);
+    } while (removed != 0 && timestamp_now() < now_ms + REMOVE_MS);
     api_answer_json(
         request, 200,
         json_pack("{s:I, s:b}", "removed", (json_int_t)sum, "more", removed != 0));

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "base/system/program_start.h"
-#include "collector/database/moment.h"
 #include "collector/database/sql.h"
+#include "collector/database/timestamp.h"
 #include "collector/jobs/alerts.h"
 #include "collector/jobs/backups.h"
 #include "collector/jobs/body_packer.h"
-#include "collector/jobs/naming_jobs.h"
 #include "collector/jobs/retention.h"
-#include "collector/jobs/symbol_keeper.h"
+#include "collector/jobs/symbol_cache_jobs.h"
+#include "collector/jobs/symbolization_jobs.h"
 #include "collector/options.h"
 #include "collector/pages/pages.h"
 #include "collector/requests/collector.h"
@@ -74,7 +74,7 @@ static void observe_request(void *context, const struct http_seen *seen)
 {
     struct collector *collector = context;
     metrics_count_answer(&collector->metrics, seen->status);
-    metrics_observe(&collector->metrics, seen->lane, seen->duration_ms);
+    metrics_observe(&collector->metrics, seen->pool, seen->duration_ms);
     if (collector->log_requests)
         request_log_write(seen);
 }
@@ -84,7 +84,7 @@ static bool read_retention(const struct options *options, struct store_retention
 {
     *out = (struct store_retention){ 0 };
     if (options->keep != NULL &&
-        (moment_read_span(options->keep, &out->age_ms) != CH_OK || out->age_ms == 0))
+        (timestamp_read_span(options->keep, &out->age_ms) != CH_OK || out->age_ms == 0))
         return false;
     if (options->keep_per_group != NULL) {
         char *end = NULL;
@@ -111,7 +111,7 @@ static bool read_symbol_options(const struct options *options,
     const char *cache = options->symbol_cache;
     return size_read(cache != NULL ? cache : "10G", &out->cache_bytes) == CH_OK &&
            (options->symbol_keep == NULL ||
-            (moment_read_span(options->symbol_keep, &out->keep_ms) == CH_OK &&
+            (timestamp_read_span(options->symbol_keep, &out->keep_ms) == CH_OK &&
              out->keep_ms != 0));
 }
 
@@ -161,7 +161,7 @@ static const char *read_collector_limits(const struct options *options,
     const char *workers = options->workers != NULL ? options->workers : "2";
     char *end = NULL;
     collector->workers = (unsigned)strtoul(workers, &end, 10);
-    if (*end != 0 || end == workers || collector->workers > NAMING_WORKERS_MAX)
+    if (*end != 0 || end == workers || collector->workers > SYMBOLIZATION_WORKERS_MAX)
         return "--workers is not a number from 0 to 16";
     if (options->read_only != NULL && strcmp(options->read_only, "yes") != 0)
         return "--read-only is not `yes`";
@@ -280,15 +280,16 @@ static int serve_until_told(struct collector *collector,
     return 0;
 }
 
-static enum ch_status start_jobs(struct collector *collector, struct naming_jobs **out)
+static enum ch_status start_jobs(struct collector *collector,
+                                 struct symbolization_jobs **out)
 {
-    const struct naming_jobs_options options = { .store = collector->store,
-                                                 .symbols = collector->symbols,
-                                                 .metrics = &collector->metrics,
-                                                 .complain = complain_of_option,
-                                                 .large = &collector->large,
-                                                 .workers = collector->workers };
-    return naming_jobs_create(&options, out);
+    const struct symbolization_jobs_options options = { .store = collector->store,
+                                                        .symbols = collector->symbols,
+                                                        .metrics = &collector->metrics,
+                                                        .complain = complain_of_option,
+                                                        .large = &collector->large,
+                                                        .workers = collector->workers };
+    return symbolization_jobs_create(&options, out);
 }
 
 static enum ch_status start_alerts(struct collector *collector,
@@ -320,9 +321,9 @@ static const char *start_backups(struct collector *collector, const char *file)
 // helpers is what works in the background.
 struct helpers {
     struct retention *retention;
-    struct naming_jobs *jobs;
+    struct symbolization_jobs *jobs;
     struct alerts *alerts;
-    struct symbol_keeper *supervisor;
+    struct symbol_cache_jobs *supervisor;
 };
 
 // start_helpers starts them, those that write unless the store is only read, and
@@ -333,7 +334,7 @@ static const char *start_helpers(struct collector *collector,
                                  struct helpers *out)
 {
     const char *failed = NULL;
-    if (sums_start(&collector->sums) != CH_OK)
+    if (aggregates_start(&collector->aggregates) != CH_OK)
         return "cannot start the thread that sums";
     if (collector->reading)
         return NULL;
@@ -348,22 +349,23 @@ static const char *start_helpers(struct collector *collector,
         return "cannot start the threads that name reports";
     if (start_alerts(collector, options, &out->alerts) != CH_OK)
         return "cannot start the thread that sends alerts";
-    const struct symbol_keeper_options supervisor = { .store = collector->store,
-                                                      .symbols = collector->symbols,
-                                                      .metrics = &collector->metrics,
-                                                      .upstream =
-                                                          options->debuginfod_urls,
-                                                      .complain = complain_of_option };
-    if (symbol_keeper_create(&supervisor, &out->supervisor) != CH_OK)
+    const struct symbol_cache_jobs_options supervisor = {
+        .store = collector->store,
+        .symbols = collector->symbols,
+        .metrics = &collector->metrics,
+        .upstream = options->debuginfod_urls,
+        .complain = complain_of_option
+    };
+    if (symbol_cache_jobs_create(&supervisor, &out->supervisor) != CH_OK)
         return "cannot start the thread that keeps debug files";
     return NULL;
 }
 
 static void stop_helpers(struct helpers *helpers)
 {
-    symbol_keeper_destroy(helpers->supervisor);
+    symbol_cache_jobs_destroy(helpers->supervisor);
     alerts_destroy(helpers->alerts);
-    naming_jobs_destroy(helpers->jobs);
+    symbolization_jobs_destroy(helpers->jobs);
     retention_destroy(helpers->retention);
 }
 
@@ -476,7 +478,7 @@ static int open_and_serve(const struct options *options,
     int code = EXIT_FAILED;
     enum ch_status status =
         open_collector_store(collector, options->store, stops, error);
-    sums_init(&collector->sums, collector->store);
+    aggregates_init(&collector->aggregates, collector->store);
     collector->receivers.store = collector->store;
     if (status != CH_OK)
         code = say_collector_line(
@@ -494,7 +496,7 @@ static int open_and_serve(const struct options *options,
         code = serve_until_told(collector, listener, access, stops);
     stop_helpers(&helpers);
     backups_destroy(collector->backups);
-    sums_deinit(&collector->sums);
+    aggregates_deinit(&collector->aggregates);
     ingest_destroy(collector->ingest);
     body_packer_destroy(packer);
     symbol_store_destroy(collector->symbols);

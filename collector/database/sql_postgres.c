@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "collector/database/moment.h"
 #include "collector/database/postgres_link.h"
 #include "collector/database/sql.h"
+#include "collector/database/timestamp.h"
 
 enum {
     NUMBER_SIZE = 24,
@@ -383,7 +383,7 @@ static void postgres_limit_time(struct sql *sql, int64_t until_ms)
     enum { SAME_MS = 100 };
     struct postgres *postgres = (struct postgres *)sql;
     char setting[64];
-    int64_t limit_ms = until_ms - moment_now() + SAME_MS / 2;
+    int64_t limit_ms = until_ms - timestamp_now() + SAME_MS / 2;
     limit_ms -= limit_ms % SAME_MS;
     if (until_ms == 0 || limit_ms <= 0 || limit_ms == postgres->link.limit_ms)
         return;

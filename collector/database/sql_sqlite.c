@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/database/moment.h"
 #include "collector/database/sql.h"
 #include "collector/database/sqlite_contains.h"
 #include "collector/database/sqlite_log.h"
+#include "collector/database/timestamp.h"
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
@@ -142,7 +142,7 @@ static bool sqlite_rollback(struct sql *sql)
 
 static int statement_is_late(void *context)
 {
-    return moment_now() >= *(const int64_t *)context;
+    return timestamp_now() >= *(const int64_t *)context;
 }
 
 static void sqlite_limit_time(struct sql *sql, int64_t until_ms)

@@ -6,7 +6,7 @@
 
 #include "base/system/file.h"
 #include "base/utf8.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "report/file/digest.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/title.h"
@@ -215,7 +215,7 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
     int64_t time_ms = 0;
     // A machine whose clock is ahead must not stay at the top of every list, and one
     // without a clock, which begins in 1970, must not make its groups the oldest.
-    if (time != NULL && moment_read(time, received_ms, &time_ms) == CH_OK &&
+    if (time != NULL && timestamp_read(time, received_ms, &time_ms) == CH_OK &&
         time_ms >= EARLIEST_MS && time_ms < received_ms)
         out->time_ms = time_ms;
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/hex.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 
 enum {
     SHOWN_TITLE = 160,
@@ -168,8 +168,8 @@ static json_t *alert_json(const struct alert_content *content,
                           const struct store_alert *alert)
 {
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    char time_text[MOMENT_SIZE];
-    moment_write(alert->time_ms, time_text);
+    char time_text[TIMESTAMP_SIZE];
+    timestamp_write(alert->time_ms, time_text);
     json_t *json = json_pack("{s:s, s:s, s:s}", "id", alert->id, "kind", alert->kind,
                              "time", time_text);
     if (alert->detail[0] != 0 && strcmp(alert->kind, "regressed") == 0)
@@ -256,10 +256,10 @@ static json_t *pagerduty_json(const struct alert_content *content, const char *k
     struct text CH_CLEANUP(text_deinit) subject = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     char cut[PAGER_MOST];
-    char time_text[MOMENT_SIZE];
+    char time_text[TIMESTAMP_SIZE];
     const struct store_alert *first = &content->alerts[0];
     bool alone = content->count == 1 && first->group[0] != 0;
-    moment_write(first->time_ms, time_text);
+    timestamp_write(first->time_ms, time_text);
     write_subject(content, &subject);
     entry_copy(cut, sizeof(cut), text_ok(&subject) ? subject.bytes : "");
     json_t *json = json_pack(
@@ -280,8 +280,8 @@ static json_t *firing_json(const struct alert_content *content,
 {
     struct text CH_CLEANUP(text_deinit) subject = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    char time_text[MOMENT_SIZE];
-    moment_write(alert->time_ms, time_text);
+    char time_text[TIMESTAMP_SIZE];
+    timestamp_write(alert->time_ms, time_text);
     write_one_subject(alert, &subject);
     bool linked = write_link(content, alert, &url) && text_ok(&url);
     return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:s}, s:s, s:s, s:s, s:s}", "status",
@@ -419,13 +419,13 @@ enum ch_status alert_write_digest(struct store *store, int64_t now_ms,
                                   struct text *out)
 {
     const struct store_term day = { .key = STORE_KEY_SINCE,
-                                    .number = now_ms - MOMENT_DAY_MS };
+                                    .number = now_ms - TIMESTAMP_DAY_MS };
     const struct {
         const char *heading;
         struct store_term term;
     } parts[] = {
         { "New in the last day:",
-          { .key = STORE_KEY_FIRST_SEEN, .number = now_ms - MOMENT_DAY_MS } },
+          { .key = STORE_KEY_FIRST_SEEN, .number = now_ms - TIMESTAMP_DAY_MS } },
         { "Came back, and seen in the last day:",
           { .key = STORE_KEY_STATUS, .value = "regressed" } },
         { "Rising:", { .key = STORE_KEY_RISING } },

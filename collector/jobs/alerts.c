@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/jobs/alert_text.h"
 #include "collector/requests/group_copy.h"
 #include "collector/server/background.h"
@@ -14,13 +14,13 @@
 
 enum {
     PAUSE_MS = 500,
-    TROUBLE_MS = 5000,           // after the store failed
-    LEASE_MS = 60000,            // of a claim: longer than a message may take
-    LOOK_MS = 30000,             // between two looks at what grows
-    LOAD_MS = 2000,              // between two looks for receivers
-    IDLE_KEEP_MS = 3600000,      // of alerts that nobody is told of
-    WEEK_MS = 7 * MOMENT_DAY_MS, // rising groups are told once in it
-    KEEP_MS = 9 * MOMENT_DAY_MS, // longer than any alert must be told once in
+    TROUBLE_MS = 5000,              // after the store failed
+    LEASE_MS = 60000,               // of a claim: longer than a message may take
+    LOOK_MS = 30000,                // between two looks at what grows
+    LOAD_MS = 2000,                 // between two looks for receivers
+    IDLE_KEEP_MS = 3600000,         // of alerts that nobody is told of
+    WEEK_MS = 7 * TIMESTAMP_DAY_MS, // rising groups are told once in it
+    KEEP_MS = 9 * TIMESTAMP_DAY_MS, // longer than any alert must be told once in
     MINUTE_MS = 60000,
     RISING_MOST = 50,
 };
@@ -116,7 +116,7 @@ static enum ch_status tell_growth(struct alerts *alerts, const struct growth *gr
                                            .title = growth->groups[i].title,
                                            .detail = detail,
                                            .body = "",
-                                           .time_ms = moment_now() };
+                                           .time_ms = timestamp_now() };
         status = store_alert_add(alerts->options.store, &alert, since_ms, error);
     }
     return status;
@@ -135,7 +135,7 @@ static enum ch_status look_for_rising(struct alerts *alerts, struct growth *grow
     enum ch_status status =
         store_list_groups(alerts->options.store, &filter, take_rising, growth, next);
     return status == CH_OK ? tell_growth(alerts, growth, "rising", "",
-                                         moment_now() - WEEK_MS, error)
+                                         timestamp_now() - WEEK_MS, error)
                            : status;
 }
 
@@ -145,7 +145,7 @@ static enum ch_status look_for_bursts(struct alerts *alerts,
                                       struct growth *growth,
                                       char error[STORE_ERROR_SIZE])
 {
-    int64_t since_ms = moment_now() - receiver->limit.period_ms;
+    int64_t since_ms = timestamp_now() - receiver->limit.period_ms;
     growth->count = 0;
     snprintf(error, STORE_ERROR_SIZE, "cannot count reports for the rule %s",
              receiver->rule);
@@ -163,7 +163,7 @@ static enum ch_status look_for_spreading(struct alerts *alerts,
                                          struct growth *growth,
                                          char error[STORE_ERROR_SIZE])
 {
-    int64_t since_ms = moment_now() - WEEK_MS;
+    int64_t since_ms = timestamp_now() - WEEK_MS;
     char detail[24];
     growth->count = 0;
     (void)snprintf(detail, sizeof(detail), "%lld", (long long)receiver->machines);
@@ -180,11 +180,11 @@ static enum ch_status write_due_digest(struct alerts *alerts,
                                        const struct receiver *receiver,
                                        char error[STORE_ERROR_SIZE])
 {
-    int64_t now_ms = moment_now();
-    int64_t day = now_ms / MOMENT_DAY_MS;
+    int64_t now_ms = timestamp_now();
+    int64_t day = now_ms / TIMESTAMP_DAY_MS;
     char once[64];
     struct text CH_CLEANUP(text_deinit) body = { 0 };
-    if (now_ms < day * MOMENT_DAY_MS + (int64_t)receiver->digest_minute * MINUTE_MS)
+    if (now_ms < day * TIMESTAMP_DAY_MS + (int64_t)receiver->digest_minute * MINUTE_MS)
         return CH_OK;
     (void)snprintf(once, sizeof(once), "digest %s %lld", receiver->id, (long long)day);
     snprintf(error, STORE_ERROR_SIZE, "cannot write the digest");
@@ -199,7 +199,7 @@ static enum ch_status write_due_digest(struct alerts *alerts,
                                        .detail = receiver->id,
                                        .body = body.bytes,
                                        .time_ms = now_ms };
-    return store_alert_add(alerts->options.store, &alert, day * MOMENT_DAY_MS - 1,
+    return store_alert_add(alerts->options.store, &alert, day * TIMESTAMP_DAY_MS - 1,
                            error);
 }
 
@@ -208,7 +208,7 @@ static enum ch_status look_around(struct alerts *alerts,
                                   const struct receivers *receivers,
                                   char error[STORE_ERROR_SIZE])
 {
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     bool rising = false;
     enum ch_status status = CH_OK;
     if (now_ms - alerts->looked_ms < LOOK_MS && now_ms >= alerts->looked_ms)
@@ -318,7 +318,7 @@ static void keep_fate(struct alerts *alerts, const struct store_message *message
     char error[STORE_ERROR_SIZE];
     enum ch_status status = CH_OK;
     int64_t due_ms =
-        moment_now() + backoff_wait_s(fate->wait_s, (uint32_t)message->tries) * 1000;
+        timestamp_now() + backoff_wait_s(fate->wait_s, (uint32_t)message->tries) * 1000;
     do {
         status = sent == CH_OK
                      ? store_message_done(alerts->options.store, message, error)
@@ -363,7 +363,7 @@ static enum ch_status send_next(struct alerts *alerts,
 static enum ch_status load_receivers(struct alerts *alerts,
                                      char error[STORE_ERROR_SIZE])
 {
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     if (now_ms - alerts->loaded_ms < LOAD_MS && now_ms >= alerts->loaded_ms)
         return CH_OK;
     alerts->loaded_ms = now_ms;
@@ -456,7 +456,7 @@ enum ch_status alerts_test(struct store *store, struct receiver_list *list,
                                        .title = "this receiver is told of crashes",
                                        .detail = id,
                                        .body = "",
-                                       .time_ms = moment_now() };
+                                       .time_ms = timestamp_now() };
     struct receivers *receivers = receivers_take(list);
     enum ch_status status = CH_ERR_NOT_FOUND;
     for (size_t i = 0; i < receivers->count && status == CH_ERR_NOT_FOUND; i++) {

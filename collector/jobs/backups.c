@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/server/background.h"
 #include "collector/store/store_backup.h"
 
@@ -38,7 +38,7 @@ static void end_status(struct backups *backups, enum ch_status status,
 {
     struct backups_status *shown = &backups->status;
     pthread_mutex_lock(&backups->lock);
-    shown->ended_ms = moment_now();
+    shown->ended_ms = timestamp_now();
     shown->state = status == CH_OK ? BACKUPS_DONE : BACKUPS_FAILED;
     if (status != CH_OK)
         memcpy(shown->error, error, sizeof(shown->error));
@@ -120,7 +120,7 @@ bool backups_begin(struct backups *backups)
     bool free = status->state != BACKUPS_RUNNING;
     if (free)
         *status = (struct backups_status){ .state = BACKUPS_RUNNING,
-                                           .began_ms = moment_now() };
+                                           .began_ms = timestamp_now() };
     pthread_mutex_unlock(&backups->lock);
     return free;
 }

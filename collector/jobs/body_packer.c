@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/server/background.h"
 #include "collector/server/size.h"
 #include "collector/store/store_outage.h"
@@ -42,7 +42,7 @@ enum ch_status body_packer_read(const char *text, struct body_packer_options *op
     if (size_read(size, &bytes) != CH_OK || bytes > SEGMENT_MAX)
         return CH_ERR_MALFORMED;
     options->segment_bytes = (size_t)bytes;
-    return moment_read_span(given + length + 1, &options->patience_ms);
+    return timestamp_read_span(given + length + 1, &options->patience_ms);
 }
 
 // drop_sometimes removes what nobody refers to, now and then.
@@ -50,7 +50,7 @@ static enum ch_status drop_sometimes(struct body_packer *packer,
                                      char error[STORE_ERROR_SIZE])
 {
     size_t dropped = 0;
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     enum ch_status status = CH_OK;
     if (now_ms >= packer->drop_ms) {
         status = store_drop_segments(packer->options.store, now_ms, &dropped, error);
@@ -58,7 +58,7 @@ static enum ch_status drop_sometimes(struct body_packer *packer,
     }
     if (status == CH_OK && now_ms >= packer->strays_ms) {
         status = store_drop_strays(packer->options.store, now_ms, &dropped, error);
-        packer->strays_ms = now_ms + (dropped != 0 ? DROP_MS : MOMENT_DAY_MS);
+        packer->strays_ms = now_ms + (dropped != 0 ? DROP_MS : TIMESTAMP_DAY_MS);
     }
     return status;
 }
@@ -70,7 +70,7 @@ static int pack_once(struct body_packer *packer)
     struct store *store = packer->options.store;
     char error[STORE_ERROR_SIZE];
     size_t packed = 0;
-    int64_t began_ms = moment_now();
+    int64_t began_ms = timestamp_now();
     const struct store_packing when = { .now_ms = began_ms,
                                         .segment_bytes = packer->options.segment_bytes,
                                         .patience_ms = packer->options.patience_ms };
@@ -81,7 +81,7 @@ static int pack_once(struct body_packer *packer)
         status = drop_sometimes(packer, error);
     if (status == CH_OK) {
         packer->trouble_ms = 0;
-        return packed != 0             ? store_rest_ms(store, moment_now() - began_ms)
+        return packed != 0 ? store_rest_ms(store, timestamp_now() - began_ms)
                : when.patience_ms == 0 ? SOON_MS
                                        : LOOK_MS;
     }
@@ -140,8 +140,8 @@ enum ch_status body_packer_create(const struct body_packer_options *options,
     }
     packer->options = *options;
     packer->objects = objects;
-    packer->drop_ms = moment_now() + DROP_MS;
-    packer->strays_ms = moment_now() + DROP_MS;
+    packer->drop_ms = timestamp_now() + DROP_MS;
+    packer->strays_ms = timestamp_now() + DROP_MS;
     background_init(&packer->background);
     if (!options->reading)
         status = background_start(&packer->background, pack_main, packer);

@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/query/store_people.h"
 #include "collector/server/background.h"
-#include "collector/store/store_naming.h"
 #include "collector/store/store_outage.h"
 #include "collector/store/store_rest.h"
 #include "collector/store/store_starts.h"
+#include "collector/store/store_symbolization.h"
 
 enum { FIRST_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000, TROUBLE_MS = 5000 };
 
@@ -47,7 +47,7 @@ static enum ch_status trim_retained(struct retention *retention, bool *out_more,
     enum ch_status status =
         store_trim(retention->store, &retention->limits, &removed, error);
     if (status == CH_OK && removed == 0)
-        status = store_drop_weeks(retention->store, moment_now(), &dropped, error);
+        status = store_drop_weeks(retention->store, timestamp_now(), &dropped, error);
     *out_more = removed != 0;
     return status;
 }
@@ -71,13 +71,13 @@ static enum ch_status forget_and_trim(struct retention *retention, bool *out_mor
 static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_more,
                                        char error[STORE_ERROR_SIZE])
 {
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     if (now_ms < retention->sweep_ms)
         return CH_OK;
     enum ch_status status =
         store_sweep_words(retention->store, &retention->word, out_more, error);
     if (status == CH_OK && !*out_more)
-        retention->sweep_ms = now_ms + MOMENT_DAY_MS;
+        retention->sweep_ms = now_ms + TIMESTAMP_DAY_MS;
     return status;
 }
 
@@ -92,7 +92,7 @@ static void *retention_main(void *context)
     while (background_pause(&retention->background, wait_ms)) {
         char error[STORE_ERROR_SIZE];
         bool more = false;
-        int64_t began_ms = moment_now();
+        int64_t began_ms = timestamp_now();
         enum ch_status status = store_move(retention->store, &more, error);
         if (status == CH_OK && !more)
             status = store_key_again(retention->store, &more, error);
@@ -105,7 +105,7 @@ static void *retention_main(void *context)
             status = sweep_once_a_day(retention, &more, error);
         if (status != CH_OK && !store_gave_up(retention->store))
             retention->complain(error);
-        int rest_ms = store_rest_ms(retention->store, moment_now() - began_ms);
+        int rest_ms = store_rest_ms(retention->store, timestamp_now() - began_ms);
         wait_ms = status != CH_OK ? TROUBLE_MS : more ? rest_ms : LOOK_MS;
     }
     return NULL;
@@ -123,7 +123,7 @@ enum ch_status retention_create(struct store *store,
     *retention =
         (struct retention){ .store = store, .access = access, .complain = complain };
     retention->limits = *limits;
-    retention->sweep_ms = moment_now() + ROUND_MS;
+    retention->sweep_ms = timestamp_now() + ROUND_MS;
     background_init(&retention->background);
     enum ch_status status =
         background_start(&retention->background, retention_main, retention);

@@ -3,7 +3,7 @@
 // Objects in a store of the S3 protocol (net/s3.h).
 #include <stdlib.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/objects/object_side.h"
 #include "net/s3.h"
 
@@ -55,8 +55,8 @@ static void list_object(void *context, const struct s3_object *object)
     const struct bucket_listing *listing = context;
     struct object_seen seen = { .name = object->name, .size = object->size };
     // What has no time that can be read is left alone: it is new.
-    if (moment_read(object->changed, 0, &seen.changed_ms) != CH_OK)
-        seen.changed_ms = moment_now();
+    if (timestamp_read(object->changed, 0, &seen.changed_ms) != CH_OK)
+        seen.changed_ms = timestamp_now();
     listing->visit(listing->context, &seen);
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hex.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/objects/object_side.h"
 
 enum { REST_MS = 2000, PART_BYTES = 64 << 10 };

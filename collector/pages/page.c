@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/pages.h"
 #include "collector/pages/style.h"
@@ -56,23 +56,22 @@ void page_write_cut(struct text *out, size_t shown, size_t count, const char *wh
                    count - shown, *what != 0 ? " " : "", what);
 }
 
-void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
+void page_write_time(struct text *out, int64_t time_ms, int64_t now_ms)
 {
-    char exact[MOMENT_SIZE];
-    char ago[MOMENT_SIZE];
-    moment_write(moment_ms, exact);
-    moment_write_ago(moment_ms, now_ms, ago);
+    char exact[TIMESTAMP_SIZE];
+    char ago[TIMESTAMP_SIZE];
+    timestamp_write(time_ms, exact);
+    timestamp_write_ago(time_ms, now_ms, ago);
     html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
 }
 
-void page_write_age(struct text *out, const char *what, int64_t moment_ms,
-                    int64_t now_ms)
+void page_write_age(struct text *out, const char *what, int64_t time_ms, int64_t now_ms)
 {
     enum { DAY_END = 10, MINUTE_END = 16 };
-    char exact[MOMENT_SIZE];
-    char ago[MOMENT_SIZE];
-    moment_write(moment_ms, exact);
-    moment_write_ago(moment_ms, now_ms, ago);
+    char exact[TIMESTAMP_SIZE];
+    char ago[TIMESTAMP_SIZE];
+    timestamp_write(time_ms, exact);
+    timestamp_write_ago(time_ms, now_ms, ago);
     exact[DAY_END] = ' ';
     exact[MINUTE_END] = 0;
     html_write(out, "<span title=\"%s UTC\">%s%s</span>", exact, what, ago);
@@ -140,11 +139,11 @@ static int small_height(int64_t count, int64_t most)
 static void write_bar(struct text *out, const struct store_group *group, size_t i,
                       int64_t most)
 {
-    char day[MOMENT_SIZE];
+    char day[TIMESTAMP_SIZE];
     int64_t count = group->trend[i];
     int tall = bar_height(count, most, LARGE_HEIGHT);
-    moment_write((group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * MOMENT_DAY_MS,
-                 day);
+    timestamp_write(
+        (group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * TIMESTAMP_DAY_MS, day);
     html_write(out,
                "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""
                " rx=\"1\"><title>%.*s: %lld</title></rect>",

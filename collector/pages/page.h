@@ -31,11 +31,11 @@ bool page_is_full(const struct text *out);
 // only in the JSON, if any are. what is their name, or empty where that is clear.
 void page_write_cut(struct text *out, size_t shown, size_t count, const char *what);
 
-// page_write_time writes how long ago moment_ms was, with the exact time as its hint.
-void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms);
+// page_write_time writes how long ago time_ms was, with the exact time as its hint.
+void page_write_time(struct text *out, int64_t time_ms, int64_t now_ms);
 
 // page_write_age does so in fewer bytes, for lists, after a word or two about what.
-void page_write_age(struct text *out, const char *what, int64_t moment_ms,
+void page_write_age(struct text *out, const char *what, int64_t time_ms,
                     int64_t now_ms);
 
 // page_write_trend draws a group's reports a day as bars; large ones say their day.

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
@@ -58,22 +58,22 @@ static void write_session(void *context, const struct store_login *login)
                id);
 }
 
-static void write_deed(void *context, const struct store_deed *deed)
+static void write_audit_entry(void *context, const struct store_audit_entry *entry)
 {
     struct access_list *list = context;
     if (list->count++ == 0)
         html_write(list->out, "<ol class=\"crumbs\">");
     html_write(list->out, "<li>");
-    page_write_age(list->out, "", deed->time_ms, list->now_ms);
-    html_write(list->out, "<span>%s: %s %.*s</span></li>\n", deed->who, deed->what,
-               PAGE_SHORT, deed->detail);
+    page_write_age(list->out, "", entry->time_ms, list->now_ms);
+    html_write(list->out, "<span>%s: %s %.*s</span></li>\n", entry->who, entry->what,
+               PAGE_SHORT, entry->detail);
 }
 
 void page_access(struct http_request *request)
 {
     struct store *store = collector_of(request)->store;
     struct text *out = &request->answer.body;
-    struct access_list sessions = { out, request, moment_now(), 0, NULL, "" };
+    struct access_list sessions = { out, request, timestamp_now(), 0, NULL, "" };
     struct access_list deeds = sessions;
     page_begin(out, "Access", "Access");
     html_write(out, "<h1>Access</h1><section class=\"card\"><h2>Sessions</h2>");
@@ -82,7 +82,8 @@ void page_access(struct http_request *request)
                                         : "<p>Nobody is signed in.</p></section>");
     if (status == CH_OK && (request->who.scopes & ACCESS_ADMIN) != 0) {
         html_write(out, "<section class=\"card\"><h2>Who did what</h2>");
-        status = store_list_audit(store, request->who.project, write_deed, &deeds);
+        status =
+            store_list_audit(store, request->who.project, write_audit_entry, &deeds);
         html_write(out, deeds.count != 0 ? "</ol></section>"
                                          : "<p>Nothing is noted.</p></section>");
     }

@@ -3,7 +3,7 @@
 // Who is told of crashes, what waits for them, and what they were told of.
 #include <stdio.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/jobs/alerts.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
@@ -160,7 +160,7 @@ void page_alerts(struct http_request *request)
     if (may_change(request))
         write_new_receiver(out);
     html_write(out, "<section class=\"card\"><h2>What happened</h2>");
-    struct alert_list list = { out, moment_now(), 0 };
+    struct alert_list list = { out, timestamp_now(), 0 };
     if (status == CH_OK)
         status = store_list_alerts(collector->store, request->who.project, ALERTS_SHOWN,
                                    write_alert_row, &list);
@@ -195,7 +195,7 @@ static bool add_receiver(struct http_request *request, const struct form *form)
     char id[RECEIVER_ID_SIZE];
     char why[STORE_ERROR_SIZE];
     write_receiver_line(form, &line);
-    if (!api_note_deed(request, "receiver", "added"))
+    if (!api_audit(request, "receiver", "added"))
         return false;
     enum ch_status status =
         alerts_add_receiver(&collector_of(request)->receivers, request->who.project,
@@ -210,7 +210,7 @@ static bool add_receiver(struct http_request *request, const struct form *form)
 static bool remove_receiver(struct http_request *request, const char *id)
 {
     char error[STORE_ERROR_SIZE];
-    if (!api_note_deed(request, "receiver removed", id))
+    if (!api_audit(request, "receiver removed", id))
         return false;
     enum ch_status status = alerts_remove_receiver(&collector_of(request)->receivers,
                                                    request->who.project, id, error);

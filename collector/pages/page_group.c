@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
@@ -155,13 +155,14 @@ static void write_newest(struct group_page *page, const struct store_group *grou
 // write_axis writes what the bars of the trend stand for.
 static void write_axis(struct text *out, const struct store_group *group)
 {
-    char first[MOMENT_SIZE];
-    char last[MOMENT_SIZE];
+    char first[TIMESTAMP_SIZE];
+    char last[TIMESTAMP_SIZE];
     int64_t most = 0;
     for (size_t i = 0; i < STORE_TREND_DAYS; i++)
         most = group->trend[i] > most ? group->trend[i] : most;
-    moment_write((group->trend_day - STORE_TREND_DAYS + 1) * MOMENT_DAY_MS, first);
-    moment_write(group->trend_day * MOMENT_DAY_MS, last);
+    timestamp_write((group->trend_day - STORE_TREND_DAYS + 1) * TIMESTAMP_DAY_MS,
+                    first);
+    timestamp_write(group->trend_day * TIMESTAMP_DAY_MS, last);
     first[DAY_BYTES] = 0;
     last[DAY_BYTES] = 0;
     html_write(out, "<p class=\"axis\"><span>%s</span><span>at most ", first);
@@ -182,7 +183,7 @@ static void write_mark(struct group_page *page, const char *words, const char *w
 static void write_marks(struct group_page *page, const struct store_group *group)
 {
     struct text *out = page->out;
-    int64_t first_ms = (group->trend_day - STORE_TREND_DAYS + 1) * MOMENT_DAY_MS;
+    int64_t first_ms = (group->trend_day - STORE_TREND_DAYS + 1) * TIMESTAMP_DAY_MS;
     const struct releases_of of = { group->project, group->program, "" };
     CH_CLEANUP(releases_deinit) struct releases releases = { 0 };
     size_t shown = 0;
@@ -249,7 +250,7 @@ static void write_group_head(struct group_page *page, const struct store_group *
     page_triage_write(out, page->store, group);
     write_timeline(page, group);
     write_group_releases(out, group);
-    page_near_write(out, page->store, group);
+    page_similar_write(out, page->store, group);
     page_history_write(out, page->store, group->id);
     html_write(out, "</aside><div class=\"body\" id=\"stack\">");
     write_newest(page, group);
@@ -317,7 +318,7 @@ void page_group(struct http_request *request)
     struct text *out = &request->answer.body;
     struct store *store = collector_of(request)->store;
     struct group_page page = {
-        .request = request, .out = out, .store = store, .now_ms = moment_now()
+        .request = request, .out = out, .store = store, .now_ms = timestamp_now()
     };
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
     enum ch_status status =

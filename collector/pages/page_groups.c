@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_group_row.h"
@@ -211,7 +211,7 @@ void page_groups(struct http_request *request)
     struct text *out = &request->answer.body;
     struct store *store = collector_of(request)->store;
     struct page_group_rows rows = {
-        .out = &list, .now_ms = moment_now(), .choosing = true, .filtered = true
+        .out = &list, .now_ms = timestamp_now(), .choosing = true, .filtered = true
     };
     struct store_totals totals = { 0 };
     struct store_found found = { 0 };
@@ -219,8 +219,8 @@ void page_groups(struct http_request *request)
         return;
     size_t asked = filter.store.term_count;
     filter_open_only(&filter);
-    enum ch_status status =
-        sums_count(&collector_of(request)->sums, request->who.project, &totals);
+    enum ch_status status = aggregates_count(&collector_of(request)->aggregates,
+                                             request->who.project, &totals);
     if (status == CH_OK)
         status = store_list_counted_groups(store, &filter.store, page_group_row_write,
                                            &rows, next, &found);

@@ -3,11 +3,11 @@
 // What people and the collector did with a group, the latest first.
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 
 // deeds says how each kind of line begins.
 static const struct {
@@ -58,7 +58,7 @@ static void write_past(void *context, const struct store_past *past)
 
 void page_history_write(struct text *out, struct store *store, const char *id)
 {
-    struct history history = { .out = out, .now_ms = moment_now() };
+    struct history history = { .out = out, .now_ms = timestamp_now() };
     // A group's page without its history is better than no page.
     enum ch_status status = store_list_history(store, id, write_past, &history);
     (void)status;

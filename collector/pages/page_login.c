@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
@@ -69,7 +69,8 @@ static bool may_try(struct http_request *request)
     sha256_hex(address, strlen(address), sum);
     sum[4] = 0;
     size_t bucket = strtoul(sum, NULL, 16) % ADDRESSES;
-    unsigned wait_s = rate_take(&collector_of(request)->sign_ins, bucket, moment_now());
+    unsigned wait_s =
+        rate_take(&collector_of(request)->sign_ins, bucket, timestamp_now());
     if (wait_s == 0)
         return true;
     http_later(request, 429, wait_s, "too many attempts to sign in, wait %u s", wait_s);
@@ -99,7 +100,7 @@ void page_post_login(struct http_request *request)
         return;
     }
     request->who = grant;
-    if (!api_note_deed(request, "sign-in", ""))
+    if (!api_audit(request, "sign-in", ""))
         return;
     if (sessions_begin(request, &grant, cookie) != CH_OK) {
         http_fail(request, 503, "the store could not keep this, try again later");

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_group_row.h"
@@ -229,18 +229,19 @@ static void write_release_chart(struct overview *overview)
 
 // write_lone_hosts writes the machines that crash in ways of their own: broken memory
 // does that.
-static void write_lone_hosts(struct overview *overview, struct sums *sums)
+static void write_lone_hosts(struct overview *overview, struct aggregates *aggregates)
 {
     struct text *out = overview->out;
-    struct sums_hosts hosts = { .count = 0 };
-    keep_failure(overview, sums_lone_hosts(sums, overview->project, &hosts));
+    struct aggregate_hosts hosts = { .count = 0 };
+    keep_failure(overview,
+                 aggregates_lone_hosts(aggregates, overview->project, &hosts));
     if (hosts.count == 0)
         return;
     html_write(out, "<section class=\"card\"><h2>Machines that crash alone</h2>"
                     "<p class=\"about\">Many groups on one machine alone point"
                     " to its hardware.</p><ol class=\"leads\">");
     for (size_t i = 0; i < hosts.count; i++) {
-        const struct sums_host *host = &hosts.list[i];
+        const struct aggregate_host *host = &hosts.list[i];
         html_write(out, "<li>");
         page_write_link(out, "", "host", host->name, host->name);
         html_write(out,
@@ -399,7 +400,7 @@ static bool overview_open(struct http_request *request, struct overview *overvie
     if (!filter_read(request, LINES, &filter))
         return false;
     enum ch_status status =
-        sums_count(&collector_of(request)->sums, overview->project, totals);
+        aggregates_count(&collector_of(request)->aggregates, overview->project, totals);
     if (status == CH_OK)
         status = releases_find(overview->store, &of, &overview->releases);
     if (status != CH_OK) {
@@ -433,7 +434,7 @@ static void write_overview(struct http_request *request, struct overview *overvi
     write_release_chart(overview);
     keep_failure(overview, page_starts_write(overview->out, overview->store,
                                              overview->project, overview->release));
-    write_lone_hosts(overview, &collector_of(request)->sums);
+    write_lone_hosts(overview, &collector_of(request)->aggregates);
     html_write(out, "</div>");
     write_seen_last(overview);
     page_end(out);
@@ -447,7 +448,7 @@ void page_overview(struct http_request *request)
     }
     struct overview overview = { .out = &request->answer.body,
                                  .store = collector_of(request)->store,
-                                 .now_ms = moment_now(),
+                                 .now_ms = timestamp_now(),
                                  .project = request->who.project,
                                  .program = overview_parameter(request, "program"),
                                  .chosen = overview_parameter(request, "for_release"),

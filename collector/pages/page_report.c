@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_links.h"
@@ -80,13 +80,13 @@ static void write_time_fact(struct text *out, const json_t *report)
 {
     int64_t at = 0;
     const char *time = report_string(report, "time");
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     if (time == NULL)
         return;
     html_write(out, "<div><dt>Time</dt><dd>");
-    if (moment_read(time, now_ms, &at) == CH_OK) {
-        char utc[MOMENT_SIZE];
-        moment_write(at, utc);
+    if (timestamp_read(time, now_ms, &at) == CH_OK) {
+        char utc[TIMESTAMP_SIZE];
+        timestamp_write(at, utc);
         utc[10] = ' ';
         utc[19] = 0;
         html_write(out, "%s UTC <i>", utc);

@@ -76,9 +76,9 @@ void page_threads_write_others(struct text *out, const json_t *report);
 void page_triage_write(struct text *out, struct store *store,
                        const struct store_group *group);
 
-// page_near_write lists the groups whose stacks are nearest, to compare or merge.
-void page_near_write(struct text *out, struct store *store,
-                     const struct store_group *group);
+// page_similar_write lists the groups whose stacks are nearest, to compare or merge.
+void page_similar_write(struct text *out, struct store *store,
+                        const struct store_group *group);
 
 // page_common_write writes what the reports of a group have in common, and
 // page_facets_write what they carry, counted.

@@ -19,7 +19,7 @@ struct summed {
     int64_t crashes;
 };
 
-struct start_sums {
+struct start_totals {
     struct summed list[RELEASES_SUMMED];
     size_t count;
     const char *release;              // whose hosts are shown
@@ -28,49 +28,50 @@ struct start_sums {
 };
 
 // insert_release makes room for a release before the first one that is older.
-static size_t insert_release(struct start_sums *sums, const char *release)
+static size_t insert_release(struct start_totals *totals, const char *release)
 {
     size_t at = 0;
     int order = 0;
-    while (at < sums->count &&
-           !(release_order(release, sums->list[at].name, &order) && order > 0))
+    while (at < totals->count &&
+           !(release_order(release, totals->list[at].name, &order) && order > 0))
         at++;
-    memmove(&sums->list[at + 1], &sums->list[at],
-            (sums->count - at) * sizeof(sums->list[0]));
-    sums->list[at] = (struct summed){ 0 };
-    entry_copy(sums->list[at].name, sizeof(sums->list[at].name), release);
-    sums->count++;
+    memmove(&totals->list[at + 1], &totals->list[at],
+            (totals->count - at) * sizeof(totals->list[0]));
+    totals->list[at] = (struct summed){ 0 };
+    entry_copy(totals->list[at].name, sizeof(totals->list[at].name), release);
+    totals->count++;
     return at;
 }
 
 // insert_host keeps a host before those with a smaller share of crashes.
-static void insert_host(struct start_sums *sums, const struct store_start_row *row)
+static void insert_host(struct start_totals *totals, const struct store_start_row *row)
 {
     size_t at = 0;
-    while (at < sums->host_count && row->crashes * sums->hosts[at].starts <=
-                                        sums->hosts[at].crashes * row->starts)
+    while (at < totals->host_count && row->crashes * totals->hosts[at].starts <=
+                                          totals->hosts[at].crashes * row->starts)
         at++;
     if (at == HOSTS_SHOWN)
         return;
-    size_t kept = sums->host_count < HOSTS_SHOWN ? sums->host_count : HOSTS_SHOWN - 1;
-    memmove(&sums->hosts[at + 1], &sums->hosts[at],
-            (kept - at) * sizeof(sums->hosts[0]));
-    sums->hosts[at] = (struct summed){ .starts = row->starts,
-                                       .ends = row->ends,
-                                       .crashes = row->crashes };
-    entry_copy(sums->hosts[at].name, sizeof(sums->hosts[at].name), row->host);
-    sums->host_count = kept + 1;
+    size_t kept =
+        totals->host_count < HOSTS_SHOWN ? totals->host_count : HOSTS_SHOWN - 1;
+    memmove(&totals->hosts[at + 1], &totals->hosts[at],
+            (kept - at) * sizeof(totals->hosts[0]));
+    totals->hosts[at] = (struct summed){ .starts = row->starts,
+                                         .ends = row->ends,
+                                         .crashes = row->crashes };
+    entry_copy(totals->hosts[at].name, sizeof(totals->hosts[at].name), row->host);
+    totals->host_count = kept + 1;
 }
 
 static void add_release(void *context, const struct store_start_row *row)
 {
-    struct start_sums *sums = context;
-    if (sums->count == RELEASES_SUMMED)
+    struct start_totals *totals = context;
+    if (totals->count == RELEASES_SUMMED)
         return;
-    size_t i = insert_release(sums, row->release);
-    sums->list[i].starts = row->starts;
-    sums->list[i].ends = row->ends;
-    sums->list[i].crashes = row->crashes;
+    size_t i = insert_release(totals, row->release);
+    totals->list[i].starts = row->starts;
+    totals->list[i].ends = row->ends;
+    totals->list[i].crashes = row->crashes;
 }
 
 static void add_host(void *context, const struct store_start_row *row)
@@ -108,43 +109,43 @@ static void write_summed_row(struct text *out, const char *key,
     html_write(out, "</span></li>");
 }
 
-static void write_start_hosts(struct text *out, const struct start_sums *sums)
+static void write_start_hosts(struct text *out, const struct start_totals *totals)
 {
-    if (sums->host_count == 0)
+    if (totals->host_count == 0)
         return;
     html_write(out, "<h3>Hosts of %.*s</h3><ul class=\"bars\">", PAGE_SHORT,
-               sums->release[0] != 0 ? sums->release : "no release");
-    for (size_t i = 0; i < sums->host_count; i++)
-        write_summed_row(out, "host", &sums->hosts[i]);
+               totals->release[0] != 0 ? totals->release : "no release");
+    for (size_t i = 0; i < totals->host_count; i++)
+        write_summed_row(out, "host", &totals->hosts[i]);
     html_write(out, "</ul>");
 }
 
 enum ch_status page_starts_write(struct text *out, struct store *store,
                                  const char *project, const char *release)
 {
-    struct start_sums sums = { .release = release };
+    struct start_totals totals = { .release = release };
     size_t shown = 0;
     enum ch_status status =
-        store_list_release_starts(store, project, add_release, &sums);
-    for (size_t i = 0; i < sums.count && sums.release[0] == 0; i++) {
-        if (sums.list[i].starts > 0)
-            sums.release = sums.list[i].name;
+        store_list_release_starts(store, project, add_release, &totals);
+    for (size_t i = 0; i < totals.count && totals.release[0] == 0; i++) {
+        if (totals.list[i].starts > 0)
+            totals.release = totals.list[i].name;
     }
     if (status == CH_OK)
-        status = store_list_starts(store, project, sums.release, add_host, &sums);
-    for (size_t i = 0; i < sums.count && shown < RELEASES_SHOWN; i++) {
-        if (sums.list[i].starts <= 0)
+        status = store_list_starts(store, project, totals.release, add_host, &totals);
+    for (size_t i = 0; i < totals.count && shown < RELEASES_SHOWN; i++) {
+        if (totals.list[i].starts <= 0)
             continue;
         if (shown++ == 0)
             html_write(out, "<section class=\"card\" id=\"starts\"><h2>Without a crash"
                             "</h2><p class=\"about\">Sessions of the last 30 days that"
                             " did not crash. Unknown are those that run, or were"
                             " killed.</p><ul class=\"bars\">");
-        write_summed_row(out, "release", &sums.list[i]);
+        write_summed_row(out, "release", &totals.list[i]);
     }
     if (shown != 0) {
         html_write(out, "</ul>");
-        write_start_hosts(out, &sums);
+        write_start_hosts(out, &totals);
         html_write(out, "</section>\n");
     }
     return status;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/entry/release_order.h"
 #include "report/json/json_writer.h"
 
@@ -115,7 +115,7 @@ enum ch_status releases_read(struct sql *sql, const struct releases_of *of,
     *out = (struct releases){ 0 };
     const struct sql_value values[] = {
         sql_text(of->project), sql_text(of->program), sql_text(of->environment),
-        sql_number(moment_now() / MOMENT_DAY_MS - RECENT_DAYS),
+        sql_number(timestamp_now() / TIMESTAMP_DAY_MS - RECENT_DAYS),
         sql_number(RELEASES_MOST)
     };
     enum ch_status status =
@@ -172,7 +172,7 @@ static enum ch_status declare_order(struct sql *sql, void *context)
     for (size_t i = 0; i < order->count; i++) {
         const struct sql_value values[] = { of[0], of[1], sql_text(order->names[i]),
                                             sql_number((int64_t)i),
-                                            sql_number(moment_now()) };
+                                            sql_number(timestamp_now()) };
         sql_queue(sql, STORE_ORDER_ADD, values, 5, NULL, NULL);
     }
     return sql_flush(sql);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/query/store_people.h"
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/query/store_query.h"
 
 static enum ch_status add_login(struct sql *sql, void *context)
 {
     const struct store_login *login = context;
-    int64_t over_ms = login->created_ms - (int64_t)STORE_LOGIN_DAYS * MOMENT_DAY_MS;
+    int64_t over_ms = login->created_ms - (int64_t)STORE_LOGIN_DAYS * TIMESTAMP_DAY_MS;
     struct sql_value over = sql_number(over_ms);
     struct sql_value values[] = { sql_text(login->id), sql_text(login->token),
                                   sql_text(login->name), sql_text(login->address),
@@ -51,7 +51,7 @@ enum ch_status store_login_find(struct store *store, const char *id,
     struct login_listing listing = { visit, context, 0 };
     struct sql_value values[] = {
         sql_text(id),
-        sql_number(moment_now() - (int64_t)STORE_LOGIN_DAYS * MOMENT_DAY_MS),
+        sql_number(timestamp_now() - (int64_t)STORE_LOGIN_DAYS * TIMESTAMP_DAY_MS),
     };
     enum ch_status status =
         store_ask(store, STORE_LOGIN_FIND, values, 2, list_login, &listing);
@@ -100,47 +100,48 @@ enum ch_status store_login_seen(struct store *store, const char *id, int64_t now
     return store_transact(store, &job, error);
 }
 
-static enum ch_status add_deed(struct sql *sql, void *context)
+static enum ch_status add_audit_entry(struct sql *sql, void *context)
 {
-    const struct store_deed *deed = context;
-    struct sql_value values[] = { sql_number(moment_now()), sql_text(deed->who),
-                                  sql_text(deed->project), sql_text(deed->what),
-                                  sql_text(deed->detail) };
+    const struct store_audit_entry *entry = context;
+    struct sql_value values[] = { sql_number(timestamp_now()), sql_text(entry->who),
+                                  sql_text(entry->project), sql_text(entry->what),
+                                  sql_text(entry->detail) };
     sql_queue(sql, STORE_AUDIT_ADD, values, 5, NULL, NULL);
     return sql_flush(sql);
 }
 
-enum ch_status store_audit_add(struct store *store, const struct store_deed *deed,
+enum ch_status store_audit_add(struct store *store,
+                               const struct store_audit_entry *entry,
                                char error[STORE_ERROR_SIZE])
 {
     struct store_job job = { .what = "note what was done",
-                             .work = add_deed,
-                             .context = (void *)(uintptr_t)deed };
+                             .work = add_audit_entry,
+                             .context = (void *)(uintptr_t)entry };
     return store_transact(store, &job, error);
 }
 
-struct deed_listing {
-    store_deed_fn *visit;
+struct audit_listing {
+    store_audit_fn *visit;
     void *context;
 };
 
-static void list_deed(void *context, const struct sql_row *row)
+static void list_audit_entry(void *context, const struct sql_row *row)
 {
-    const struct deed_listing *listing = context;
-    struct store_deed deed = { .time_ms = sql_column_number(row, "time"),
-                               .who = sql_column_text(row, "who"),
-                               .project = sql_column_text(row, "project"),
-                               .what = sql_column_text(row, "what"),
-                               .detail = sql_column_text(row, "detail") };
-    listing->visit(listing->context, &deed);
+    const struct audit_listing *listing = context;
+    struct store_audit_entry entry = { .time_ms = sql_column_number(row, "time"),
+                                       .who = sql_column_text(row, "who"),
+                                       .project = sql_column_text(row, "project"),
+                                       .what = sql_column_text(row, "what"),
+                                       .detail = sql_column_text(row, "detail") };
+    listing->visit(listing->context, &entry);
 }
 
 enum ch_status store_list_audit(struct store *store, const char *project,
-                                store_deed_fn *visit, void *context)
+                                store_audit_fn *visit, void *context)
 {
-    struct deed_listing listing = { visit, context };
+    struct audit_listing listing = { visit, context };
     struct sql_value values[] = { sql_text(project), sql_number(STORE_AUDIT_MOST) };
-    return store_ask(store, STORE_AUDIT_LIST, values, 2, list_deed, &listing);
+    return store_ask(store, STORE_AUDIT_LIST, values, 2, list_audit_entry, &listing);
 }
 
 struct erasing {

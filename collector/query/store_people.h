@@ -20,8 +20,8 @@ struct store_login {
     int64_t seen_ms;
 };
 
-// store_deed is something that somebody did: an export, a removal, a sign-in.
-struct store_deed {
+// store_audit_entry is something that somebody did: an export, a removal, a sign-in.
+struct store_audit_entry {
     const char *who;
     const char *project; // of who did it; empty: all
     const char *what;
@@ -30,7 +30,7 @@ struct store_deed {
 };
 
 typedef void store_login_fn(void *context, const struct store_login *login);
-typedef void store_deed_fn(void *context, const struct store_deed *deed);
+typedef void store_audit_fn(void *context, const struct store_audit_entry *entry);
 
 // store_login_add keeps a session, and removes those that are over.
 CH_CHECKED enum ch_status store_login_add(struct store *store,
@@ -57,10 +57,10 @@ CH_CHECKED enum ch_status store_list_logins(struct store *store, store_login_fn 
 // store_audit_add notes a deed; store_list_audit visits the latest, of one project or,
 // where that is empty, of all.
 CH_CHECKED enum ch_status store_audit_add(struct store *store,
-                                          const struct store_deed *deed,
+                                          const struct store_audit_entry *entry,
                                           char error[STORE_ERROR_SIZE]);
 CH_CHECKED enum ch_status store_list_audit(struct store *store, const char *project,
-                                           store_deed_fn *visit, void *context);
+                                           store_audit_fn *visit, void *context);
 
 // store_sweep_words takes one step, from the word that the step before ended at (0: the
 // first), of deleting from searches what no report holds any more, and says whether

@@ -3,7 +3,7 @@
 // Which clauses of a statement a filter leaves out, and the values of the others.
 #include <ctype.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/entry/store_facet.h"
 #include "collector/query/store_query.h"
 
@@ -197,9 +197,9 @@ static void enter_value(struct store_query *query, const struct store_term *term
     query->named[VALUE_VALUE] = sql_text(term->value);
     query->named[VALUE_TAG] = sql_text(term->tag);
     query->named[VALUE_NUMBER] = sql_number(term->number);
-    query->named[VALUE_DAY] = sql_number(term->number / MOMENT_DAY_MS);
+    query->named[VALUE_DAY] = sql_number(term->number / TIMESTAMP_DAY_MS);
     query->named[VALUE_NEXT_DAY] =
-        sql_number((term->number / MOMENT_DAY_MS + 1) * MOMENT_DAY_MS);
+        sql_number((term->number / TIMESTAMP_DAY_MS + 1) * TIMESTAMP_DAY_MS);
     query->named[VALUE_KIND] = sql_number(carried[term->key].kind);
 }
 
@@ -298,10 +298,10 @@ void store_query_begin(struct store_query *query, enum sql_dialect dialect,
     query->named[VALUE_RISEN] = sql_text(look != NULL ? look->rising.bytes : NULL);
     query->named[VALUE_FRESH] = sql_text(look != NULL ? look->fresh.bytes : NULL);
     query->named[VALUE_EVER] = sql_number(INT64_MIN);
-    query->named[VALUE_LAST_DAY] = sql_number(INT64_MAX / MOMENT_DAY_MS);
+    query->named[VALUE_LAST_DAY] = sql_number(INT64_MAX / TIMESTAMP_DAY_MS);
     query->named[VALUE_COUNTED] = sql_number(STORE_COUNTED_MOST - 1);
-    query->named[VALUE_WEEK_MS] =
-        sql_number((moment_now() / MOMENT_DAY_MS - NEW_DAYS + 1) * MOMENT_DAY_MS);
+    query->named[VALUE_WEEK_MS] = sql_number(
+        (timestamp_now() / TIMESTAMP_DAY_MS - NEW_DAYS + 1) * TIMESTAMP_DAY_MS);
     begin_counts(query);
 }
 

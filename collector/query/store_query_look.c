@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/system/file.h"
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/query/releases.h"
 #include "collector/query/store_query.h"
 #include "collector/store/store_rising.h"
@@ -67,24 +67,25 @@ static enum ch_status look_at_term(struct sql *sql, const struct store_filter *f
     return status;
 }
 
-// look_take_kept takes what was found to rise a moment ago.
-static bool look_take_kept(struct store *store, struct text *out)
+// look_take_cached takes the cached list of groups that rise.
+static bool look_take_cached(struct store *store, struct text *out)
 {
     pthread_mutex_lock(&store->lock);
-    bool kept = kept_take(&store->rising_kept, moment_now());
-    if (kept)
+    bool cached = cache_age_take(&store->rising_age, timestamp_now());
+    if (cached)
         text_append(out, store->rising.bytes, store->rising.size);
     pthread_mutex_unlock(&store->lock);
-    return kept;
+    return cached;
 }
 
-static void look_keep(struct store *store, const struct text *list, int64_t now_ms)
+static void look_cache(struct store *store, const struct text *list, int64_t now_ms)
 {
     pthread_mutex_lock(&store->lock);
     text_deinit(&store->rising);
     store->rising = (struct text){ 0 };
     text_append(&store->rising, list->bytes, list->size);
-    kept_renew(&store->rising_kept, list->size != 0 && text_ok(&store->rising), now_ms);
+    cache_age_renew(&store->rising_age, list->size != 0 && text_ok(&store->rising),
+                    now_ms);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -185,14 +186,14 @@ static enum ch_status look_for_many(struct sql *sql, bool *out)
 static enum ch_status look_at_days(struct sql *sql, struct text *out)
 {
     CH_CLEANUP(risen_deinit) struct risen_groups groups = { 0 };
-    int64_t today = moment_now() / MOMENT_DAY_MS;
+    int64_t today = timestamp_now() / TIMESTAMP_DAY_MS;
     int64_t week = today - RISING_DAYS;
-    const struct sql_value days[] = { sql_number((week + 1) * MOMENT_DAY_MS),
+    const struct sql_value days[] = { sql_number((week + 1) * TIMESTAMP_DAY_MS),
                                       sql_number(week), sql_number(today),
                                       sql_number(week - RISING_DAYS) };
     const struct sql_value weeks[] = { days[0], days[1], days[2], days[3],
                                        sql_number((week - RISING_DAYS + 1) *
-                                                  MOMENT_DAY_MS) };
+                                                  TIMESTAMP_DAY_MS) };
     enum ch_status status =
         sql_ask(sql, STORE_RISEN, days, 4, look_take_rising, &groups);
     if (status == CH_OK)
@@ -214,13 +215,13 @@ static enum ch_status look_for_risen(struct store *store, struct sql *sql,
                                      struct text *out)
 {
     bool many = false;
-    if (look_take_kept(store, out))
+    if (look_take_cached(store, out))
         return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
     enum ch_status status = look_at_days(sql, out);
     if (status == CH_OK)
         status = look_for_many(sql, &many);
     if (status == CH_OK && many)
-        look_keep(store, out, moment_now());
+        look_cache(store, out, timestamp_now());
     return status;
 }
 
@@ -229,7 +230,7 @@ enum ch_status store_renew_rising(struct store *store, int64_t now_ms)
     struct text CH_CLEANUP(text_deinit) list = { 0 };
     bool many = false;
     pthread_mutex_lock(&store->lock);
-    bool due = kept_is_due(&store->rising_kept, true, now_ms);
+    bool due = cache_age_is_due(&store->rising_age, true, now_ms);
     pthread_mutex_unlock(&store->lock);
     if (!due)
         return CH_OK;
@@ -239,7 +240,7 @@ enum ch_status store_renew_rising(struct store *store, int64_t now_ms)
         status = look_at_days(sql, &list);
     store_return(store, sql);
     if (status == CH_OK)
-        look_keep(store, &list, now_ms);
+        look_cache(store, &list, now_ms);
     return status;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/system/file.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/entry/store_facet.h"
 #include "collector/query/store_query.h"
 #include "collector/query/store_values.h"
@@ -212,7 +212,7 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
                                   struct gathered *out)
 {
     struct sql *sql = listing->sql;
-    out->group.trend_day = moment_now() / MOMENT_DAY_MS;
+    out->group.trend_day = timestamp_now() / TIMESTAMP_DAY_MS;
     const struct sql_value facets[] = { sql_number(number), sql_number(STORE_RELEASES),
                                         sql_number(PATHS_MAX) };
     const struct sql_value id = sql_text(out->group.id);

@@ -79,9 +79,9 @@ void api_erase_reports(struct http_request *request);
 void api_begin_backup(struct http_request *request);
 void api_get_backup(struct http_request *request);
 
-// api_note_deed notes what the request's sender does, where senders have names; false:
+// api_audit notes what the request's sender does, where senders have names; false:
 // that failed, and so did the request.
-bool api_note_deed(struct http_request *request, const char *what, const char *detail);
+bool api_audit(struct http_request *request, const char *what, const char *detail);
 
 // api_metrics answers with the counters, api_health with whether the program works, and
 // api_ready with whether reports can be stored; neither of these waits for the store.
@@ -89,8 +89,8 @@ void api_metrics(struct http_request *request);
 void api_health(struct http_request *request);
 void api_ready(struct http_request *request);
 
-// api_moment_json is a time as RFC 3339 writes it.
-json_t *api_moment_json(int64_t moment_ms);
+// api_timestamp_json is a time as RFC 3339 writes it.
+json_t *api_timestamp_json(int64_t time_ms);
 
 // api_answer_json answers with a value, which it releases.
 void api_answer_json(struct http_request *request, unsigned status, json_t *json);

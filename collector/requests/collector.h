@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "collector/requests/aggregates.h"
 #include "collector/requests/ingest.h"
 #include "collector/requests/receivers.h"
-#include "collector/requests/sums.h"
 #include "collector/server/access.h"
 #include "collector/server/http.h"
 #include "collector/server/load.h"
@@ -47,7 +47,7 @@ struct collector {
     struct rate sign_ins;           // limit of attempts per address
     struct receiver_list receivers; // of alerts
     struct page_templates templates;
-    struct sums sums;
+    struct aggregates aggregates;
     int64_t keep_ms; // how long reports are kept; 0: for ever
     bool log_requests;
     bool reading;          // the store is only read
@@ -66,7 +66,7 @@ static inline struct collector *collector_of(const struct http_request *request)
 }
 
 // collector_large is the lock for a large report, where the request may open one; NULL:
-// it is in a lane that others wait for.
+// it is in a pool that others wait for.
 static inline pthread_mutex_t *collector_large(const struct http_request *request)
 {
     return request->large ? &collector_of(request)->large : NULL;

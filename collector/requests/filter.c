@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/edit_distance.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 
-enum { SLIPS_MAX = 2 };
+enum { EDITS_MAX = 2 };
 
 // plain are the parameters that are no keys of searches.
 static const char *const plain[] = { "q",     "sort",   "for_release",
@@ -79,7 +79,7 @@ static bool is_plain(const char *key)
 static void fail_parameter(struct http_request *request, const char *key)
 {
     const char *nearest = search_nearest_key(key);
-    size_t fewest = nearest != NULL ? edit_distance(key, nearest) : SLIPS_MAX + 1;
+    size_t fewest = nearest != NULL ? edit_distance(key, nearest) : EDITS_MAX + 1;
     for (size_t i = 0; i < PLAIN_COUNT; i++) {
         if (edit_distance(key, plain[i]) >= fewest)
             continue;
@@ -160,7 +160,7 @@ static enum store_sort default_sort(const struct search *search)
 
 bool filter_read(struct http_request *request, size_t default_limit, struct filter *out)
 {
-    *out = (struct filter){ .search = { .now_ms = moment_now() } };
+    *out = (struct filter){ .search = { .now_ms = timestamp_now() } };
     if (!is_utf8(request) || !read_terms(request, &out->search))
         return false;
     out->store.project = request->who.project;
@@ -180,7 +180,7 @@ bool filter_knows(struct http_request *request, const char *taken)
         const char *key = request->parameters[i].key;
         if (taken != NULL && strcmp(key, taken) == 0)
             continue;
-        if (taken != NULL && edit_distance(key, taken) <= SLIPS_MAX)
+        if (taken != NULL && edit_distance(key, taken) <= EDITS_MAX)
             http_fail(request, 400, "there is no parameter `%.40s`, did you mean `%s`?",
                       key, taken);
         else

@@ -4,7 +4,7 @@
 //
 // A few bytes of JSON become many in memory ({} takes a hundred times its size), so a
 // body is weighed before it is parsed, and only one large report is open at a time:
-// those in the lane of what is large (http.h) take turns with jobs that name one.
+// those in the pool of what is large (http.h) take turns with jobs that name one.
 #pragma once
 #include <jansson.h>
 #include <pthread.h>

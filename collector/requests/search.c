@@ -9,9 +9,9 @@
 
 #include "base/cursor.h"
 #include "base/edit_distance.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 
-enum { KEY_SIZE = 32, SLIPS_MAX = 2, SIGNAL_DIGITS = 5 };
+enum { KEY_SIZE = 32, EDITS_MAX = 2, SIGNAL_DIGITS = 5 };
 
 // keys are the words before a colon.
 static const struct {
@@ -93,11 +93,11 @@ bool search_is_key(const char *key)
 const char *search_nearest_key(const char *key)
 {
     const char *found = NULL;
-    size_t fewest = SLIPS_MAX + 1;
+    size_t fewest = EDITS_MAX + 1;
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        size_t slips = edit_distance(key, keys[i].name);
-        if (slips < fewest) {
-            fewest = slips;
+        size_t edits = edit_distance(key, keys[i].name);
+        if (edits < fewest) {
+            fewest = edits;
             found = keys[i].name;
         }
     }
@@ -190,10 +190,10 @@ static enum ch_status read_tag(struct search *search, const char *value,
     return out->tag != NULL ? CH_OK : search_fail(search, "the search is too long");
 }
 
-static enum ch_status read_moment(struct search *search, const char *key,
-                                  const char *value, struct store_term *out)
+static enum ch_status read_timestamp(struct search *search, const char *key,
+                                     const char *value, struct store_term *out)
 {
-    if (moment_read(value, search->now_ms, &out->number) == CH_OK)
+    if (timestamp_read(value, search->now_ms, &out->number) == CH_OK)
         return CH_OK;
     return search_fail(search,
                        "%s is not a time such as 2026-11-21, 2026-11-21T09:00:00Z or"
@@ -215,7 +215,7 @@ static enum ch_status read_value(struct search *search, const char *key,
         return read_tag(search, out->value, out);
     case STORE_KEY_SINCE:
     case STORE_KEY_UNTIL:
-        return read_moment(search, key, out->value, out);
+        return read_timestamp(search, key, out->value, out);
     default:
         return CH_OK;
     }

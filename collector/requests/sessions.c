@@ -5,7 +5,7 @@
 #include <sys/random.h>
 
 #include "base/hex.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/query/store_people.h"
 
 enum { COOKIE_BYTES = 32, SEEN_MS = 3600000 };
@@ -28,7 +28,7 @@ bool sessions_find(void *collector, const char *cookie, struct access_grant *out
     struct found_session found;
     char sum[SHA256_HEX_SIZE];
     char error[STORE_ERROR_SIZE];
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     if (strlen(cookie) != SHA256_HEX_SIZE - 1)
         return false;
     sha256_hex(cookie, strlen(cookie), sum);
@@ -60,7 +60,7 @@ enum ch_status sessions_begin(struct http_request *request,
                                        .token = grant->sum,
                                        .name = grant->name,
                                        .address = address,
-                                       .created_ms = moment_now() };
+                                       .created_ms = timestamp_now() };
     return store_login_add(collector_of(request)->store, &login, error);
 }
 

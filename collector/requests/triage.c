@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/group_copy.h"
@@ -81,7 +81,7 @@ static bool read_until(struct http_request *request, const char *text,
                        struct store_decision *out)
 {
     char *unit = NULL;
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     int64_t at_ms = 0;
     long long number = strtoll(text, &unit, 10);
     bool counts = number > 0 && number < UNTIL_MOST && *unit == ' ';
@@ -90,9 +90,9 @@ static bool read_until(struct http_request *request, const char *text,
     else if (counts &&
              (strcmp(unit, " machines") == 0 || strcmp(unit, " machine") == 0))
         out->more_machines = number;
-    else if (moment_read_span(text, &at_ms) == CH_OK && at_ms != 0)
+    else if (timestamp_read_span(text, &at_ms) == CH_OK && at_ms != 0)
         out->until_ms = now_ms + at_ms;
-    else if (moment_read(text, now_ms, &at_ms) == CH_OK && at_ms > now_ms)
+    else if (timestamp_read(text, now_ms, &at_ms) == CH_OK && at_ms > now_ms)
         out->until_ms = at_ms;
     else {
         http_fail(request, 400,
@@ -200,7 +200,7 @@ static bool note_triage(struct http_request *request, const struct triage *triag
         text_append_string(&detail, ", with a note");
     if (decision->comment != NULL)
         text_append_string(&detail, ", with a comment");
-    return api_note_deed(request, what, text_ok(&detail) ? detail.bytes : "");
+    return api_audit(request, what, text_ok(&detail) ? detail.bytes : "");
 }
 
 bool triage_do(struct http_request *request, struct triage *triage,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collector/requests/api.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/symbols/place_names.h"
 #include "collector/symbols/symbol_store.h"
 #include "report/grouping/report_in_app.h"

@@ -11,7 +11,7 @@
 #include "collector/query/store_values.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/opened_report.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 
 struct viewed_report {
     struct opened_report opened;
@@ -28,7 +28,7 @@ struct viewed_report {
 
 // viewed_report_open finds report id. If it cannot, it answers request with the reason
 // and returns false; then there is nothing to close. A large report moves the request
-// into the lane of what is large, and it returns false too.
+// into the pool of what is large, and it returns false too.
 bool viewed_report_open(struct http_request *request, const char *id,
                         struct viewed_report *out);
 

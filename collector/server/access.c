@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/hex.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/server/setting_line.h"
 #include "collector/server/size.h"
 
@@ -75,7 +75,7 @@ static bool read_kept_age(const char *text, int64_t *out)
 {
     *out = 0;
     return strcmp(text, "all") == 0 ||
-           (moment_read_span(text, out) == CH_OK && *out > 0);
+           (timestamp_read_span(text, out) == CH_OK && *out > 0);
 }
 
 // take_project_setting takes one setting of a line `project`, and returns what is wrong

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads in the background: how they begin, what they sleep by, and how they are
-// ended. Users: retention, alerts, naming, and the threads that pack bodies, keep debug
-// files and make backups.
+// ended. Users: retention, alerts, symbolization, and the threads that pack bodies,
+// keep debug files and make backups.
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>

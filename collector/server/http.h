@@ -4,9 +4,9 @@
 // libmicrohttpd.
 //
 // A route is one row of a table: method, path, who has access, the limit of the body,
-// the lane of work that it takes (work.h), and the function that answers. The server's
+// the pool of work that it takes (work.h), and the function that answers. The server's
 // event threads read heads and move bytes; they call no handler but those that answer
-// at once. What is slow in one lane delays no other lane, and no connection. A handler
+// at once. What is slow in one pool delays no other pool, and no connection. A handler
 // fills request->answer and returns; one that must wait for the store suspends the
 // request, which another thread resumes, so no thread waits with it. Slow and silent
 // clients are cut off by deadlines (connections.h).
@@ -37,14 +37,14 @@ enum http_access {
     HTTP_LOGIN, // no token, but from a page of ours
 };
 
-// http_lane is where a request is handled.
-enum http_lane {
+// http_pool is where a request is handled.
+enum http_pool {
     HTTP_READING, // pages and lists: reads the store
     HTTP_WRITING, // changes the store or writes files
     HTTP_TAKING,  // opens reports that arrive
     HTTP_LARGE,   // what others of these would be held up by, one at a time
-    HTTP_LANES,
-    HTTP_AT_ONCE = HTTP_LANES, // by the event thread: waits for nothing
+    HTTP_POOLS,
+    HTTP_AT_ONCE = HTTP_POOLS, // by the event thread: waits for nothing
 };
 
 // http_handle_fn answers a request whose body has arrived, or suspends it.
@@ -63,7 +63,7 @@ struct http_route {
                       // is; `/x/**`: anything may follow
     enum http_access access;
     unsigned scopes; // any of them gives access
-    enum http_lane lane;
+    enum http_pool pool;
     bool page;         // failures are shown as a page, not as JSON
     size_t body_limit; // bytes
     http_handle_fn *handle;
@@ -100,7 +100,7 @@ struct http_request {
     struct access_grant who;      // what its token or session may do
     const char *host;             // the Host header, or NULL
     bool secure;                  // a proxy in front received the request over TLS
-    bool large;                   // it is in the lane of what is large
+    bool large;                   // it is in the pool of what is large
     bool wants_large;             // a handler asks for that: http_move_large
     struct text body;
     struct http_answer answer;
@@ -118,7 +118,7 @@ struct http_seen {
     size_t received; // bytes of its body
     size_t sent;     // bytes of the answer's body
     int64_t duration_ms;
-    enum http_lane lane;
+    enum http_pool pool;
     const struct access_grant *who;
 };
 
@@ -153,7 +153,7 @@ void http_tick(struct http_server *server);
 // request is being served.
 void http_quiesce(struct http_server *server, int timeout_ms);
 
-// http_stop ends the server; what waits for a lane is refused, and no request may be
+// http_stop ends the server; what waits for a pool is refused, and no request may be
 // suspended by a handler.
 void http_stop(struct http_server *server);
 
@@ -176,7 +176,7 @@ void http_fail(struct http_request *request, unsigned status, const char *format
 void http_later(struct http_request *request, unsigned status, unsigned wait_s,
                 const char *format, ...) CH_PRINTF(4, 5);
 
-// http_move_large is called by a handler that is not in the lane of what is large, and
+// http_move_large is called by a handler that is not in the pool of what is large, and
 // needs to be: it returns, what it answered is dropped, and it is called again there.
 void http_move_large(struct http_request *request);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 
 const char *http_parameter_value(const struct http_request *request, const char *key)
 {
@@ -78,7 +78,7 @@ void http_later(struct http_request *request, unsigned status, unsigned wait_s,
     answer_words(request, status, format, arguments);
     va_end(arguments);
     request->answer.retry_after_s =
-        wait_s != 0 ? load_spread(wait_s) : load_refuse(load, moment_now());
+        wait_s != 0 ? load_spread(wait_s) : load_refuse(load, timestamp_now());
 }
 
 void http_suspend(struct http_request *request)

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/server/compress.h"
 #include "collector/server/connections.h"
 #include "collector/server/http_call.h"
@@ -33,12 +33,12 @@ enum {
     READER_AFTER_S = 60,    // a collector that reads may be promoted with its standby
 };
 
-// lane_widths is how many threads the lanes have. What is large has one: a report takes
+// pool_sizes is how many threads the pools have. What is large has one: a report takes
 // ten times its size while it is open.
 static const struct {
     unsigned threads;
     int niceness;
-} lane_widths[HTTP_LANES] = {
+} pool_sizes[HTTP_POOLS] = {
     [HTTP_READING] = { .threads = 4 },
     [HTTP_WRITING] = { .threads = 4 },
     [HTTP_TAKING] = { .threads = 4 },
@@ -55,7 +55,7 @@ struct http_server {
     const struct http_options *options;
     struct MHD_Daemon *daemon;
     struct connections connections;
-    struct work *lanes[HTTP_LANES];
+    struct work *pools[HTTP_POOLS];
     atomic_bool ending;
     pthread_mutex_t lock; // guards under_way
     pthread_cond_t idle;
@@ -92,9 +92,9 @@ static bool path_matches(const char *pattern, const char *path, char *out_id)
     return true;
 }
 
-static bool is_reading(enum http_lane lane)
+static bool is_reading(enum http_pool pool)
 {
-    return lane == HTTP_READING || lane == HTTP_AT_ONCE;
+    return pool == HTTP_READING || pool == HTTP_AT_ONCE;
 }
 
 // find_route sets the request's route, or fails the request with 404, 405 or 503.
@@ -112,7 +112,7 @@ static void find_route(struct http_request *request, const char *method,
         if (strcmp(route->method, head ? "GET" : method) != 0)
             continue;
         request->route = route;
-        if (options->reading && !is_reading(route->lane))
+        if (options->reading && !is_reading(route->pool))
             http_later(request, 503, READER_AFTER_S,
                        "this collector only reads, ask one that writes");
         return;
@@ -189,7 +189,7 @@ static struct call *begin_call(struct http_server *server,
     request->path = url;
     request->who.index = ACCESS_TOKENS;
     call->method = method;
-    call->begun_ms = moment_now();
+    call->begun_ms = timestamp_now();
     call->server = server;
     call->options = server->options;
     call->connection = connection;
@@ -294,9 +294,9 @@ static void tell_request(struct call *call, size_t sent)
                               .status = call->request.answer.status,
                               .received = call->received,
                               .sent = sent,
-                              .duration_ms = moment_now() - call->begun_ms,
-                              .lane = call->request.large ? HTTP_LARGE
-                                      : call->handled     ? call->request.route->lane
+                              .duration_ms = timestamp_now() - call->begun_ms,
+                              .pool = call->request.large ? HTTP_LARGE
+                                      : call->handled     ? call->request.route->pool
                                                           : HTTP_AT_ONCE,
                               .who = &call->request.who };
     http_peer_address(call, seen.from, sizeof(seen.from));
@@ -363,7 +363,7 @@ static void refuse_at_end(struct call *call)
     http_let_go(call);
 }
 
-// move_call has a call handled again, in the lane of what is large.
+// move_call has a call handled again, in the pool of what is large.
 static void move_call(struct call *call)
 {
     struct http_request *request = &call->request;
@@ -372,11 +372,11 @@ static void move_call(struct call *call)
     text_deinit(&request->answer.body);
     text_deinit(&request->answer.cookie);
     request->answer = (struct http_answer){ 0 };
-    if (work_add(call->server->lanes[HTTP_LARGE], &call->work) != CH_OK)
+    if (work_add(call->server->pools[HTTP_LARGE], &call->work) != CH_OK)
         refuse_at_end(call);
 }
 
-// run_call handles a request, on a thread of its lane.
+// run_call handles a request, on a thread of its pool.
 static void run_call(struct work_item *item)
 {
     struct call *call = (struct call *)((char *)item - offsetof(struct call, work));
@@ -401,12 +401,12 @@ static void run_call(struct work_item *item)
     http_let_go(call);
 }
 
-// hand_over gives a call to its lane; on_request is called again once it is answered.
+// hand_over gives a call to its pool; on_request is called again once it is answered.
 static void hand_over(struct call *call)
 {
     atomic_store(&call->holds, 1);
     MHD_suspend_connection(call->connection);
-    if (work_add(call->server->lanes[call->request.route->lane], &call->work) != CH_OK)
+    if (work_add(call->server->pools[call->request.route->pool], &call->work) != CH_OK)
         refuse_at_end(call);
 }
 
@@ -440,7 +440,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (!call->handled && call->request.answer.status == 0) {
         call->handled = true;
         connections_allow(&call->server->connections, call->watched, ANSWER_MS);
-        if (call->request.route->lane != HTTP_AT_ONCE) {
+        if (call->request.route->pool != HTTP_AT_ONCE) {
             hand_over(call);
             return MHD_YES;
         }
@@ -494,14 +494,14 @@ static void on_connection(void *context, struct MHD_Connection *mhd_connection,
     }
 }
 
-static enum ch_status start_lanes(struct http_server *server)
+static enum ch_status start_pools(struct http_server *server)
 {
     enum ch_status status = CH_OK;
-    for (size_t i = 0; i < HTTP_LANES && status == CH_OK; i++) {
-        const struct work_options options = { .threads = lane_widths[i].threads,
-                                              .niceness = lane_widths[i].niceness,
+    for (size_t i = 0; i < HTTP_POOLS && status == CH_OK; i++) {
+        const struct work_options options = { .threads = pool_sizes[i].threads,
+                                              .niceness = pool_sizes[i].niceness,
                                               .run = run_call };
-        status = work_create(&options, &server->lanes[i]);
+        status = work_create(&options, &server->pools[i]);
     }
     return status;
 }
@@ -515,7 +515,7 @@ enum ch_status http_start(const struct http_options *options, struct http_server
     connections_init(&server->connections, CONNECTIONS_EASY);
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
-    enum ch_status status = start_lanes(server);
+    enum ch_status status = start_pools(server);
     if (status != CH_OK) {
         http_stop(server);
         return status;
@@ -564,14 +564,14 @@ void http_stop(struct http_server *server)
     if (server == NULL)
         return;
     server->ending = true;
-    for (size_t i = 0; i < HTTP_LANES; i++) {
-        if (server->lanes[i] != NULL)
-            work_end(server->lanes[i]);
+    for (size_t i = 0; i < HTTP_POOLS; i++) {
+        if (server->pools[i] != NULL)
+            work_end(server->pools[i]);
     }
     if (server->daemon != NULL)
         MHD_stop_daemon(server->daemon);
-    for (size_t i = 0; i < HTTP_LANES; i++)
-        work_destroy(server->lanes[i]);
+    for (size_t i = 0; i < HTTP_POOLS; i++)
+        work_destroy(server->pools[i]);
     connections_deinit(&server->connections);
     pthread_cond_destroy(&server->idle);
     pthread_mutex_destroy(&server->lock);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "collector/query/store_values.h"
-#include "collector/store/store_naming.h"
 #include "collector/store/store_segments.h"
+#include "collector/store/store_symbolization.h"
 
 void metrics_count(atomic_uint_least64_t *counter)
 {
@@ -52,10 +52,10 @@ static void write_counters(struct metrics *metrics, struct text *out)
           &metrics->debug_files },
         { "crashhook_source_bundles_total", "Source bundles received.",
           &metrics->source_bundles },
-        { "crashhook_reports_named_total", "Reports that naming jobs finished.",
+        { "crashhook_reports_named_total", "Reports that symbolization jobs finished.",
           &metrics->named },
-        { "crashhook_naming_failures_total", "Reports that naming jobs gave up.",
-          &metrics->naming_failures },
+        { "crashhook_naming_failures_total", "Reports that symbolization jobs gave up.",
+          &metrics->symbolization_failures },
         { "crashhook_segments_packed_total", "Segments of bodies that were packed.",
           &metrics->segments },
         { "crashhook_segment_failures_total",
@@ -134,9 +134,9 @@ void metrics_write_staged(const struct store_staged *staged, int64_t now_ms,
 static const int64_t bucket_ms[METRICS_BUCKETS] = { 5,    25,   100,   250,
                                                     1000, 5000, 30000, INT64_MAX };
 
-void metrics_observe(struct metrics *metrics, unsigned lane, int64_t took_ms)
+void metrics_observe(struct metrics *metrics, unsigned pool, int64_t took_ms)
 {
-    struct metrics_times *times = &metrics->times[lane];
+    struct metrics_times *times = &metrics->times[pool];
     size_t i = 0;
     while (took_ms > bucket_ms[i])
         i++;
@@ -146,7 +146,7 @@ void metrics_observe(struct metrics *metrics, unsigned lane, int64_t took_ms)
                                   memory_order_relaxed);
 }
 
-static void write_lane_times(struct metrics_times *times, const char *lane,
+static void write_pool_times(struct metrics_times *times, const char *pool,
                              struct text *out)
 {
     unsigned long long count = 0;
@@ -156,21 +156,21 @@ static void write_lane_times(struct metrics_times *times, const char *lane,
             (void)snprintf(bound, sizeof(bound), "%g", (double)bucket_ms[i] / 1000);
         count += read_store_counter(&times->counts[i]);
         text_appendf(out, "crashhook_http_seconds_bucket{lane=\"%s\",le=\"%s\"} %llu\n",
-                     lane, bound, count);
+                     pool, bound, count);
     }
-    text_appendf(out, "crashhook_http_seconds_sum{lane=\"%s\"} %.3f\n", lane,
+    text_appendf(out, "crashhook_http_seconds_sum{lane=\"%s\"} %.3f\n", pool,
                  (double)read_store_counter(&times->sum_ms) / 1000);
-    text_appendf(out, "crashhook_http_seconds_count{lane=\"%s\"} %llu\n", lane, count);
+    text_appendf(out, "crashhook_http_seconds_count{lane=\"%s\"} %llu\n", pool, count);
 }
 
 void metrics_write_times(struct metrics *metrics, struct text *out)
 {
-    static const char *const lanes[METRICS_LANES] = { "reading", "writing", "taking",
+    static const char *const pools[METRICS_POOLS] = { "reading", "writing", "taking",
                                                       "large", "at_once" };
     write_metric_head(out, "crashhook_http_seconds", "histogram",
-                      "Times from a request's head to its answer, by lane of work.");
-    for (size_t i = 0; i < METRICS_LANES; i++)
-        write_lane_times(&metrics->times[i], lanes[i], out);
+                      "Times from a request's head to its answer, by pool of work.");
+    for (size_t i = 0; i < METRICS_POOLS; i++)
+        write_pool_times(&metrics->times[i], pools[i], out);
 }
 
 void metrics_write_queue(const struct metrics_queue *queue, struct text *out)

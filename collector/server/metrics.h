@@ -12,7 +12,7 @@
 #include "collector/query/store_figures.h"
 #include "collector/query/store_values.h"
 
-enum { METRICS_STATUSES = 600, METRICS_LANES = 5, METRICS_BUCKETS = 8 };
+enum { METRICS_STATUSES = 600, METRICS_POOLS = 5, METRICS_BUCKETS = 8 };
 
 // metrics_times counts how many requests took at most so long.
 struct metrics_times {
@@ -21,15 +21,15 @@ struct metrics_times {
 };
 
 struct metrics {
-    struct metrics_times times[METRICS_LANES];       // by enum http_lane
+    struct metrics_times times[METRICS_POOLS];       // by enum http_pool
     atomic_uint_least64_t answers[METRICS_STATUSES]; // by HTTP status
     atomic_uint_least64_t outcomes[3];               // by enum store_outcome
     atomic_uint_least64_t store_failures;
     atomic_uint_least64_t body_bytes; // of reports, as sent
     atomic_uint_least64_t debug_files;
     atomic_uint_least64_t source_bundles;
-    atomic_uint_least64_t named; // reports that naming jobs finished
-    atomic_uint_least64_t naming_failures;
+    atomic_uint_least64_t named; // reports that symbolization jobs finished
+    atomic_uint_least64_t symbolization_failures;
     atomic_uint_least64_t segments; // of bodies that were packed
     atomic_uint_least64_t segment_failures;
     atomic_uint_least64_t backups;
@@ -44,8 +44,8 @@ void metrics_count(atomic_uint_least64_t *counter);
 // metrics_count_answer adds one answer of an HTTP status.
 void metrics_count_answer(struct metrics *metrics, unsigned status);
 
-// metrics_observe adds a request that was handled in a lane to its times.
-void metrics_observe(struct metrics *metrics, unsigned lane, int64_t took_ms);
+// metrics_observe adds a request that was handled in a pool to its times.
+void metrics_observe(struct metrics *metrics, unsigned pool, int64_t took_ms);
 
 // metrics_write_times appends these as histograms.
 void metrics_write_times(struct metrics *metrics, struct text *out);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 
 // printable is a string from outside, or a placeholder where it is not UTF-8.
 static json_t *printable(const char *value)
@@ -18,8 +18,8 @@ static json_t *printable(const char *value)
 
 void request_log_write(const struct http_seen *seen)
 {
-    char time[MOMENT_SIZE];
-    moment_write(moment_now(), time);
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(timestamp_now(), time);
     json_t *line =
         json_pack("{s:s, s:o, s:o, s:i, s:I, s:I, s:I, s:s}", "time", time, "method",
                   printable(seen->method), "path", printable(seen->path), "status",

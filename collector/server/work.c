@@ -17,7 +17,7 @@ struct work {
     bool ending;
 };
 
-// take_work waits for an item; NULL: the lane ends, and its queue is empty.
+// take_work waits for an item; NULL: the pool ends, and its queue is empty.
 static struct work_item *take_work(struct work *work)
 {
     pthread_mutex_lock(&work->lock);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/objects/object_side.h"
 #include "collector/store/store_internal.h"
 
@@ -34,7 +34,7 @@ static enum ch_status put_part(struct sql *sql, void *context)
     const struct object_part *part = context;
     const struct sql_value values[] = { sql_text(part->name), sql_number(part->part),
                                         sql_bytes(part->bytes, part->size),
-                                        sql_number(moment_now()) };
+                                        sql_number(timestamp_now()) };
     return sql_ask(sql, STORE_PART_ADD, values, 4, NULL, NULL);
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/objects/object_store.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_outage.h"
@@ -181,7 +181,7 @@ static struct sql *borrow_for(struct store *store, int64_t limit_ms)
         pthread_cond_wait(&store->returned, &store->lock);
     struct sql *reader = store->idle[--store->idle_count];
     pthread_mutex_unlock(&store->lock);
-    sql_limit_time(reader, moment_now() + limit_ms);
+    sql_limit_time(reader, timestamp_now() + limit_ms);
     return reader;
 }
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/entry/entry_marks.h"
 #include "collector/entry/release_order.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/store/store_tally.h"
 #include "report/file/report_id.h"
 #include "report/json/json_writer.h"
@@ -322,7 +322,7 @@ static int by_program_day(const void *a, const void *b)
     const struct planned *y = *(struct planned *const *)b;
     const struct entry *one = x->upload->entry;
     const struct entry *other = y->upload->entry;
-    int64_t days = one->time_ms / MOMENT_DAY_MS - other->time_ms / MOMENT_DAY_MS;
+    int64_t days = one->time_ms / TIMESTAMP_DAY_MS - other->time_ms / TIMESTAMP_DAY_MS;
     int order = x->found - y->found;
     if (order == 0)
         order = strcmp(one->project, other->project);
@@ -357,7 +357,7 @@ static void queue_program_days(struct sql *sql, const struct batch *batch, size_
             sql_text(entry_program(entry)),
             sql_text(entry->environment),
             sql_text(entry->release),
-            sql_number(entry->time_ms / MOMENT_DAY_MS),
+            sql_number(entry->time_ms / TIMESTAMP_DAY_MS),
             sql_number((int64_t)(end - start)),
             sql_number(first_ms),
             sql_number(last_ms),
@@ -449,12 +449,12 @@ void store_queue_alert(struct sql *sql, const char *kind, const char *group_id,
 {
     char id[REPORT_ID_SIZE];
     char once[48];
-    report_id_make((uint64_t)moment_now(), id);
+    report_id_make((uint64_t)timestamp_now(), id);
     (void)snprintf(once, sizeof(once), "%s %lld", kind, (long long)report);
     struct sql_value values[] = {
         sql_text(id),       sql_text(once),     sql_text(kind),
         sql_text(group_id), sql_number(report), sql_text(entry->title),
-        sql_text(detail),   sql_text(""),       sql_number(moment_now()),
+        sql_text(detail),   sql_text(""),       sql_number(timestamp_now()),
     };
     sql_queue(sql, STORE_ALERT_ADD, values, 9, NULL, NULL);
 }
@@ -653,6 +653,6 @@ enum ch_status store_add(struct store *store, struct store_upload *uploads,
                              .work = add_batch,
                              .context = &batch };
     enum ch_status status = store_transact(store, &job, error);
-    store->stored_ms = moment_now();
+    store->stored_ms = timestamp_now();
     return status;
 }

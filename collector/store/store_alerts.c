@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 #include "report/file/report_id.h"
 #include "report/spool/spool_wait.h"
@@ -13,7 +13,7 @@ enum {
     SPREAD_STEP = 64,
     // Longer than any wait for a receiver.
     WAIT_MAX_MS = (SPOOL_WAIT_MAX_S + 60) * 1000,
-    NAMING_PATIENCE_MS = 60000, // how long an alert waits for its report's names
+    SYMBOLIZATION_PATIENCE_MS = 60000, // how long an alert waits for its report's names
     KIND_SIZE = 16,
     BURSTS = 50,
 };
@@ -134,8 +134,9 @@ static void spread_one(struct sql *sql, const struct spreading *spreading,
                                        .in_app = ready->in_app,
                                        .machines = ready->machines,
                                        .time_ms = ready->time_ms };
-    struct sql_value values[] = { sql_number(ready->number), sql_number(moment_now()),
-                                  sql_text(ready->group), sql_text(ready->title) };
+    struct sql_value values[] = { sql_number(ready->number),
+                                  sql_number(timestamp_now()), sql_text(ready->group),
+                                  sql_text(ready->title) };
     sql_queue(sql, STORE_ALERT_SPREAD, values, 4, NULL, NULL);
     for (size_t i = 0; !ready->stale && i < receivers->count; i++) {
         struct sql_value send[] = { sql_text(receivers->ids[i]), values[0] };
@@ -147,8 +148,9 @@ static void spread_one(struct sql *sql, const struct spreading *spreading,
 static enum ch_status spread_alerts(struct sql *sql, void *context)
 {
     struct spreading *spreading = context;
-    struct sql_value values[] = { sql_number(moment_now() - NAMING_PATIENCE_MS),
-                                  sql_number(SPREAD_STEP) };
+    struct sql_value values[] = {
+        sql_number(timestamp_now() - SYMBOLIZATION_PATIENCE_MS), sql_number(SPREAD_STEP)
+    };
     spreading->count = 0;
     sql_queue(sql, STORE_ALERT_READY, values, 2, take_ready, spreading);
     enum ch_status status = sql_flush(sql);
@@ -230,8 +232,9 @@ static enum ch_status claim_message(struct sql *sql, void *context)
     const struct sending *sending = context;
     struct store_message *message = sending->message;
     CH_CLEANUP(text_deinit) struct text list = { 0 };
-    struct sql_value asked[] = { sql_text(message->receiver), sql_number(moment_now()),
-                                 sql_number(moment_now() + WAIT_MAX_MS),
+    struct sql_value asked[] = { sql_text(message->receiver),
+                                 sql_number(timestamp_now()),
+                                 sql_number(timestamp_now() + WAIT_MAX_MS),
                                  sql_number(STORE_MESSAGE_ALERTS),
                                  sql_number(message->pace.limit_count) };
     message->count = 0;
@@ -272,7 +275,7 @@ enum ch_status store_message_claim(struct store *store, struct store_message *me
                                    int64_t lease_ms, store_alert_fn *visit,
                                    void *context, char error[STORE_ERROR_SIZE])
 {
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     int64_t due = 0;
     struct sql_value asked[] = { sql_text(message->receiver), sql_number(now_ms),
                                  sql_number(now_ms + WAIT_MAX_MS) };
@@ -305,7 +308,7 @@ static enum ch_status end_message(struct sql *sql, void *context)
     CH_CLEANUP(text_deinit) struct text list = { 0 };
     struct sql_value values[] = { list_of(message, sql, &list),
                                   sql_text(message->receiver) };
-    struct sql_value sent[] = { values[1], sql_number(moment_now()),
+    struct sql_value sent[] = { values[1], sql_number(timestamp_now()),
                                 sql_number(pace->window_ms),
                                 sql_number(pace->limit_count),
                                 sql_number(pace->limit_ms) };
@@ -364,7 +367,7 @@ static enum ch_status note_receivers(struct sql *sql, void *context)
     const struct receiver_change *change = context;
     for (size_t i = 0; i < change->count; i++) {
         struct sql_value values[] = { sql_text(change->ids[i]), sql_text(change->line),
-                                      sql_number(moment_now()) };
+                                      sql_number(timestamp_now()) };
         sql_queue(sql, STORE_RECEIVER_ADD, values, 3, NULL, NULL);
     }
     return sql_flush(sql);
@@ -448,10 +451,10 @@ enum ch_status store_list_receivers(struct store *store, store_receiver_fn *visi
 static enum ch_status forget_alerts(struct sql *sql, void *context)
 {
     const int64_t *keep_ms = context;
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     struct sql_value old = sql_number(now_ms - *keep_ms);
     struct sql_value gone =
-        sql_number(now_ms - (int64_t)STORE_ALERT_KEPT_DAYS * MOMENT_DAY_MS);
+        sql_number(now_ms - (int64_t)STORE_ALERT_KEPT_DAYS * TIMESTAMP_DAY_MS);
     sql_queue(sql, STORE_ALERT_FORGET_SENDS, &gone, 1, NULL, NULL);
     sql_queue(sql, STORE_ALERT_FORGET, &old, 1, NULL, NULL);
     return sql_flush(sql);
@@ -461,7 +464,7 @@ enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
                                    char error[STORE_ERROR_SIZE])
 {
     int64_t old = 0;
-    struct sql_value before = sql_number(moment_now() - keep_ms);
+    struct sql_value before = sql_number(timestamp_now() - keep_ms);
     struct store_job job = { .what = "remove old alerts",
                              .alone = true,
                              .work = forget_alerts,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/database/moment.h"
 #include "collector/database/sqlite_copy.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 
 enum {
@@ -74,9 +74,9 @@ static enum ch_status copy_some(struct store_backup *backup,
                                 char why[SQL_ERROR_SIZE])
 {
     struct sqlite_copy_sizes sizes;
-    int64_t began_ms = moment_now();
+    int64_t began_ms = timestamp_now();
     enum ch_status status = sqlite_copy_step(backup->copy, &sizes, why);
-    out->rest_ms = REST_TIMES * (int)(moment_now() - began_ms);
+    out->rest_ms = REST_TIMES * (int)(timestamp_now() - began_ms);
     if (status == CH_END) {
         pthread_mutex_lock(&backup->store->writing);
         status = sqlite_copy_turn(backup->copy, why);

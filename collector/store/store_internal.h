@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/text.h"
-#include "collector/database/kept.h"
+#include "collector/database/cache_age.h"
 #include "collector/database/sql.h"
 #include "collector/objects/fetch_gate.h"
 #include "collector/store/store.h"
@@ -50,7 +50,7 @@ struct store {
     struct sql *idle[STORE_READERS];
     size_t idle_count;
     struct text rising; // the groups that were found to rise
-    struct kept rising_kept;
+    struct cache_age rising_age;
 };
 
 // store_job is what one transaction does. work queues statements and returns its first

@@ -8,17 +8,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
-#include "collector/store/store_naming.h"
 #include "collector/store/store_schema.h"
+#include "collector/store/store_symbolization.h"
 
 enum { STORE_UNKEYED_STEP = 256 };
 
 // claim is what one call of store_claim has claimed.
 struct claim {
-    struct store_naming *all;
+    struct store_symbolization *all;
     size_t count;
     const struct store_claiming *claiming;
 };
@@ -26,7 +26,7 @@ struct claim {
 // claim_reading visits one report that was claimed.
 struct claim_reading {
     const struct claim *claim;
-    const struct store_naming *naming;
+    const struct store_symbolization *symbolization;
     bool lost; // its body is nowhere
     struct store_body_found body;
 };
@@ -37,15 +37,15 @@ static void take_claimed(void *context, const struct sql_row *row)
     if (claim->count == claim->claiming->count)
         return;
     claim->all[claim->count++] =
-        (struct store_naming){ .report = sql_column_number(row, "report"),
-                               .turn = sql_column_number(row, "turn"),
-                               .tries = sql_column_number(row, "tries") };
+        (struct store_symbolization){ .report = sql_column_number(row, "report"),
+                                      .turn = sql_column_number(row, "turn"),
+                                      .tries = sql_column_number(row, "tries") };
 }
 
 static enum ch_status claim_jobs(struct sql *sql, void *context)
 {
     struct claim *claim = context;
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     struct sql_value values[] = { sql_number(now_ms + claim->claiming->lease_ms),
                                   sql_number(now_ms),
                                   sql_number((int64_t)claim->claiming->count) };
@@ -57,19 +57,20 @@ static enum ch_status claim_jobs(struct sql *sql, void *context)
 static void visit_claimed(void *context, const struct sql_row *row)
 {
     struct claim_reading *reading = context;
-    struct store_naming naming = *reading->naming;
-    naming.received_ms = sql_column_number(row, "received");
-    naming.project = sql_column_text(row, "project");
+    struct store_symbolization symbolization = *reading->symbolization;
+    symbolization.received_ms = sql_column_number(row, "received");
+    symbolization.project = sql_column_text(row, "project");
     store_body_read(row, &reading->body);
-    naming.body = reading->body.body;
+    symbolization.body = reading->body.body;
     // What is lost is empty: nobody can read it, and after some tries it is given up.
     if (!reading->body.away || reading->lost)
-        reading->claim->claiming->visit(reading->claim->claiming->context, &naming);
+        reading->claim->claiming->visit(reading->claim->claiming->context,
+                                        &symbolization);
 }
 
 static enum ch_status query_claimed(struct store *store, struct claim_reading *reading)
 {
-    struct sql_value number = sql_number(reading->naming->report);
+    struct sql_value number = sql_number(reading->symbolization->report);
     return store_ask(store, STORE_JOB_BODY, &number, 1, visit_claimed, reading);
 }
 
@@ -93,7 +94,8 @@ static enum ch_status read_claimed(struct store *store, const struct claim *clai
 {
     enum ch_status status = CH_OK;
     for (size_t i = 0; i < claim->count && status == CH_OK; i++) {
-        struct claim_reading reading = { .claim = claim, .naming = &claim->all[i] };
+        struct claim_reading reading = { .claim = claim,
+                                         .symbolization = &claim->all[i] };
         status = read_claimed_body(store, &reading);
         store_body_found_deinit(&reading.body);
     }
@@ -104,7 +106,7 @@ static enum ch_status read_claimed(struct store *store, const struct claim *clai
 // writes nothing. It does not count: after an upgrade there may be a job a report.
 static enum ch_status is_claimable(struct store *store, int64_t *out)
 {
-    struct sql_value now = sql_number(moment_now());
+    struct sql_value now = sql_number(timestamp_now());
     return store_ask(store, STORE_JOB_DUE, &now, 1, sql_take_number, out);
 }
 
@@ -117,7 +119,8 @@ enum ch_status store_claim(struct store *store, const struct store_claiming *cla
     snprintf(error, STORE_ERROR_SIZE, "cannot read what is to be named");
     if (status != CH_OK || any == 0)
         return status;
-    struct claim claim = { .all = calloc(claiming->count, sizeof(struct store_naming)),
+    struct claim claim = { .all = calloc(claiming->count,
+                                         sizeof(struct store_symbolization)),
                            .claiming = claiming };
     struct store_job job = { .what = "claim reports to be named",
                              .work = claim_jobs,
@@ -146,7 +149,7 @@ const char *store_build_of(const char *key)
 
 static void add_build(struct sql *sql, const struct store_build *build)
 {
-    struct sql_value values[] = { sql_text(build->id), sql_number(moment_now()),
+    struct sql_value values[] = { sql_text(build->id), sql_number(timestamp_now()),
                                   sql_text(build->project), sql_text(build->sender) };
     sql_queue(sql, STORE_SYMBOLS_ADD, values, 4, NULL, NULL);
 }
@@ -173,7 +176,7 @@ static enum ch_status queue_build(struct sql *sql, void *context)
     struct came_build *came = context;
     struct sql_value key = sql_text(came->build->id);
     struct sql_value values[] = { sql_text(store_build_of(came->build->id)),
-                                  sql_number(moment_now()), sql_number(came->after),
+                                  sql_number(timestamp_now()), sql_number(came->after),
                                   sql_number(STORE_BUILD_STEP),
                                   sql_text(came->build->project) };
     came->last = came->after;
@@ -236,13 +239,13 @@ enum ch_status store_symbols_came(struct store *store, const struct store_build 
                              .context = &came };
     enum ch_status status = CH_OK;
     do {
-        int64_t began_ms = moment_now();
+        int64_t began_ms = timestamp_now();
         // Alone at first: a report that is being stored either finds the build or is
         // found by it. Whoever sent the file sends it again if not all are queued.
         job.alone = came.after < 0;
         status = store_transact(store, &job, error);
         came.after = came.last;
-        int64_t rest_ms = moment_now() - began_ms; // for uploads
+        int64_t rest_ms = timestamp_now() - began_ms; // for uploads
         const struct timespec pause = { .tv_sec = rest_ms / 1000,
                                         .tv_nsec = rest_ms % 1000 * 1000000L };
         if (status == CH_OK && came.queued == STORE_BUILD_STEP)
@@ -329,7 +332,7 @@ static enum ch_status key_again(struct sql *sql, void *context)
     if (status != CH_OK || !*out_more)
         return status;
     struct sql_value values[] = { store_list_end(sql, &list),
-                                  sql_number(moment_now()) };
+                                  sql_number(timestamp_now()) };
     sql_queue(sql, STORE_UNKEYED_PROGRAM, values, 1, NULL, NULL);
     sql_queue(sql, STORE_UNKEYED_COUNT, values, 1, NULL, NULL);
     sql_queue(sql, STORE_UNKEYED_QUEUE, values, 2, NULL, NULL);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_move.h"
 #include "collector/store/store_rest.h"
 
@@ -256,13 +256,13 @@ enum ch_status store_move(struct store *store, bool *out_more,
 enum ch_status store_move_for(struct store *store, int64_t patience_ms,
                               char error[STORE_ERROR_SIZE])
 {
-    int64_t until_ms = moment_now() + patience_ms;
+    int64_t until_ms = timestamp_now() + patience_ms;
     enum ch_status status = CH_OK;
     bool more = true;
-    while (status == CH_OK && more && moment_now() < until_ms) {
-        int64_t began_ms = moment_now();
+    while (status == CH_OK && more && timestamp_now() < until_ms) {
+        int64_t began_ms = timestamp_now();
         status = store_move(store, &more, error);
-        int rest_ms = store_rest_ms(store, moment_now() - began_ms);
+        int rest_ms = store_rest_ms(store, timestamp_now() - began_ms);
         const struct timespec pause = { .tv_sec = rest_ms / 1000,
                                         .tv_nsec = rest_ms % 1000 * 1000000L };
         if (more)

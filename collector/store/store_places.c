@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 
 struct place_listing {
     store_place_fn *visit;
@@ -38,7 +38,7 @@ enum ch_status store_list_places(struct store *store, const struct store_place_o
 enum ch_status store_list_known_places(struct store *store,
                                        const struct store_reports_of *of,
                                        store_place_fn *visit, void *context,
-                                       int64_t *out_moment)
+                                       int64_t *out_time)
 {
     char prefix[STORE_BUILD_KEY_SIZE];
     store_build_key(of->project, "", prefix);
@@ -50,7 +50,7 @@ enum ch_status store_list_known_places(struct store *store,
     struct sql_value values[] = { store_list_end(reader, &list),
                                   sql_number(STORE_KNOWN_PLACES), sql_text(prefix) };
     enum ch_status status =
-        sql_ask(reader, STORE_LAST_SYMBOLS, NULL, 0, sql_take_number, out_moment);
+        sql_ask(reader, STORE_LAST_SYMBOLS, NULL, 0, sql_take_number, out_time);
     if (status == CH_OK)
         status =
             sql_ask(reader, STORE_LIST_KNOWN_PLACES, values, 3, list_place, &listing);
@@ -97,7 +97,7 @@ struct asked_report {
 static enum ch_status queue_asked(struct sql *sql, void *context)
 {
     const struct asked_report *asked = context;
-    struct sql_value values[] = { sql_text(asked->id), sql_number(moment_now()) };
+    struct sql_value values[] = { sql_text(asked->id), sql_number(timestamp_now()) };
     sql_queue(sql, STORE_JOB_ADD_SEEN, values, 2, NULL, NULL);
     return sql_flush(sql);
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_move.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/store/store_tally.h"
 
 enum {
@@ -251,7 +251,7 @@ static void note_history(struct sql *sql, const struct decision *group,
                          const char *kind, const char *other, const char *detail,
                          int64_t count)
 {
-    struct sql_value values[] = { sql_text(group->id), sql_number(moment_now()),
+    struct sql_value values[] = { sql_text(group->id), sql_number(timestamp_now()),
                                   sql_text(kind),      sql_text(other),
                                   sql_text(detail),    sql_number(count) };
     sql_queue(sql, STORE_HISTORY_ADD, values, 6, NULL, NULL);
@@ -367,7 +367,7 @@ static enum ch_status regress_renamed(struct sql *sql, struct renaming *renaming
     if (status != CH_OK || at == seen.count)
         return status;
     struct sql_value values[] = { number, sql_text(seen.list[at].name),
-                                  sql_number(moment_now()) };
+                                  sql_number(timestamp_now()) };
     sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
     store_queue_alert(sql, "regressed", group->id, first->named->report, first->entry,
                       seen.list[at].name);
@@ -398,7 +398,7 @@ static enum ch_status settle_run(struct sql *sql, struct renaming *renaming,
     note_history(sql, &target, "moved", source.id, source.title,
                  (int64_t)(end - start));
     if (first->target_count == (int64_t)(end - start) && !is_decided(&target) &&
-        first->entry->time_ms > moment_now() - NEWS_MS)
+        first->entry->time_ms > timestamp_now() - NEWS_MS)
         store_queue_alert(sql, "new", target.id, first->named->report, first->entry,
                           "");
     return regress_renamed(sql, renaming, start, end, &target);
@@ -457,7 +457,7 @@ static void end_jobs(struct sql *sql, struct renaming *renaming)
         struct sql_value done[] = { sql_number(renamed->named->report),
                                     sql_number(renamed->named->turn) };
         struct sql_value later[] = { sql_number(renamed->named->report),
-                                     sql_number(moment_now() + LATER_MS) };
+                                     sql_number(timestamp_now() + LATER_MS) };
         if (renamed->waits)
             sql_queue(sql, STORE_JOB_LATER, later, 2, NULL, NULL);
         else if (renamed->entry == NULL)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/store_rest.h"
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 
 enum { SHORT_MS = 5, BUSY_MS = 2000, TIMES = 9, LONG_MS = 5000 };
 
 bool store_is_busy(const struct store *store)
 {
-    return moment_now() - store->stored_ms < BUSY_MS;
+    return timestamp_now() - store->stored_ms < BUSY_MS;
 }
 
 int store_rest_ms(struct store *store, int64_t took_ms)

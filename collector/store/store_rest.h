@@ -2,7 +2,7 @@
 //
 // How work in the background leaves the store to uploads. Such work is done in steps,
 // each a transaction, and uploads wait for a step. Users: moves, retention
-// and naming jobs.
+// and symbolization jobs.
 #pragma once
 #include <stdbool.h>
 

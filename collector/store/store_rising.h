@@ -3,7 +3,7 @@
 // The groups that rise, which takes a look at the days of all groups.
 //
 // A store of 10,000 groups or more keeps their list, for searches and the overview; in
-// a smaller one each search looks. User: sums.c.
+// a smaller one each search looks. User: aggregates.c.
 #pragma once
 #include "collector/store/store.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "report/file/report_id.h"
@@ -257,7 +257,7 @@ static enum ch_status pack_listed(struct store *store, struct packing *packing,
                                   char error[STORE_ERROR_SIZE])
 {
     bool due = false;
-    struct leasing leasing = { .store = store, .now_ms = moment_now() };
+    struct leasing leasing = { .store = store, .now_ms = timestamp_now() };
     struct store_job lease = { .what = "begin to pack bodies",
                                .work = lease_packing,
                                .context = &leasing };
@@ -301,14 +301,14 @@ enum ch_status store_pack(struct store *store, const struct store_packing *when,
     return status;
 }
 
-static void take_staged_sums(void *context, const struct sql_row *row)
+static void take_staged_totals(void *context, const struct sql_row *row)
 {
     struct store_staged *staged = context;
     staged->count = sql_column_number(row, "bodies");
     staged->oldest_ms = sql_column_number(row, "oldest");
 }
 
-static void take_segment_sums(void *context, const struct sql_row *row)
+static void take_segment_totals(void *context, const struct sql_row *row)
 {
     struct store_staged *staged = context;
     staged->segments = sql_column_number(row, "segments");
@@ -319,8 +319,8 @@ enum ch_status store_staged_of(struct store *store, struct store_staged *out)
 {
     *out = (struct store_staged){ 0 };
     enum ch_status status =
-        store_ask(store, STORE_STAGED_COUNT, NULL, 0, take_staged_sums, out);
-    return status == CH_OK
-               ? store_ask(store, STORE_SEGMENTS_COUNT, NULL, 0, take_segment_sums, out)
-               : status;
+        store_ask(store, STORE_STAGED_COUNT, NULL, 0, take_staged_totals, out);
+    return status == CH_OK ? store_ask(store, STORE_SEGMENTS_COUNT, NULL, 0,
+                                       take_segment_totals, out)
+                           : status;
 }

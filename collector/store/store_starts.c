@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/store_starts.h"
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 
 enum {
@@ -29,7 +29,7 @@ static enum ch_status add_starts(struct sql *sql, void *context)
     struct adding_starts *adding = context;
     const struct store_start_batch *batch = adding->batch;
     const struct sql_value id[] = { sql_text(batch->project), sql_text(batch->id),
-                                    sql_number(moment_now() / DAY_MS) };
+                                    sql_number(timestamp_now() / DAY_MS) };
     const struct sql_value row[] = {
         sql_text(batch->project), sql_text(batch->release),  sql_text(batch->host),
         sql_number(batch->day),   sql_number(batch->starts), sql_number(batch->ends)
@@ -80,7 +80,7 @@ static enum ch_status run_listing(struct store *store, enum store_statement stat
                                   struct start_listing *listing)
 {
     const struct sql_value values[] = {
-        sql_text(project), sql_number(moment_now() / DAY_MS - STORE_START_DAYS),
+        sql_text(project), sql_number(timestamp_now() / DAY_MS - STORE_START_DAYS),
         sql_number(ROWS), sql_text(release != NULL ? release : "")
     };
     return store_ask(store, statement, values, release != NULL ? 4 : 3, list_start,
@@ -114,7 +114,7 @@ static enum ch_status forget_starts(struct sql *sql, void *context)
                       { STORE_START_FORGET, BATCH_DAYS },
                       { STORE_SESSION_FORGET, SESSION_DAYS } };
     int64_t *count = context;
-    const int64_t today = moment_now() / DAY_MS;
+    const int64_t today = timestamp_now() / DAY_MS;
     *count = 0;
     for (size_t i = 0; i < sizeof(forgotten) / sizeof(forgotten[0]); i++) {
         const struct sql_value old[] = { sql_number(today - forgotten[i].days),

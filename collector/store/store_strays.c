@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_bodies.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_segments.h"
@@ -44,7 +44,7 @@ enum ch_status store_objects_folder(struct store *store, const char **out,
                              .context = store };
     enum ch_status status = CH_OK;
     if (store->objects_id[0] == 0 && !store->reading) {
-        report_id_make((uint64_t)moment_now(), store->objects_owner);
+        report_id_make((uint64_t)timestamp_now(), store->objects_owner);
         status = store_transact(store, &job, error);
     }
     if (status == CH_OK)
@@ -131,7 +131,7 @@ enum ch_status store_drop_segments(struct store *store, int64_t now_ms,
     *out_dropped = 0;
     if (store->objects == NULL)
         return CH_OK;
-    const struct sql_value values[] = { sql_number(now_ms - MOMENT_DAY_MS),
+    const struct sql_value values[] = { sql_number(now_ms - TIMESTAMP_DAY_MS),
                                         sql_number(DROPPED_AT_ONCE) };
     (void)snprintf(error, STORE_ERROR_SIZE, "cannot list segments");
     enum ch_status status = store_ask(store, STORE_SEGMENTS_EMPTY, values, 2,
@@ -193,7 +193,7 @@ enum ch_status store_drop_strays(struct store *store, int64_t now_ms,
         .store = store,
         .objects_of = store->objects,
         .named = STORE_SEGMENT_NAMED,
-        .before_ms = now_ms - MOMENT_DAY_MS,
+        .before_ms = now_ms - TIMESTAMP_DAY_MS,
     };
     *out_dropped = 0;
     return store->objects != NULL ? drop_strays(&dropping, "bodies", out_dropped, error)
@@ -209,7 +209,7 @@ enum ch_status store_drop_stray_symbols(struct store *store,
         .store = store,
         .objects_of = objects,
         .named = STORE_SYMBOL_NAMED,
-        .before_ms = now_ms - MOMENT_DAY_MS,
+        .before_ms = now_ms - TIMESTAMP_DAY_MS,
     };
     return drop_strays(&dropping, "symbols", out_dropped, error);
 }

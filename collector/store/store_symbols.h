@@ -14,7 +14,7 @@ enum { STORE_SYMBOLS_STEP = 64 }; // most files that a listing for removal visit
 
 // store_symbol_file is a file; strings live until a visitor returns.
 struct store_symbol_file {
-    const char *key;     // a build key (store_naming.h)
+    const char *key;     // a build key (store_symbolization.h)
     const char *name;    // of the object that has it; empty: it is in the folder alone
     const char *project; // empty: none
     const char *release; // as its sender said; may be empty

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/entry/release_order.h"
 #include "collector/store/store_move.h"
 
@@ -114,7 +114,7 @@ static void note_change(struct sql *sql, const struct deciding *deciding,
         return;
     entry_copy(cut, sizeof(cut), detail);
     struct sql_value values[] = { sql_text(deciding->group.id),
-                                  sql_number(moment_now()),
+                                  sql_number(timestamp_now()),
                                   sql_text(kind),
                                   sql_text(who != NULL ? who : ""),
                                   sql_text(cut),
@@ -177,7 +177,7 @@ static enum ch_status decide_status(struct sql *sql, void *context)
     struct sql_value values[] = { number,
                                   sql_text(group->status),
                                   sql_text(group->release),
-                                  sql_number(moment_now()),
+                                  sql_number(timestamp_now()),
                                   sql_text(group->note),
                                   sql_text(group->assignee),
                                   sql_number(group->until_count),
@@ -227,7 +227,7 @@ static enum ch_status note_move(struct sql *sql, const char *group, const char *
     enum ch_status status = sql_flush(sql);
     struct sql_value values[] = {
         sql_text(group),
-        sql_number(moment_now()),
+        sql_number(timestamp_now()),
         sql_text(kind),
         sql_text(who != NULL ? who : ""),
         sql_text(text_ok(&detail) && detail.size != 0 ? detail.bytes : ""),
@@ -309,7 +309,7 @@ static enum ch_status split_group(struct sql *sql, void *context)
     if (merged == 0)
         return CH_ERR_NOT_FOUND;
     struct sql_value past[] = { sql_text(group.id),
-                                sql_number(moment_now()),
+                                sql_number(timestamp_now()),
                                 sql_text("split"),
                                 sql_text(splitting->who != NULL ? splitting->who : ""),
                                 value,

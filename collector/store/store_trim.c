@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 
 // stale is a group with the time of its oldest report.
@@ -45,7 +45,7 @@ static void take_crowded(void *context, const struct sql_row *row)
 static enum ch_status find_old_reports(struct sql *sql, struct trimming *trimming,
                                        int64_t age_ms, const char *project)
 {
-    struct sql_value since = sql_number(moment_now() - age_ms);
+    struct sql_value since = sql_number(timestamp_now() - age_ms);
     struct sql_value values[] = { since, sql_number(STORE_TRIM_STEP),
                                   sql_text(project) };
     struct sql_value held[] = { since, sql_text(project) };
@@ -164,7 +164,7 @@ static enum ch_status find_oversize(struct sql *sql, struct trimming *trimming)
 {
     int64_t first_ms = 0;
     int64_t size = 0;
-    int64_t this_week = moment_now() / STORE_WEEK_MS;
+    int64_t this_week = timestamp_now() / STORE_WEEK_MS;
     sql_queue(sql, STORE_TRIM_FIRST, NULL, 0, sql_take_number, &first_ms);
     enum ch_status status = sql_flush(sql);
     int64_t week = first_ms / STORE_WEEK_MS;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "report/value/report.h"
 
 void place_names_write_key(const json_t *frame, char out[PLACE_NAMES_SIZE])

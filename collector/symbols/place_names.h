@@ -25,8 +25,8 @@ void place_names_write_key(const json_t *frame, char out[PLACE_NAMES_SIZE]);
 void place_names_want(const json_t *report, const json_t *known, json_t *wanted,
                       size_t *out_count);
 
-// place_names_join adds places by build key (store_naming.h) to a tree by build ID.
-// Those of a project have precedence over everybody's.
+// place_names_join adds places by build key (store_symbolization.h) to a tree by build
+// ID. Those of a project have precedence over everybody's.
 void place_names_join(json_t *known, json_t *named);
 
 // place_names_apply puts the names of known places into the frames of a thread, and

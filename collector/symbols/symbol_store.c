@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/system/file.h"
-#include "collector/database/moment.h"
-#include "collector/store/store_naming.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store_segments.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/store/store_symbols.h"
 #include "collector/symbols/symbol_folder_size.h"
 #include "collector/symbols/symbol_object.h"
@@ -306,7 +306,7 @@ static void note_use(struct symbol_store *symbols, const struct symbol_file *use
 {
     char error[STORE_ERROR_SIZE];
     struct stat file;
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     if (fstat(fd, &file) != 0 ||
         now_ms - (int64_t)file.st_mtim.tv_sec * 1000 < TOUCH_MS)
         return;
@@ -461,7 +461,7 @@ enum ch_status symbol_store_keep(struct symbol_store *symbols,
                                            .release = kept->release,
                                            .size = stat.st_size,
                                            .kept = size };
-    status = store_symbol_keep(symbols->options.store, &row, moment_now(), error);
+    status = store_symbol_keep(symbols->options.store, &row, timestamp_now(), error);
     forget_known(symbols);
     return status;
 }
@@ -517,7 +517,7 @@ enum ch_status symbol_store_tidy(struct symbol_store *symbols, bool *out_more,
                                  char error[STORE_ERROR_SIZE])
 {
     const struct symbol_store_options *options = &symbols->options;
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     size_t removed = 0;
     enum ch_status status = CH_OK;
     if (options->keep_ms != 0)
@@ -534,7 +534,7 @@ enum ch_status symbol_store_tidy(struct symbol_store *symbols, bool *out_more,
     if (now_ms >= symbols->strays_ms) {
         status = store_drop_stray_symbols(options->store, symbols->objects, now_ms,
                                           &removed, error);
-        symbols->strays_ms = removed != 0 ? now_ms : now_ms + MOMENT_DAY_MS;
+        symbols->strays_ms = removed != 0 ? now_ms : now_ms + TIMESTAMP_DAY_MS;
     }
     return status;
 }

@@ -5,7 +5,8 @@
 // The folder (symbol_folder.h) is where they are read. Without --symbol-store it has
 // all of them. With it their content is in objects: compressed (zstd), under the hash
 // of it, once however many builds have it; and the folder is a cache, filled when a
-// file is wanted and emptied by last use. Users: requests for files, naming, pages.
+// file is wanted and emptied by last use. Users: requests for files, symbolization,
+// pages.
 //
 // A file is a project's, or (project "") everybody's. Reports and clients of a project
 // get its own file of a build, else everybody's, and learn nothing of other projects'.
@@ -37,7 +38,7 @@ struct symbol_kept {
 
 enum { SYMBOL_STORE_KEY_SIZE = ENTRY_PROJECT_SIZE + SYMBOL_FOLDER_ID_SIZE + 16 };
 
-// symbol_store_key writes the build key of a file (store_naming.h).
+// symbol_store_key writes the build key of a file (store_symbolization.h).
 void symbol_store_key(const char *project, enum symbol_kind kind, const char *build_id,
                       char out[SYMBOL_STORE_KEY_SIZE]);
 

@@ -4,8 +4,8 @@
 // remember. It is a SQLite file, or, where CRASHHOOK_TEST_POSTGRESQL names a database,
 // a schema in there: every test of stores is run over both.
 #pragma once
-#include "collector/database/moment.h"
 #include "collector/database/sql.h"
+#include "collector/database/timestamp.h"
 #include "collector/store/store.h"
 #include "collector/store/store_internal.h"
 #include "support/folder.h"
@@ -78,7 +78,7 @@ static inline int setup_named(void **state)
     if (fixture == NULL || folder_setup(&folder) != 0)
         return -1;
     fixture->folder = folder;
-    fixture->now_ms = moment_now();
+    fixture->now_ms = timestamp_now();
     *state = fixture;
     return name_store(fixture) ? 0 : -1;
 }

@@ -117,7 +117,7 @@ static bool back(struct fixture *fixture, char group, const char *const seen[2],
     add_of(fixture, "a", seen[0], group, 30);
     add_of(fixture, "a", seen[1], group, 20);
     assert_int_equal(store_decide(fixture->store, id, &decision, error), CH_OK);
-    fixture->now_ms = moment_now() + 10;
+    fixture->now_ms = timestamp_now() + 10;
     add_of(fixture, "a", later, group, 0);
     return strcmp(find_group(fixture, id).status, "regressed") == 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/requests/search.h"
 
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "support/test.h"
 
 static const char everything[] =
@@ -10,7 +10,7 @@ static const char everything[] =
 
 static bool search_one(const char *text, struct search *out)
 {
-    *out = (struct search){ .now_ms = 10 * (int64_t)MOMENT_DAY_MS };
+    *out = (struct search){ .now_ms = 10 * (int64_t)TIMESTAMP_DAY_MS };
     return search_read(out, text) == CH_OK;
 }
 
@@ -80,7 +80,7 @@ static void signals_times_and_states_are_understood(void **state)
         search_one("signal:11 signal:Segv since:3d is:open -is:unassigned", &search));
     assert_int_equal(search.terms[0].number, 11);
     assert_string_equal(search.terms[1].value, "SIGSEGV");
-    assert_int_equal(search.terms[2].number, 7 * (int64_t)MOMENT_DAY_MS);
+    assert_int_equal(search.terms[2].number, 7 * (int64_t)TIMESTAMP_DAY_MS);
     assert_int_equal(search.terms[3].key, STORE_KEY_OPEN);
     assert_int_equal(search.terms[4].key, STORE_KEY_ASSIGNED);
     assert_false(search.terms[4].negated);

@@ -69,7 +69,7 @@ static void store_moves_a_replaced_report_to_its_new_group(void **state)
 static void store_counts_a_group_by_release_and_day(void **state)
 {
     struct fixture *fixture = *state;
-    int64_t into_day_ms = fixture->now_ms % MOMENT_DAY_MS;
+    int64_t into_day_ms = fixture->now_ms % TIMESTAMP_DAY_MS;
     int yesterday = (int)(into_day_ms / 60000) + 60;
     struct entry entry = make_entry(fixture, 1, "aaaaaaaa", yesterday);
     assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);

@@ -127,7 +127,7 @@ static void a_group_resolved_in_a_release_regresses_in_that_one_too(void **state
     assert_true(seen.group.resolved_in_it);
     // A crash of that release from before the decision says nothing.
     assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "1.4.3"), STORE_ADDED);
-    fixture->now_ms = moment_now() + 60000;
+    fixture->now_ms = timestamp_now() + 60000;
     assert_int_equal(add_release(fixture, 3, "aaaaaaaa", "1.4.2"), STORE_ADDED);
     assert_string_equal(find_group(fixture, "aaaaaaaa").status, "resolved");
     assert_int_equal(add_release(fixture, 4, "aaaaaaaa", "1.4.3"), STORE_ADDED);
@@ -199,7 +199,7 @@ static void without_releases_a_later_crash_regresses(void **state)
         CH_OK);
     assert_int_equal(add_release(fixture, 2, "aaaaaaaa", ""), STORE_ADDED);
     assert_string_equal(find_group(fixture, "aaaaaaaa").status, "resolved");
-    fixture->now_ms = moment_now() + 60000;
+    fixture->now_ms = timestamp_now() + 60000;
     assert_int_equal(add_release(fixture, 3, "aaaaaaaa", ""), STORE_ADDED);
     assert_string_equal(find_group(fixture, "aaaaaaaa").status, "regressed");
 }

@@ -26,7 +26,7 @@ static bool add_many(struct fixture *fixture, const char *group, unsigned first,
         for (unsigned i = 0; i < BATCH; i++) {
             entries[i] = make_entry(fixture, first + done + i, group,
                                     (int)(i % 50) + (old ? 100 : 0));
-            entries[i].received_ms -= old ? 10 * (int64_t)MOMENT_DAY_MS : 0;
+            entries[i].received_ms -= old ? 10 * (int64_t)TIMESTAMP_DAY_MS : 0;
             (void)snprintf(entries[i].summary, sizeof(entries[i].summary), "at %u",
                            first + done + i);
             entries[i].tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
@@ -186,7 +186,7 @@ static void a_group_that_retention_empties_meanwhile_is_there_for_the_rest(void 
 {
     struct fixture *fixture = *state;
     char error[STORE_ERROR_SIZE];
-    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    struct store_retention week = { .age_ms = 7 * (int64_t)TIMESTAMP_DAY_MS };
     size_t removed = 1;
     bool more = true;
     assert_true(add_many(fixture, "bbbbbbbb", OLD_FIRST, BATCH));
@@ -208,7 +208,7 @@ static void groups_that_retention_empties_meanwhile_are_gone_in_the_end(void **s
 {
     struct fixture *fixture = *state;
     char error[STORE_ERROR_SIZE];
-    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    struct store_retention week = { .age_ms = 7 * (int64_t)TIMESTAMP_DAY_MS };
     size_t removed = 1;
     bool more = true;
     assert_true(add_many(fixture, "bbbbbbbb", OLD_FIRST, BATCH));

@@ -3,22 +3,22 @@
 // Reports that got names move to the groups of their new keys, with all that people
 // decided; a store of the version before is brought over by the same steps.
 #include "collector/store/store_internal.h"
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/store_fixture.h"
 
 enum { CLAIMED_MAX = 32 };
 
 // The reports that were claimed.
 struct claimed {
-    struct store_naming all[CLAIMED_MAX];
+    struct store_symbolization all[CLAIMED_MAX];
     size_t count;
 };
 
-static void see_claimed(void *context, const struct store_naming *naming)
+static void see_claimed(void *context, const struct store_symbolization *symbolization)
 {
     struct claimed *claimed = context;
     if (claimed->count < CLAIMED_MAX)
-        claimed->all[claimed->count++] = *naming;
+        claimed->all[claimed->count++] = *symbolization;
 }
 
 static struct claimed claim(struct fixture *fixture, size_t count, int64_t lease_ms)
@@ -52,7 +52,7 @@ static struct entry make_named(struct fixture *fixture, const struct named_as *a
     return entry;
 }
 
-// rename_until_done does what the naming jobs do, with the keys of the list; the
+// rename_until_done does what the symbolization jobs do, with the keys of the list; the
 // numbers of reports are their row numbers.
 static void rename_until_done(struct fixture *fixture, const struct named_as *list,
                               size_t batch)

@@ -94,7 +94,7 @@ static bool has(struct segments *segments, unsigned number, const char *body)
 static void put(struct segments *segments, unsigned number, int weeks, const char *body)
 {
     struct entry entry = make_entry(segments->fixture, number, "aaaaaaaa", 0);
-    entry.received_ms -= weeks * 7 * (int64_t)MOMENT_DAY_MS;
+    entry.received_ms -= weeks * 7 * (int64_t)TIMESTAMP_DAY_MS;
     assert_int_equal(add(segments->fixture, &entry, body), STORE_ADDED);
 }
 
@@ -187,13 +187,13 @@ static void segments_without_bodies_are_removed_after_a_day(void **state)
     put(segments, 2, 0, "of this week");
     assert_int_equal(pack(segments, 1 << 20, HOUR_MS), 1);
     assert_int_equal(pack(segments, 1 << 20, HOUR_MS), 1);
-    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    struct store_retention week = { .age_ms = 7 * (int64_t)TIMESTAMP_DAY_MS };
     size_t removed = 0;
     assert_int_equal(store_trim(fixture->store, &week, &removed, error), CH_OK);
     assert_int_equal(removed, 1);
     assert_int_equal(store_drop_weeks(fixture->store, fixture->now_ms, &removed, error),
                      CH_OK);
-    int64_t day_ms = packed_ms + MOMENT_DAY_MS;
+    int64_t day_ms = packed_ms + TIMESTAMP_DAY_MS;
     assert_int_equal(store_drop_segments(fixture->store, day_ms, &dropped, error),
                      CH_OK);
     assert_int_equal(dropped, 0);
@@ -222,12 +222,12 @@ static void objects_that_no_row_names_are_removed_after_a_day(void **state)
     enum ch_status put = object_store_put(segments->objects, stray, &source, error);
     (void)fclose(source.file);
     assert_int_equal(put, CH_OK);
-    int64_t now_ms = moment_now();
+    int64_t now_ms = timestamp_now();
     assert_int_equal(store_drop_strays(fixture->store, now_ms, &dropped, error), CH_OK);
     assert_int_equal(dropped, 0);
-    assert_int_equal(
-        store_drop_strays(fixture->store, now_ms + 2 * MOMENT_DAY_MS, &dropped, error),
-        CH_OK);
+    assert_int_equal(store_drop_strays(fixture->store, now_ms + 2 * TIMESTAMP_DAY_MS,
+                                       &dropped, error),
+                     CH_OK);
     assert_int_equal(dropped, 1);
     assert_int_equal(list_objects(segments).count, 1);
     assert_true(has(segments, 1, "a body"));

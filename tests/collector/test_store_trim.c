@@ -26,13 +26,13 @@ static void retention_by_age_removes_reports_and_groups_left_empty(void **state)
     struct store_totals totals = { 0 };
     for (unsigned i = 0; i < 6; i++) {
         struct entry entry = make_entry(fixture, i, i < 4 ? "aaaaaaaa" : "bbbbbbbb", 0);
-        entry.received_ms -= i < 3 || i == 4 ? 10 * (int64_t)MOMENT_DAY_MS : 0;
-        entry.received_ms -= i == 5 ? 11 * (int64_t)MOMENT_DAY_MS : 0;
+        entry.received_ms -= i < 3 || i == 4 ? 10 * (int64_t)TIMESTAMP_DAY_MS : 0;
+        entry.received_ms -= i == 5 ? 11 * (int64_t)TIMESTAMP_DAY_MS : 0;
         entry.tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
         entry.tag_count = 1;
         assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     }
-    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    struct store_retention week = { .age_ms = 7 * (int64_t)TIMESTAMP_DAY_MS };
     assert_int_equal(trim_all(fixture, week), 5);
     assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "3");
     struct seen seen = find_group(fixture, "aaaaaaaa");
@@ -71,7 +71,7 @@ static void retention_by_size_removes_the_oldest_until_the_rest_fits(void **stat
     for (unsigned i = 0; i < COUNT; i++) {
         struct entry entry = make_entry(fixture, i, "aaaaaaaa", 0);
         // Half of them came in each of two weeks that are over.
-        entry.received_ms -= (int64_t)(i < COUNT / 2 ? 35 : 28) * MOMENT_DAY_MS;
+        entry.received_ms -= (int64_t)(i < COUNT / 2 ? 35 : 28) * TIMESTAMP_DAY_MS;
         assert_int_equal(add(fixture, &entry, body), STORE_ADDED);
     }
     struct store_retention room = { .size_bytes = ROOM + ROOM / 2 };
@@ -81,7 +81,7 @@ static void retention_by_size_removes_the_oldest_until_the_rest_fits(void **stat
     assert_int_equal(store_count(fixture->store, "", &totals), CH_OK);
     assert_int_equal(totals.reports, COUNT - removed);
     assert_string_equal(find_group(fixture, "aaaaaaaa").ids, "a");
-    assert_int_equal(store_drop_weeks(fixture->store, moment_now(), &dropped, error),
+    assert_int_equal(store_drop_weeks(fixture->store, timestamp_now(), &dropped, error),
                      CH_OK);
     assert_int_equal(trim_all(fixture, room), 0);
 }
@@ -91,8 +91,8 @@ static void add_to_project(struct fixture *fixture, unsigned number,
                            const char *project, const char *group, int days)
 {
     struct entry entry = make_entry(fixture, number, group, (int)number);
-    entry.time_ms -= days * (int64_t)MOMENT_DAY_MS;
-    entry.received_ms -= days * (int64_t)MOMENT_DAY_MS;
+    entry.time_ms -= days * (int64_t)TIMESTAMP_DAY_MS;
+    entry.received_ms -= days * (int64_t)TIMESTAMP_DAY_MS;
     (void)snprintf(entry.project, sizeof(entry.project), "%s", project);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
 }
@@ -101,7 +101,7 @@ static void retention_of_a_project_is_what_is_set_of_it(void **state)
 {
     struct fixture *fixture = *state;
     static const struct store_project_retention projects[] = {
-        { "shop", 30 * (int64_t)MOMENT_DAY_MS, STORE_KEEP_AS_OTHERS },
+        { "shop", 30 * (int64_t)TIMESTAMP_DAY_MS, STORE_KEEP_AS_OTHERS },
         { "bank", 0, 1 },
         { "gone", 1, 1 },
     };
@@ -110,7 +110,7 @@ static void retention_of_a_project_is_what_is_set_of_it(void **state)
         add_to_project(fixture, 3 + i, "shop", "bbbbbbbb", i == 0 ? 40 : 20);
         add_to_project(fixture, 6 + i, "bank", "cccccccc", 90);
     }
-    struct store_retention retention = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS,
+    struct store_retention retention = { .age_ms = 7 * (int64_t)TIMESTAMP_DAY_MS,
                                          .projects = projects,
                                          .project_count = 3 };
     // One of no project is over 7 days old, one of the shop over 30; the bank keeps

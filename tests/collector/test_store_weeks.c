@@ -7,7 +7,7 @@
 #include "collector/query/store_values.h"
 #include "collector/store_fixture.h"
 
-#define WEEK_MS (7 * (int64_t)MOMENT_DAY_MS)
+#define WEEK_MS (7 * (int64_t)TIMESTAMP_DAY_MS)
 
 static bool has_weeks(void)
 {

@@ -47,7 +47,7 @@ static void fill_wide(struct fixture *fixture)
     char days[800];
     struct sql *sql = NULL;
     struct sql_options options = { .name = name };
-    int64_t today = fixture->now_ms / MOMENT_DAY_MS;
+    int64_t today = fixture->now_ms / TIMESTAMP_DAY_MS;
     assert_int_equal(sql_open(&options, error, &sql), CH_OK);
     assert_int_equal(sql_script(sql, filling), CH_OK);
     // Another group of the same program is steady: only others rise.

@@ -28,7 +28,7 @@ static void run_job(struct work_item *item)
         sem_post(job->done);
 }
 
-static struct work *lane(unsigned threads)
+static struct work *pool(unsigned threads)
 {
     const struct work_options options = { .threads = threads, .run = run_job };
     struct work *work = NULL;
@@ -41,7 +41,7 @@ static void work_is_done_in_the_order_of_arrival(void **state)
 {
     (void)state;
     struct job jobs[COUNT] = { 0 };
-    struct work *work = lane(1);
+    struct work *work = pool(1);
     enum ch_status status = CH_OK;
     for (size_t i = 0; i < COUNT && status == CH_OK; i++)
         status = work_add(work, &jobs[i].item);
@@ -60,7 +60,7 @@ static void work_that_takes_long_delays_its_own_thread_alone(void **state)
     sem_init(&done, 0, 0);
     struct job slow = { .wait = &gate };
     struct job quick = { .done = &done };
-    struct work *work = lane(2);
+    struct work *work = pool(2);
     enum ch_status status = work_add(work, &slow.item);
     if (status == CH_OK)
         status = work_add(work, &quick.item);
@@ -81,7 +81,7 @@ static void work_that_has_ended_takes_nothing_and_leaves_nothing(void **state)
     (void)state;
     struct job job = { 0 };
     struct job late = { 0 };
-    struct work *work = lane(1);
+    struct work *work = pool(1);
     enum ch_status first = work_add(work, &job.item);
     work_end(work);
     enum ch_status second = work_add(work, &late.item);

@@ -12,7 +12,7 @@ import source_tree
 
 # Where a word has another meaning, which is the field's.
 ALLOWED = re.compile(
-    r"gatekeeper|crash\.death|_death_callback|identifier-naming|symbol_keeper|naming_(?:walk|level)|wait_naming")
+    r"gatekeeper|crash\.death|_death_callback|identifier-naming|naming_(?:walk|level)|wait_naming")
 
 # A turn of phrase, and in how many comments it may still be.
 PHRASES = {
@@ -47,8 +47,6 @@ def main(root):
             comment = "".join(COMMENT.findall(line)) if "//" in line else ""
             shown = ALLOWED.sub("", code + comment)
             for pattern, instead in words:
-                if "symbolization" in instead and "collector/" in path:
-                    continue
                 if pattern.search(shown):
                     problems.append(f"{path}:{number}: '{pattern.search(shown).group()}': "
                                     f"write '{instead}'")

@@ -13,27 +13,28 @@
 #include "collector/server/metrics.h"
 #include "collector/store/store.h"
 
-enum { NAMING_WORKERS_MAX = BACKGROUND_THREADS_MAX };
+enum { SYMBOLIZATION_WORKERS_MAX = BACKGROUND_THREADS_MAX };
 
-typedef void naming_jobs_complain_fn(const char *error);
+typedef void symbolization_jobs_complain_fn(const char *error);
 
-struct naming_jobs;
+struct symbolization_jobs;
 struct symbol_store;
 
-// naming_jobs_options is what the jobs work with; it is copied, what it refers to must
-// outlive the jobs.
-struct naming_jobs_options {
+// symbolization_jobs_options is what the jobs work with; it is copied, what it refers
+// to must outlive the jobs.
+struct symbolization_jobs_options {
     struct store *store;
     struct symbol_store *symbols;
     struct metrics *metrics;
-    naming_jobs_complain_fn *complain;
+    symbolization_jobs_complain_fn *complain;
     pthread_mutex_t *large; // held while a large report is named
     unsigned workers;       // how many child processes there are at once
 };
 
-// naming_jobs_create starts the threads.
-CH_CHECKED enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
-                                             struct naming_jobs **out);
+// symbolization_jobs_create starts the threads.
+CH_CHECKED enum ch_status
+symbolization_jobs_create(const struct symbolization_jobs_options *options,
+                          struct symbolization_jobs **out);
 
-// naming_jobs_destroy ends them after their current batch; NULL is allowed.
-void naming_jobs_destroy(struct naming_jobs *jobs);
+// symbolization_jobs_destroy ends them after their current batch; NULL is allowed.
+void symbolization_jobs_destroy(struct symbolization_jobs *jobs);

@@ -4,7 +4,7 @@
 // were, and what is near a group or was its past.
 //
 // The queue is a table: nothing in it is lost when a collector is killed, and several
-// collectors may work on it. Users: server/naming_jobs.c, the pages.
+// collectors may work on it. Users: server/symbolization_jobs.c, the pages.
 #pragma once
 #include "collector/store/store.h"
 
@@ -30,8 +30,9 @@ struct store_named {
                          // is set by the store
 };
 
-// store_naming is a report that is to be named, as a claim gives it to a visitor.
-struct store_naming {
+// store_symbolization is a report that is to be named, as a claim gives it to a
+// visitor.
+struct store_symbolization {
     int64_t report;
     int64_t turn;
     int64_t tries; // how often it was claimed, this time included
@@ -99,7 +100,8 @@ enum store_names {
 
 typedef void store_build_fn(void *context, const struct store_build *build);
 typedef void store_place_fn(void *context, const struct store_place *place);
-typedef void store_naming_fn(void *context, const struct store_naming *naming);
+typedef void store_symbolization_fn(void *context,
+                                    const struct store_symbolization *symbolization);
 typedef void store_past_fn(void *context, const struct store_past *past);
 typedef void store_kin_fn(void *context, const struct store_kin *kin);
 
@@ -108,7 +110,7 @@ typedef void store_kin_fn(void *context, const struct store_kin *kin);
 struct store_claiming {
     size_t count;
     int64_t lease_ms;
-    store_naming_fn *visit;
+    store_symbolization_fn *visit;
     void *context;
 };
 
@@ -159,11 +161,11 @@ CH_CHECKED enum ch_status store_list_places(struct store *store,
                                             void *context);
 
 // store_list_known_places visits places of the builds that reports lack the names of,
-// at most STORE_KNOWN_PLACES. out_moment is for store_add_places.
+// at most STORE_KNOWN_PLACES. out_time is for store_add_places.
 CH_CHECKED enum ch_status store_list_known_places(struct store *store,
                                                   const struct store_reports_of *of,
                                                   store_place_fn *visit, void *context,
-                                                  int64_t *out_moment);
+                                                  int64_t *out_time);
 
 // store_add_places keeps places that were looked up after moment, except where another
 // debug file of their build came since.

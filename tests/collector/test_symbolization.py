@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# test_naming COLLECTOR: reports without names, then their debug files: titles, groups and
+# test_symbolization COLLECTOR: reports without names, then their debug files: titles, groups and
 # search follow, while reports go on coming, and also where the collector is killed at
 # random moments. A reduced number of reports; CRASHHOOK_FULL=1: 10,000.
 

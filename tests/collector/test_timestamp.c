@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 
 #include "support/test.h"
 
@@ -9,7 +9,7 @@ static const int64_t now_ms = 1767225600000; // 2026-01-01T00:00:00Z
 static int64_t read_or_minus(const char *text)
 {
     int64_t out = 0;
-    return moment_read(text, now_ms, &out) == CH_OK ? out : -1;
+    return timestamp_read(text, now_ms, &out) == CH_OK ? out : -1;
 }
 
 static void moment_reads_rfc_3339(void **state)
@@ -26,8 +26,8 @@ static void moment_reads_days_and_how_long_ago(void **state)
     (void)state;
     assert_int_equal(read_or_minus("2026-01-01"), now_ms);
     assert_int_equal(read_or_minus("90m"), now_ms - 90 * 60000);
-    assert_int_equal(read_or_minus("24h"), now_ms - MOMENT_DAY_MS);
-    assert_int_equal(read_or_minus("2w"), now_ms - 14 * (int64_t)MOMENT_DAY_MS);
+    assert_int_equal(read_or_minus("24h"), now_ms - TIMESTAMP_DAY_MS);
+    assert_int_equal(read_or_minus("2w"), now_ms - 14 * (int64_t)TIMESTAMP_DAY_MS);
 }
 
 static void moment_refuses_everything_else(void **state)
@@ -53,26 +53,26 @@ static void moment_refuses_everything_else(void **state)
 static void moment_writes_what_it_reads(void **state)
 {
     (void)state;
-    char text[MOMENT_SIZE];
-    moment_write(now_ms + 7, text);
+    char text[TIMESTAMP_SIZE];
+    timestamp_write(now_ms + 7, text);
     assert_string_equal(text, "2026-01-01T00:00:00.007Z");
 }
 
 static void moment_says_how_long_ago_in_words(void **state)
 {
     (void)state;
-    char text[MOMENT_SIZE];
-    moment_write_ago(now_ms - 59000, now_ms, text);
+    char text[TIMESTAMP_SIZE];
+    timestamp_write_ago(now_ms - 59000, now_ms, text);
     assert_string_equal(text, "just now");
-    moment_write_ago(now_ms - 60000, now_ms, text);
+    timestamp_write_ago(now_ms - 60000, now_ms, text);
     assert_string_equal(text, "1 minute ago");
-    moment_write_ago(now_ms - 3 * (int64_t)MOMENT_DAY_MS, now_ms, text);
+    timestamp_write_ago(now_ms - 3 * (int64_t)TIMESTAMP_DAY_MS, now_ms, text);
     assert_string_equal(text, "3 days ago");
-    moment_write_ago(now_ms - 55 * (int64_t)MOMENT_DAY_MS, now_ms, text);
+    timestamp_write_ago(now_ms - 55 * (int64_t)TIMESTAMP_DAY_MS, now_ms, text);
     assert_string_equal(text, "55 days ago");
-    moment_write_ago(now_ms - 100 * (int64_t)MOMENT_DAY_MS, now_ms, text);
+    timestamp_write_ago(now_ms - 100 * (int64_t)TIMESTAMP_DAY_MS, now_ms, text);
     assert_string_equal(text, "3 months ago");
-    moment_write_ago(now_ms + 5000, now_ms, text);
+    timestamp_write_ago(now_ms + 5000, now_ms, text);
     assert_string_equal(text, "just now");
 }
 

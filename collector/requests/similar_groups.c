@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/requests/near_groups.h"
+#include "collector/requests/similar_groups.h"
 
 #include <string.h>
 
-#include "collector/store/store_naming.h"
+#include "collector/store/store_symbolization.h"
 #include "report/grouping/similar.h"
 
-// near_search is the nearest groups that were found so far.
-struct near_search {
+// similar_search is the nearest groups that were found so far.
+struct similar_search {
     const struct store_group *group;
-    struct near_group *found;
+    struct similar_group *found;
     size_t count;
 };
 
 static void weigh_kin(void *context, const struct store_kin *kin)
 {
-    struct near_search *search = context;
+    struct similar_search *search = context;
     if (strcmp(kin->id, search->group->id) == 0)
         return;
     int percent = similar_percent(search->group->stack, kin->stack);
     size_t at = search->count;
     while (at > 0 && search->found[at - 1].percent < percent)
         at--;
-    if (percent < NEAR_LEAST || at == NEAR_GROUPS)
+    if (percent < NEAR_LEAST || at == SIMILAR_GROUPS)
         return;
-    search->count += search->count < NEAR_GROUPS;
+    search->count += search->count < SIMILAR_GROUPS;
     memmove(&search->found[at + 1], &search->found[at],
             (search->count - at - 1) * sizeof(search->found[0]));
-    struct near_group *near = &search->found[at];
-    *near = (struct near_group){ .count = kin->count, .percent = percent };
+    struct similar_group *near = &search->found[at];
+    *near = (struct similar_group){ .count = kin->count, .percent = percent };
     entry_copy(near->id, sizeof(near->id), kin->id);
     entry_copy(near->title, sizeof(near->title), kin->title);
 }
@@ -38,8 +38,8 @@ static void take_newest(void *context, const struct store_report *report)
     entry_copy(context, REPORT_ID_SIZE, report->id);
 }
 
-void near_groups_newest(struct store *store, const char *group,
-                        char out[REPORT_ID_SIZE])
+void similar_groups_newest(struct store *store, const char *group,
+                           char out[REPORT_ID_SIZE])
 {
     struct store_filter filter = { .group = group, .limit = 1 };
     char next[STORE_CURSOR_SIZE];
@@ -48,16 +48,17 @@ void near_groups_newest(struct store *store, const char *group,
         out[0] = 0;
 }
 
-enum ch_status near_groups_find(struct store *store, const struct store_group *group,
-                                struct near_group out[NEAR_GROUPS], size_t *out_count)
+enum ch_status similar_groups_find(struct store *store, const struct store_group *group,
+                                   struct similar_group out[SIMILAR_GROUPS],
+                                   size_t *out_count)
 {
-    struct near_search search = { .group = group, .found = out };
+    struct similar_search search = { .group = group, .found = out };
     *out_count = 0;
     if (group->stack[0] == 0)
         return CH_OK;
     enum ch_status status = store_list_kin(store, group->project, weigh_kin, &search);
     for (size_t i = 0; status == CH_OK && i < search.count; i++)
-        near_groups_newest(store, out[i].id, out[i].newest);
+        similar_groups_newest(store, out[i].id, out[i].newest);
     if (status == CH_OK)
         *out_count = search.count;
     return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/naming_jobs.h"
+#include "collector/jobs/symbolization_jobs.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/database/moment.h"
-#include "collector/jobs/naming_batch.h"
+#include "collector/database/timestamp.h"
+#include "collector/jobs/symbolization_batch.h"
 #include "collector/requests/collector.h"
 #include "collector/server/background.h"
 #include "collector/store/store_rest.h"
@@ -32,27 +32,27 @@ enum {
     RENAMED_REST_MS = 1500 // and no longer: a claim ends
 };
 
-struct naming_jobs {
-    struct naming_jobs_options options;
+struct symbolization_jobs {
+    struct symbolization_jobs_options options;
     struct background background;
 };
 
 // claimed_batch is what one thread works on: its reports by project, each project's
 // named by themselves.
 struct claimed_batch {
-    struct naming_jobs *jobs;
-    struct naming_item items[NAMING_BATCH];
+    struct symbolization_jobs *jobs;
+    struct symbolization_item items[SYMBOLIZATION_BATCH];
     size_t count;
-    struct store_named named[NAMING_BATCH];
-    struct naming_answer *answers; // NAMING_BATCH of them
-    bool answered[NAMING_BATCH];
+    struct store_named named[SYMBOLIZATION_BATCH];
+    struct symbolization_answer *answers; // SYMBOLIZATION_BATCH of them
+    bool answered[SYMBOLIZATION_BATCH];
     json_t *known;  // places of a project's builds that are named, by build ID
     json_t *found;  // those of them that were named now, by build key
     int64_t moment; // of the debug files that they were named with
 };
 
 // decoded_size is how large an item's report is, or more than COLLECTOR_LARGE.
-static size_t decoded_size(const struct naming_item *item)
+static size_t decoded_size(const struct symbolization_item *item)
 {
     struct text CH_CLEANUP(text_deinit) decoded = { 0 };
     enum ch_status status = decode_body(item->encoding, item->body.bytes,
@@ -60,19 +60,20 @@ static size_t decoded_size(const struct naming_item *item)
     return status == CH_ERR_LIMIT ? COLLECTOR_LARGE + 1 : decoded.size;
 }
 
-static void take_naming_item(void *context, const struct store_naming *naming)
+static void take_naming_item(void *context,
+                             const struct store_symbolization *symbolization)
 {
     struct claimed_batch *batch = context;
-    struct naming_item *item = &batch->items[batch->count];
-    entry_copy(item->project, sizeof(item->project), naming->project);
-    item->report = naming->report;
-    item->turn = naming->turn;
-    item->tries = naming->tries;
-    item->received_ms = naming->received_ms;
-    item->encoding = naming->body.encoding;
-    text_append(&item->body, naming->body.bytes, naming->body.size);
+    struct symbolization_item *item = &batch->items[batch->count];
+    entry_copy(item->project, sizeof(item->project), symbolization->project);
+    item->report = symbolization->report;
+    item->turn = symbolization->turn;
+    item->tries = symbolization->tries;
+    item->received_ms = symbolization->received_ms;
+    item->encoding = symbolization->body.encoding;
+    text_append(&item->body, symbolization->body.bytes, symbolization->body.size);
     item->decoded = decoded_size(item);
-    if (text_ok(&item->body) && batch->count < NAMING_BATCH - 1)
+    if (text_ok(&item->body) && batch->count < SYMBOLIZATION_BATCH - 1)
         batch->count++;
     else
         text_clear(&item->body);
@@ -87,7 +88,7 @@ static void clear_places(struct claimed_batch *batch)
 
 static void clear_batch(struct claimed_batch *batch)
 {
-    for (size_t i = 0; i < NAMING_BATCH; i++)
+    for (size_t i = 0; i < SYMBOLIZATION_BATCH; i++)
         text_deinit(&batch->items[i].body);
     clear_places(batch);
     memset(batch->items, 0, sizeof(batch->items));
@@ -108,7 +109,7 @@ static bool is_readable_key(const char *key, const char *project)
 // begin.
 static size_t take_places(struct claimed_batch *batch, const struct text *result)
 {
-    struct naming_head head;
+    struct symbolization_head head;
     if (result->size < sizeof(head))
         return result->size;
     memcpy(&head, result->bytes, sizeof(head));
@@ -126,10 +127,10 @@ static size_t take_places(struct claimed_batch *batch, const struct text *result
 static void take_answers(struct claimed_batch *batch, size_t start, size_t count,
                          const struct text *result)
 {
-    struct naming_answer *answer = batch->answers;
+    struct symbolization_answer *answer = batch->answers;
     for (size_t at = take_places(batch, result); result->size - at >= sizeof(*answer);
          at += sizeof(*answer)) {
-        struct naming_answer copy;
+        struct symbolization_answer copy;
         memcpy(&copy, result->bytes + at, sizeof(copy));
         if (copy.index >= count || !entry_is_sane(&copy.entry))
             continue;
@@ -142,20 +143,21 @@ static void take_answers(struct claimed_batch *batch, size_t start, size_t count
 static enum ch_status name_items(struct claimed_batch *batch, size_t start,
                                  size_t count)
 {
-    struct text CH_CLEANUP(text_deinit)
-        result = { .limit_bytes = sizeof(struct naming_head) + NAMING_PLACES_BYTES +
-                                  (NAMING_BATCH + 1) * sizeof(struct naming_answer) };
-    struct naming_batch work = { .items = &batch->items[start],
-                                 .count = count,
-                                 .project = batch->items[start].project,
-                                 .symbols =
-                                     symbol_store_folder(batch->jobs->options.symbols),
-                                 .known = batch->known };
+    struct text CH_CLEANUP(text_deinit) result = {
+        .limit_bytes = sizeof(struct symbolization_head) + SYMBOLIZATION_PLACES_BYTES +
+                       (SYMBOLIZATION_BATCH + 1) * sizeof(struct symbolization_answer)
+    };
+    struct symbolization_batch work = { .items = &batch->items[start],
+                                        .count = count,
+                                        .project = batch->items[start].project,
+                                        .symbols = symbol_store_folder(
+                                            batch->jobs->options.symbols),
+                                        .known = batch->known };
     bool large = count == 1 && batch->items[start].decoded > COLLECTOR_LARGE;
     if (large)
         pthread_mutex_lock(batch->jobs->options.large);
     enum ch_status status = guarded_child_run(
-        naming_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
+        symbolization_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
     guarded_child_reap(); // with its memory, before another one may be large
     if (large)
         pthread_mutex_unlock(batch->jobs->options.large);
@@ -173,7 +175,7 @@ static size_t chunk_end(const struct claimed_batch *batch, size_t start, size_t 
     if (bytes > COLLECTOR_LARGE)
         return end;
     while (end < last && batch->items[end].decoded <= COLLECTOR_LARGE &&
-           bytes + batch->items[end].decoded <= NAMING_BATCH_BYTES)
+           bytes + batch->items[end].decoded <= SYMBOLIZATION_BATCH_BYTES)
         bytes += batch->items[end++].decoded;
     return end;
 }
@@ -219,7 +221,7 @@ static void take_lacking(void *context, const char *build)
 
 // fetch_debug_files has the debug files for reports of a project in the folder, where
 // the child looks.
-static enum ch_status fetch_debug_files(struct naming_jobs *jobs,
+static enum ch_status fetch_debug_files(struct symbolization_jobs *jobs,
                                         const struct store_reports_of *of)
 {
     struct lacking lacking = { .count = 0 };
@@ -299,8 +301,9 @@ static enum ch_status keep_places(struct claimed_batch *batch, const char *proje
 }
 
 // rename_some hands over a part of what was found, and lets uploads go before the next.
-static enum ch_status rename_some(struct naming_jobs *jobs, struct store_named *named,
-                                  size_t count, char error[STORE_ERROR_SIZE])
+static enum ch_status rename_some(struct symbolization_jobs *jobs,
+                                  struct store_named *named, size_t count,
+                                  char error[STORE_ERROR_SIZE])
 {
     int64_t began_ms = guarded_child_now_ms();
     enum ch_status status = store_rename(jobs->options.store, named, count, error);
@@ -319,14 +322,14 @@ static enum ch_status rename_some(struct naming_jobs *jobs, struct store_named *
 static enum ch_status finish_batch(struct claimed_batch *batch,
                                    char error[STORE_ERROR_SIZE])
 {
-    struct naming_jobs *jobs = batch->jobs;
+    struct symbolization_jobs *jobs = batch->jobs;
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++) {
-        const struct naming_item *item = &batch->items[i];
+        const struct symbolization_item *item = &batch->items[i];
         if (!batch->answered[i] && item->tries < TRIES_MAX)
             continue;
         if (!batch->answered[i])
-            metrics_count(&jobs->options.metrics->naming_failures);
+            metrics_count(&jobs->options.metrics->symbolization_failures);
         batch->named[count++] = (struct store_named){
             .report = item->report,
             .turn = item->turn,
@@ -342,16 +345,16 @@ static enum ch_status finish_batch(struct claimed_batch *batch,
 
 static int by_project(const void *a, const void *b)
 {
-    return strcmp(((const struct naming_item *)a)->project,
-                  ((const struct naming_item *)b)->project);
+    return strcmp(((const struct symbolization_item *)a)->project,
+                  ((const struct symbolization_item *)b)->project);
 }
 
 // name_project names the reports from start to end, which are of one project.
 static enum ch_status name_project(struct claimed_batch *batch, size_t start,
                                    size_t end, char error[STORE_ERROR_SIZE])
 {
-    struct naming_jobs *jobs = batch->jobs;
-    int64_t reports[NAMING_BATCH];
+    struct symbolization_jobs *jobs = batch->jobs;
+    int64_t reports[SYMBOLIZATION_BATCH];
     const struct store_reports_of of = { batch->items[start].project, reports,
                                          end - start };
     for (size_t i = start; i < end; i++)
@@ -370,10 +373,10 @@ static enum ch_status name_project(struct claimed_batch *batch, size_t start,
 // work_once claims and names a batch, and returns how long to wait for the next.
 static int work_once(struct claimed_batch *batch)
 {
-    struct naming_jobs *jobs = batch->jobs;
+    struct symbolization_jobs *jobs = batch->jobs;
     char error[STORE_ERROR_SIZE];
     size_t claimed = 0;
-    const struct store_claiming claiming = { .count = NAMING_BATCH - 1,
+    const struct store_claiming claiming = { .count = SYMBOLIZATION_BATCH - 1,
                                              .lease_ms = LEASE_MS,
                                              .visit = take_naming_item,
                                              .context = batch };
@@ -397,13 +400,13 @@ static int work_once(struct claimed_batch *batch)
     return status != CH_OK ? TROUBLE_MS : claimed == 0 ? LOOK_MS : 0;
 }
 
-static void *naming_main(void *context)
+static void *symbolization_main(void *context)
 {
     struct claimed_batch *batch = calloc(1, sizeof(*batch));
     if (batch == NULL)
         return NULL;
     batch->jobs = context;
-    batch->answers = calloc(NAMING_BATCH, sizeof(*batch->answers));
+    batch->answers = calloc(SYMBOLIZATION_BATCH, sizeof(*batch->answers));
     int wait_ms = 0;
     while (batch->answers != NULL &&
            background_pause(&batch->jobs->background, wait_ms)) {
@@ -420,10 +423,11 @@ static void *naming_main(void *context)
     return NULL;
 }
 
-enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
-                                  struct naming_jobs **out)
+enum ch_status
+symbolization_jobs_create(const struct symbolization_jobs_options *options,
+                          struct symbolization_jobs **out)
 {
-    struct naming_jobs *jobs = calloc(1, sizeof(*jobs));
+    struct symbolization_jobs *jobs = calloc(1, sizeof(*jobs));
     *out = jobs;
     if (jobs == NULL)
         return CH_ERR_NO_MEMORY;
@@ -431,11 +435,11 @@ enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
     background_init(&jobs->background);
     enum ch_status status = CH_OK;
     for (unsigned i = 0; i < options->workers && status == CH_OK; i++)
-        status = background_start(&jobs->background, naming_main, jobs);
+        status = background_start(&jobs->background, symbolization_main, jobs);
     return status;
 }
 
-void naming_jobs_destroy(struct naming_jobs *jobs)
+void symbolization_jobs_destroy(struct symbolization_jobs *jobs)
 {
     if (jobs == NULL)
         return;

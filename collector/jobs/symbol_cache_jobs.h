@@ -9,9 +9,9 @@
 #include "collector/server/metrics.h"
 #include "collector/symbols/symbol_store.h"
 
-struct symbol_keeper;
+struct symbol_cache_jobs;
 
-struct symbol_keeper_options {
+struct symbol_cache_jobs_options {
     struct store *store;
     struct symbol_store *symbols;
     struct metrics *metrics;
@@ -20,6 +20,6 @@ struct symbol_keeper_options {
 };
 
 CH_CHECKED enum ch_status
-symbol_keeper_create(const struct symbol_keeper_options *options,
-                     struct symbol_keeper **out);
-void symbol_keeper_destroy(struct symbol_keeper *supervisor);
+symbol_cache_jobs_create(const struct symbol_cache_jobs_options *options,
+                         struct symbol_cache_jobs **out);
+void symbol_cache_jobs_destroy(struct symbol_cache_jobs *supervisor);

@@ -4,10 +4,10 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/requests/near_groups.h"
+#include "collector/requests/similar_groups.h"
 
-static void write_near(struct text *out, const struct store_group *group,
-                       const char *newest, const struct near_group *near)
+static void write_similar(struct text *out, const struct store_group *group,
+                          const char *newest, const struct similar_group *near)
 {
     html_write(out, "<li><b>%d %%</b> <a href=\"/groups/%s\">%.*s</a> <i>%lld</i>",
                near->percent, near->id, PAGE_NAME, near->title, (long long)near->count);
@@ -20,19 +20,19 @@ static void write_near(struct text *out, const struct store_group *group,
                group->id, near->id);
 }
 
-void page_near_write(struct text *out, struct store *store,
-                     const struct store_group *group)
+void page_similar_write(struct text *out, struct store *store,
+                        const struct store_group *group)
 {
-    struct near_group near[NEAR_GROUPS];
+    struct similar_group near[SIMILAR_GROUPS];
     char newest[REPORT_ID_SIZE];
     size_t count = 0;
-    if (near_groups_find(store, group, near, &count) != CH_OK || count == 0)
+    if (similar_groups_find(store, group, near, &count) != CH_OK || count == 0)
         return;
-    near_groups_newest(store, group->id, newest);
+    similar_groups_newest(store, group->id, newest);
     html_write(out,
                "<section class=\"card near\" id=\"near\"><h2>Groups whose stacks are"
                " near</h2><ul class=\"merged\">");
     for (size_t i = 0; i < count; i++)
-        write_near(out, group, newest, &near[i]);
+        write_similar(out, group, newest, &near[i]);
     html_write(out, "</ul></section>\n");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/symbol_keeper.h"
+#include "collector/jobs/symbol_cache_jobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 #include "collector/server/background.h"
-#include "collector/store/store_naming.h"
 #include "collector/store/store_outage.h"
+#include "collector/store/store_symbolization.h"
 #include "collector/store/store_symbols.h"
 #include "net/http.h"
 
@@ -26,10 +26,10 @@ enum {
 };
 
 // ASKED_MS is how long it is remembered that a server upstream was asked of a build.
-#define ASKED_MS (30 * (int64_t)MOMENT_DAY_MS)
+#define ASKED_MS (30 * (int64_t)TIMESTAMP_DAY_MS)
 
-struct symbol_keeper {
-    struct symbol_keeper_options options;
+struct symbol_cache_jobs {
+    struct symbol_cache_jobs_options options;
     char after[SYMBOL_FOLDER_ID_SIZE]; // build that the last look came to
     int64_t tidy_ms;                   // when files are looked at next
     int trouble_ms;
@@ -55,9 +55,9 @@ static void take_unasked(void *context, const char *build, bool wanted)
 
 // fetch_into asks one server, and writes what it sends to an upload. CH_ERR_NOT_FOUND:
 // it has no such file.
-static enum ch_status fetch_into(struct symbol_keeper *supervisor, const char *server,
-                                 size_t length, struct symbol_upload *upload,
-                                 char say[SAY_SIZE])
+static enum ch_status fetch_into(struct symbol_cache_jobs *supervisor,
+                                 const char *server, size_t length,
+                                 struct symbol_upload *upload, char say[SAY_SIZE])
 {
     char url[URL_SIZE];
     struct http_reply reply = { 0 };
@@ -94,7 +94,7 @@ static enum ch_status fetch_into(struct symbol_keeper *supervisor, const char *s
 }
 
 // keep_fetched makes an upload a debug file of everybody's, and has reports named.
-static enum ch_status keep_fetched(struct symbol_keeper *supervisor,
+static enum ch_status keep_fetched(struct symbol_cache_jobs *supervisor,
                                    struct symbol_upload *upload, char say[SAY_SIZE])
 {
     char error[STORE_ERROR_SIZE] = "it is not of that build";
@@ -120,8 +120,9 @@ static enum ch_status keep_fetched(struct symbol_keeper *supervisor,
 
 // ask_server asks one server of a build. CH_ERR_NOT_FOUND: it has none, or none that is
 // a debug file of that build.
-static enum ch_status ask_server(struct symbol_keeper *supervisor, const char *server,
-                                 size_t length, const char *build, char say[SAY_SIZE])
+static enum ch_status ask_server(struct symbol_cache_jobs *supervisor,
+                                 const char *server, size_t length, const char *build,
+                                 char say[SAY_SIZE])
 {
     struct symbol_upload upload = { .fd = -1 };
     enum ch_status status =
@@ -137,7 +138,8 @@ static enum ch_status ask_server(struct symbol_keeper *supervisor, const char *s
 
 // ask_upstream asks the servers one after the other, until one has the file, and notes
 // that they were asked; of a failure nothing is noted.
-static enum ch_status ask_upstream(struct symbol_keeper *supervisor, const char *build)
+static enum ch_status ask_upstream(struct symbol_cache_jobs *supervisor,
+                                   const char *build)
 {
     char say[SAY_SIZE] = "cannot write a debug file";
     char error[STORE_ERROR_SIZE];
@@ -151,7 +153,7 @@ static enum ch_status ask_upstream(struct symbol_keeper *supervisor, const char 
     }
     if (status == CH_OK || status == CH_ERR_NOT_FOUND) {
         status =
-            store_build_asked(supervisor->options.store, build, moment_now(), error);
+            store_build_asked(supervisor->options.store, build, timestamp_now(), error);
         (void)snprintf(say, sizeof(say), "%s", error);
     }
     if (status != CH_OK && !supervisor->given_up &&
@@ -161,7 +163,7 @@ static enum ch_status ask_upstream(struct symbol_keeper *supervisor, const char 
 }
 
 // ask_some asks of the wanted builds among the next ones, in turn.
-static enum ch_status ask_some(struct symbol_keeper *supervisor, bool *out_more)
+static enum ch_status ask_some(struct symbol_cache_jobs *supervisor, bool *out_more)
 {
     struct unasked unasked = { .count = 0 };
     *out_more = false;
@@ -169,7 +171,7 @@ static enum ch_status ask_some(struct symbol_keeper *supervisor, bool *out_more)
         return CH_OK;
     enum ch_status status =
         store_list_unasked(supervisor->options.store, supervisor->after,
-                           moment_now() - ASKED_MS, take_unasked, &unasked);
+                           timestamp_now() - ASKED_MS, take_unasked, &unasked);
     for (size_t i = 0; status == CH_OK && i < unasked.count; i++) {
         if (!background_pause(&supervisor->background, 0))
             return CH_OK;
@@ -184,7 +186,7 @@ static enum ch_status ask_some(struct symbol_keeper *supervisor, bool *out_more)
 }
 
 // keep_once takes one step, and returns how long to wait for the next one.
-static int keep_once(struct symbol_keeper *supervisor)
+static int keep_once(struct symbol_cache_jobs *supervisor)
 {
     char error[STORE_ERROR_SIZE];
     bool more = false;
@@ -207,18 +209,18 @@ static int keep_once(struct symbol_keeper *supervisor)
 
 static void *keep_main(void *context)
 {
-    struct symbol_keeper *supervisor = context;
+    struct symbol_cache_jobs *supervisor = context;
     int wait_ms = LOOK_MS;
     while (background_pause(&supervisor->background, wait_ms))
         wait_ms = keep_once(supervisor);
     return NULL;
 }
 
-enum ch_status symbol_keeper_create(const struct symbol_keeper_options *options,
-                                    struct symbol_keeper **out)
+enum ch_status symbol_cache_jobs_create(const struct symbol_cache_jobs_options *options,
+                                        struct symbol_cache_jobs **out)
 {
     *out = NULL;
-    struct symbol_keeper *supervisor = calloc(1, sizeof(*supervisor));
+    struct symbol_cache_jobs *supervisor = calloc(1, sizeof(*supervisor));
     if (supervisor == NULL)
         return CH_ERR_NO_MEMORY;
     supervisor->options = *options;
@@ -226,14 +228,14 @@ enum ch_status symbol_keeper_create(const struct symbol_keeper_options *options,
     enum ch_status status =
         background_start(&supervisor->background, keep_main, supervisor);
     if (status != CH_OK) {
-        symbol_keeper_destroy(supervisor);
+        symbol_cache_jobs_destroy(supervisor);
         return status;
     }
     *out = supervisor;
     return CH_OK;
 }
 
-void symbol_keeper_destroy(struct symbol_keeper *supervisor)
+void symbol_cache_jobs_destroy(struct symbol_cache_jobs *supervisor)
 {
     if (supervisor == NULL)
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/database/moment.h"
+#include "collector/database/timestamp.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,20 +11,20 @@
 
 enum { MINUTE_MS = 60000, HOUR_MS = 3600000 };
 
-int64_t moment_now(void)
+int64_t timestamp_now(void)
 {
     return (int64_t)clock_now_ms(CLOCK_REALTIME);
 }
 
-enum ch_status moment_read_span(const char *text, int64_t *out)
+enum ch_status timestamp_read_span(const char *text, int64_t *out)
 {
     static const struct {
         char unit;
         int64_t ms;
     } units[] = { { 'm', MINUTE_MS },
                   { 'h', HOUR_MS },
-                  { 'd', MOMENT_DAY_MS },
-                  { 'w', 7 * (int64_t)MOMENT_DAY_MS } };
+                  { 'd', TIMESTAMP_DAY_MS },
+                  { 'w', 7 * (int64_t)TIMESTAMP_DAY_MS } };
     size_t digits = strspn(text, "0123456789");
     if (digits == 0 || digits > 5 || text[digits] == 0 || text[digits + 1] != 0)
         return CH_ERR_MALFORMED;
@@ -67,10 +67,10 @@ static enum ch_status read_zone_offset(const char *at, int64_t *out)
     return CH_OK;
 }
 
-enum ch_status moment_read(const char *text, int64_t now_ms, int64_t *out)
+enum ch_status timestamp_read(const char *text, int64_t now_ms, int64_t *out)
 {
     int64_t span_ms = 0;
-    if (moment_read_span(text, &span_ms) == CH_OK) {
+    if (timestamp_read_span(text, &span_ms) == CH_OK) {
         *out = now_ms - span_ms;
         return CH_OK;
     }
@@ -97,35 +97,35 @@ enum ch_status moment_read(const char *text, int64_t now_ms, int64_t *out)
     return CH_OK;
 }
 
-void moment_write(int64_t moment_ms, char *out)
+void timestamp_write(int64_t time_ms, char *out)
 {
-    time_t seconds = (time_t)(moment_ms / 1000);
-    int ms = (int)(moment_ms % 1000);
+    time_t seconds = (time_t)(time_ms / 1000);
+    int ms = (int)(time_ms % 1000);
     struct tm tm;
     gmtime_r(&seconds, &tm);
-    size_t length = strftime(out, MOMENT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(out + length, MOMENT_SIZE - length, ".%03dZ", ms < 0 ? 0 : ms);
+    size_t length = strftime(out, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(out + length, TIMESTAMP_SIZE - length, ".%03dZ", ms < 0 ? 0 : ms);
 }
 
-void moment_write_ago(int64_t moment_ms, int64_t now_ms, char *out)
+void timestamp_write_ago(int64_t time_ms, int64_t now_ms, char *out)
 {
     static const struct {
         int64_t ms;
         int64_t least; // of a year or a month: one of 30 days would be said of 55
         const char *name;
-    } units[] = { { 365 * (int64_t)MOMENT_DAY_MS, 2, "year" },
-                  { 30 * (int64_t)MOMENT_DAY_MS, 3, "month" },
-                  { MOMENT_DAY_MS, 1, "day" },
+    } units[] = { { 365 * (int64_t)TIMESTAMP_DAY_MS, 2, "year" },
+                  { 30 * (int64_t)TIMESTAMP_DAY_MS, 3, "month" },
+                  { TIMESTAMP_DAY_MS, 1, "day" },
                   { HOUR_MS, 1, "hour" },
                   { MINUTE_MS, 1, "minute" } };
-    int64_t passed = now_ms - moment_ms;
+    int64_t passed = now_ms - time_ms;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         long long count = (long long)(passed / units[i].ms);
         if (count < units[i].least)
             continue;
-        snprintf(out, MOMENT_SIZE, "%lld %s%s ago", count, units[i].name,
+        snprintf(out, TIMESTAMP_SIZE, "%lld %s%s ago", count, units[i].name,
                  count == 1 ? "" : "s");
         return;
     }
-    snprintf(out, MOMENT_SIZE, "just now");
+    snprintf(out, TIMESTAMP_SIZE, "just now");
 }
