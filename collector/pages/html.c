@@ -163,7 +163,10 @@ void html_write(struct text *out, const char *format, ...)
             text_appendf(out, "%llx", va_arg(holes, unsigned long long));
             break;
         case HOLE_NONE:
+            // The arguments that follow cannot be read: their types are unknown.
             assert(!"html_write knows no such conversion");
+            va_end(holes);
+            return;
         }
         format += 1 + length;
     }

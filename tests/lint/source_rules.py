@@ -26,6 +26,11 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 BLOCK_COMMENT = re.compile(r"^\s*/\*")
 VAGUE_FILE = re.compile(r"(^|/)(utils?|common|helpers?|misc|managers?)(\.[ch]|/)")
 
+# A call of html_write, the literals in it, and the conversions that it knows.
+HTML_WRITE = re.compile(r"\bhtml_write\((.*?)\);", re.S)
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+CONVERSION = re.compile(r"%(%|s|\.\*s|d|u|zu|lld|llu|llx)?(?(1)|[^a-zA-Z%]*[a-zA-Z]*)")
+
 
 def first_line_problems(path, lines):
     mark = "//" if path.endswith(SOURCES) else "#"
@@ -65,6 +70,17 @@ def line_problems(path, lines):
                 yield f"{path}:{number}: {message.format(match.group(1))}"
 
 
+def html_problems(path, text):
+    """Conversions of printf that html_write does not know."""
+    for call in HTML_WRITE.finditer(text):
+        for literal in LITERAL.finditer(call.group(1)):
+            for conversion in CONVERSION.finditer(literal.group(1)):
+                if conversion.group(1):
+                    continue
+                number = text.count("\n", 0, call.start(1) + literal.start()) + 1
+                yield f"{path}:{number}: html_write has no conversion {conversion.group()}"
+
+
 def main(root):
     problems, checked = [], 0
     for path in source_tree.files(root, SOURCES + COMMENTED):
@@ -75,6 +91,8 @@ def main(root):
         lines = source_tree.read(root, path).split("\n")
         problems += first_line_problems(path, lines)
         problems += line_problems(path, lines)
+        if path.endswith(".c"):
+            problems += html_problems(path, "\n".join(lines))
         if path.endswith(".h"):
             problems += header_problems(path, lines)
         if VAGUE_FILE.search(path):
