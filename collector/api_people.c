@@ -54,7 +54,7 @@ static bool names_somebody(const struct store_filter *filter)
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
         if ((term->key == STORE_KEY_HOST || term->key == STORE_KEY_TAG) &&
-            !term->negated)
+            !term->negated && !term->alternative && !term->wildcard)
             return true;
     }
     return false;

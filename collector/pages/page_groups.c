@@ -86,7 +86,8 @@ static void write_terms(struct text *out, const struct filter *filter, bool open
     html_write(out, "<p class=\"terms\">");
     for (size_t i = 0; i < search->count; i++) {
         write_list_link(out, filter, i, orders[filter->store.sort].value);
-        html_write(out, " class=\"chip\" title=\"Remove\">%s%s%s%.*s \u00d7</a>",
+        html_write(out, " class=\"chip\" title=\"Remove\">%s%s%s%s%.*s \u00d7</a>",
+                   search->terms[i].joined ? "or " : "",
                    search_was_negated(search, i) ? "-" : "",
                    search->said[i].key != NULL ? search->said[i].key : "",
                    search->said[i].key != NULL ? ":" : "", PAGE_SHORT,
@@ -116,8 +117,12 @@ static void write_help(struct text *out)
         " <code>assignee:</code> <code>since:7d</code> <code>until:</code>"
         " <code>is:new</code> (<code>regressed</code>, <code>rising</code>,"
         " <code>open</code>, <code>resolved</code>, <code>ignored</code>,"
-        " <code>unassigned</code>, <code>any</code>). <code>-</code> before one means"
-        " not; put quotes around spaces.</p></details>");
+        " <code>unassigned</code>, <code>any</code>)"
+        " <code>machines:&gt;30</code> <code>reports:10..20</code>"
+        " <code>time:2026-11-01..2026-11-07</code>. <code>-</code> before one means"
+        " not, <code>OR</code> between two means one of them, and <code>*</code> in a"
+        " value any text: <code>release:1.4.* OR host:web-*</code>. Put quotes around"
+        " spaces.</p></details>");
 }
 
 void page_groups_write_nothing(struct text *out, const struct http_request *request)

@@ -95,6 +95,20 @@ static const char *end_one(struct store_query *query, struct writing *writing,
     return text;
 }
 
+// write_like writes the pattern of LIKE, with `!` as its escape, for a value with
+// wildcards. A value that may be a part of what reports carry may begin anywhere in it.
+static void write_like(const struct store_term *term, struct text *out)
+{
+    bool part = store_query_finds_part(term);
+    text_append_string(out, part ? "%" : "");
+    for (const char *value = term->value; *value != 0; value++) {
+        if (strchr("!%_", *value) != NULL)
+            text_append_string(out, "!");
+        text_append(out, *value == '*' ? "%" : value, 1);
+    }
+    text_append_string(out, part ? "%" : "");
+}
+
 // pattern_of is the value of a term in the form that the index takes: a quoted string
 // of FTS5, or a pattern of LIKE.
 static const char *pattern_of(struct store_query *query)
@@ -103,6 +117,10 @@ static const char *pattern_of(struct store_query *query)
     struct text *out = &query->patterns[query->term - query->filter->terms];
     if (out->size != 0)
         return out->bytes;
+    if (query->term->wildcard) {
+        write_like(query->term, out);
+        return text_ok(out) ? out->bytes : "";
+    }
     text_append_string(out, postgres ? "%" : "\"");
     for (const char *value = query->term->value; *value != 0; value++) {
         if (postgres && strchr("\\%_", *value) != NULL)

@@ -11,6 +11,8 @@
 // Lists of groups are narrowed by facets, which are exact for one condition; where
 // several conditions must hold for the same report, the reports of the groups that the
 // facets let through are examined as well. Searches use the index over facets.
+// Alternatives and values with wildcards are not looked for in facets: like terms that
+// must not hold, they are examined in the reports of each group.
 #pragma once
 #include "collector/store/store_internal.h"
 
@@ -62,6 +64,10 @@ enum query_clause {
     CLAUSE_MARKED,               // groups were found before,
     CLAUSE_FEW,                  // with few reports
     CLAUSE_NEGATED,              // of a term, from here on
+    CLAUSE_JOINED,               // an alternative of the term before it
+    CLAUSE_OPENS,                // the first of several alternatives
+    CLAUSE_CLOSES,               // the last of them
+    CLAUSE_WILDCARD,
     CLAUSE_OF_GROUP,
     CLAUSE_OF_TIME,
     CLAUSE_SEARCHED, // groups are kept by their facets
@@ -111,9 +117,10 @@ enum query_value {
     VALUE_VALUE,
     VALUE_TAG,
     VALUE_NUMBER,
+    VALUE_HIGH,
     VALUE_DAY, // of a number that is a time
     VALUE_NEXT_DAY,
-    VALUE_PATTERN, // of the value, for an index of words
+    VALUE_PATTERN, // of the value, for an index of words, or for LIKE
     VALUE_KIND,    // the number of its facet, which is written and not bound
     VALUE_COUNT
 };
@@ -169,8 +176,10 @@ bool store_query_finds_by_group(const struct store_query *query);
 
 // store_query_has_probe says whether an index can tell how many facets have a term, and
 // store_query_has_trigram whether it finds them without reading all of it. The index of
-// PostgreSQL leaves out what is no letter or digit.
+// PostgreSQL leaves out what is no letter or digit. store_query_finds_part says whether
+// the value may be a part of what reports carry.
 bool store_query_has_probe(const struct store_term *term);
+bool store_query_finds_part(const struct store_term *term);
 bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term);
 
 // store_query_look looks up what a filter's query needs to know; store_look_deinit

@@ -82,7 +82,12 @@ bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *
 
 bool store_query_has_probe(const struct store_term *term)
 {
-    return term->key < STORE_KEY_SINCE;
+    return term->key < STORE_KEY_SINCE && !term->alternative && !term->wildcard;
+}
+
+bool store_query_finds_part(const struct store_term *term)
+{
+    return carried[term->key].part;
 }
 
 static bool is_of_reports(const struct store_term *term)
@@ -90,20 +95,27 @@ static bool is_of_reports(const struct store_term *term)
     return term->key < STORE_KEY_FIRST_RELEASE;
 }
 
+// is_required is true for a term that holds for every report that is found, and that an
+// index can find.
+static bool is_required(const struct store_term *term)
+{
+    return !term->negated && !term->alternative && !term->wildcard;
+}
+
 // wants_word is true for a word that all reports of a group may be known to have.
 static bool wants_word(const struct store_term *term)
 {
-    return term->key == STORE_KEY_WORD && !term->negated;
+    return term->key == STORE_KEY_WORD && is_required(term);
 }
 
 static bool is_since(const struct store_term *term)
 {
-    return term->key == STORE_KEY_SINCE && !term->negated;
+    return term->key == STORE_KEY_SINCE && is_required(term);
 }
 
 static bool is_searched(const struct store_term *term)
 {
-    return is_of_reports(term) && !term->negated;
+    return is_of_reports(term) && is_required(term);
 }
 
 // is_in_index says whether the index of a group's reports decides a term in PostgreSQL.
@@ -111,7 +123,8 @@ static bool is_in_index(const struct store_term *term)
 {
     return term->key == STORE_KEY_RELEASE || term->key == STORE_KEY_ENVIRONMENT ||
            term->key == STORE_KEY_HOST || term->key == STORE_KEY_SIGNAL_NAME ||
-           term->key == STORE_KEY_SINCE || term->key == STORE_KEY_UNTIL;
+           term->key == STORE_KEY_SINCE || term->key == STORE_KEY_UNTIL ||
+           term->key == STORE_KEY_TIME;
 }
 
 static bool has_mark(const struct store_term *term)
@@ -129,13 +142,16 @@ static bool is_wide(const struct store_query *query, const struct store_term *te
 // value.
 static bool is_found_by_group(const struct store_term *term, bool rare)
 {
-    return !term->negated && store_query_has_probe(term) && (rare || has_mark(term));
+    return is_required(term) && store_query_has_probe(term) && (rare || has_mark(term));
 }
 
 // rank_of is 0 for a term that a column decides, 1 for one of words, tags or marks, and
-// 2 for such a one that many have.
+// 2 for such a one that many have. Alternatives have one rank, so that they stay
+// neighbours.
 static int rank_of(const struct store_query *query, const struct store_term *term)
 {
+    if (term->alternative)
+        return 1;
     bool column = term->key != STORE_KEY_TAG && !has_mark(term);
     return column ? 0 : 1 + is_wide(query, term);
 }
@@ -179,7 +195,7 @@ size_t store_query_list(struct store_query *query, enum query_list list,
             query->by_index |= query->dialect == SQL_POSTGRES && is_in_index(term);
         }
     }
-    return lone && (count != 1 || out[0]->negated) ? 0 : count;
+    return lone && (count != 1 || !is_required(out[0])) ? 0 : count;
 }
 
 // enter_value finds out what is to be known of the text of a term.
@@ -197,6 +213,7 @@ static void enter_value(struct store_query *query, const struct store_term *term
     query->named[VALUE_VALUE] = sql_text(term->value);
     query->named[VALUE_TAG] = sql_text(term->tag);
     query->named[VALUE_NUMBER] = sql_number(term->number);
+    query->named[VALUE_HIGH] = sql_number(term->high != 0 ? term->high : INT64_MAX);
     query->named[VALUE_DAY] = sql_number(term->number / TIMESTAMP_DAY_MS);
     query->named[VALUE_NEXT_DAY] =
         sql_number((term->number / TIMESTAMP_DAY_MS + 1) * TIMESTAMP_DAY_MS);
@@ -209,10 +226,16 @@ void store_query_enter(struct store_query *query, const struct store_term *term)
     const struct store_look *look = query->look;
     bool wide = is_wide(query, term);
     query->term = term;
+    const struct store_filter *filter = query->filter;
+    const struct store_term *end = filter->terms + filter->term_count;
     holds[CLAUSE_NEGATED] = term->negated;
+    holds[CLAUSE_JOINED] = term->joined;
+    holds[CLAUSE_OPENS] = term->alternative && !term->joined;
+    holds[CLAUSE_CLOSES] = term->alternative && (term + 1 == end || !term[1].joined);
+    holds[CLAUSE_WILDCARD] = term->wildcard;
     holds[CLAUSE_OF_GROUP] = !is_of_reports(term);
-    holds[CLAUSE_OF_TIME] =
-        term->key == STORE_KEY_SINCE || term->key == STORE_KEY_UNTIL;
+    holds[CLAUSE_OF_TIME] = !term->alternative && term->key >= STORE_KEY_SINCE &&
+                            term->key <= STORE_KEY_TIME;
     holds[CLAUSE_SEARCHED] = is_searched(term);
     holds[CLAUSE_LISTED] = is_searched(term) && !(holds[CLAUSE_BOUNDED] && wide);
     holds[CLAUSE_FACET] = store_query_has_probe(term) && term->key != STORE_KEY_WORD;
@@ -225,7 +248,7 @@ void store_query_enter(struct store_query *query, const struct store_term *term)
     enter_value(query, term);
 }
 
-// lone_of is the only term of a list, if it is not negated, or NULL.
+// lone_of is the only term of a list, if it is required, or NULL.
 static const struct store_term *lone_of(struct store_query *query, enum query_list list)
 {
     const struct store_term *terms[STORE_TERMS];
@@ -254,7 +277,7 @@ static void begin_counts(struct store_query *query)
     int64_t since = INT64_MIN;
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
-        bool looked_at = large && store_query_has_probe(term);
+        bool looked_at = large && term->key < STORE_KEY_SINCE;
         holds[CLAUSE_NARROWED] |= is_of_reports(term);
         holds[CLAUSE_WORDS] |= wants_word(term);
         holds[CLAUSE_COUNTED_BOUNDED] |= looked_at;
@@ -364,7 +387,7 @@ bool store_query_finds_by_group(const struct store_query *query)
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
         bool of_group = !is_of_reports(term) && term->key != STORE_KEY_ANY;
-        bool shown = term->key == STORE_KEY_SHORT_WORD && !term->negated;
+        bool shown = term->key == STORE_KEY_SHORT_WORD && is_required(term);
         if (shown || (of_group && query->dialect == SQL_SQLITE) ||
             (!is_wide(query, term) && is_found_by_group(term, true)))
             return true;

@@ -264,9 +264,11 @@ static enum ch_status look_for_fresh(struct sql *sql, const struct store_filter 
         of.project = filter->project;
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
-        if (term->key == STORE_KEY_PROGRAM && !term->negated)
+        if (term->key == STORE_KEY_PROGRAM && !term->negated && !term->alternative &&
+            !term->wildcard)
             of.program = file_name(term->value);
-        if (term->key == STORE_KEY_ENVIRONMENT && !term->negated)
+        if (term->key == STORE_KEY_ENVIRONMENT && !term->negated &&
+            !term->alternative && !term->wildcard)
             of.environment = term->value;
     }
     CH_CLEANUP(releases_deinit) struct releases releases = { 0 };

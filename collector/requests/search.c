@@ -36,6 +36,11 @@ static const struct {
     { "status", STORE_KEY_STATUS },
     { "since", STORE_KEY_SINCE },
     { "until", STORE_KEY_UNTIL },
+    { "time", STORE_KEY_TIME },
+    { "reports", STORE_KEY_REPORTS },
+    { "machines", STORE_KEY_MACHINES },
+    { "first_seen", STORE_KEY_FIRST_SEEN },
+    { "last_seen", STORE_KEY_LAST_SEEN },
     { "kernel", STORE_KEY_KERNEL },
     { "processor", STORE_KEY_PROCESSOR },
     { "uptime", STORE_KEY_UPTIME },
@@ -201,6 +206,73 @@ static enum ch_status read_timestamp(struct search *search, const char *key,
                        key);
 }
 
+// read_bound reads one end of a range: a number, or, where the key is of times, a time.
+// of_day: the time is a day, which a range includes.
+static enum ch_status read_bound(struct search *search, const char *key,
+                                 const char *value, bool *of_day, int64_t *out)
+{
+    bool of_number = strcmp(key, "reports") == 0 || strcmp(key, "machines") == 0;
+    struct store_term term = { .number = 0 };
+    char *end = NULL;
+    *of_day = false;
+    if (!of_number) {
+        enum ch_status status = read_timestamp(search, key, value, &term);
+        *of_day = strlen(value) == strlen("2026-11-21");
+        *out = term.number;
+        return status;
+    }
+    *out = strtoll(value, &end, 10);
+    if (isdigit((unsigned char)value[0]) && *end == 0 && *out < STORE_NUMBER_MAX)
+        return CH_OK;
+    return search_fail(search, "%s is not a number, such as >30, <=5 or 10..20", key);
+}
+
+// read_range reads `>30`, `>=30`, `<30`, `<=30`, `10..20`, `10..` or `30`, as a first
+// and a last value.
+static enum ch_status read_range(struct search *search, const char *key,
+                                 const char *value, int64_t *out_low, int64_t *out_high)
+{
+    char first[KEY_SIZE];
+    const char *dots = strstr(value, "..");
+    const char *bound = value + strspn(value, "<>=");
+    bool less = value[0] == '<';
+    bool more = value[0] == '>';
+    bool equal = bound != value && bound[-1] == '=';
+    bool of_day = false;
+    enum ch_status status = CH_OK;
+    *out_low = 0;
+    *out_high = STORE_NUMBER_MAX;
+    if (dots != NULL && dots != value && (size_t)(dots - value) < sizeof(first)) {
+        memcpy(first, value, (size_t)(dots - value));
+        first[dots - value] = 0;
+        status = read_bound(search, key, first, &of_day, out_low);
+        if (status != CH_OK || dots[2] == 0)
+            return status;
+        status = read_bound(search, key, dots + 2, &of_day, out_high);
+        *out_high += of_day ? TIMESTAMP_DAY_MS - 1 : 0;
+        return status;
+    }
+    int64_t number = 0;
+    status = read_bound(search, key, bound, &of_day, &number);
+    int64_t day = of_day ? TIMESTAMP_DAY_MS - 1 : 0;
+    if (!less)
+        *out_low = more && !equal ? number + day + 1 : number;
+    if (!more)
+        *out_high = less && !equal ? number - 1 : number + day;
+    return status;
+}
+
+static enum ch_status read_range_term(struct search *search, const char *key,
+                                      struct store_term *out)
+{
+    enum ch_status status =
+        read_range(search, key, out->value, &out->number, &out->high);
+    if (status == CH_OK && (out->high <= 0 || out->high < out->number))
+        return search_fail(search, "there is nothing in the range %s:%.40s", key,
+                           out->value);
+    return status;
+}
+
 static enum ch_status read_value(struct search *search, const char *key,
                                  struct store_term *out)
 {
@@ -216,6 +288,12 @@ static enum ch_status read_value(struct search *search, const char *key,
     case STORE_KEY_SINCE:
     case STORE_KEY_UNTIL:
         return read_timestamp(search, key, out->value, out);
+    case STORE_KEY_TIME:
+    case STORE_KEY_REPORTS:
+    case STORE_KEY_MACHINES:
+    case STORE_KEY_FIRST_SEEN:
+    case STORE_KEY_LAST_SEEN:
+        return read_range_term(search, key, out);
     default:
         return CH_OK;
     }
@@ -231,9 +309,31 @@ static enum ch_status fail_key(struct search *search, const char *key)
         search, "there is no key `%.40s`; put quotes around a word with a colon", key);
 }
 
+// takes_wildcards is false for the keys whose values are not compared as texts.
+static bool takes_wildcards(enum store_key key)
+{
+    return key == STORE_KEY_FIRST_RELEASE || key == STORE_KEY_ASSIGNEE ||
+           key == STORE_KEY_PROJECT ||
+           (key < STORE_KEY_SINCE && key != STORE_KEY_SIGNAL);
+}
+
+// join_term makes the last term an alternative of the one before it.
+static enum ch_status join_term(struct search *search)
+{
+    struct store_term *term = &search->terms[search->count - 1];
+    if ((term[-1].key < STORE_KEY_FIRST_RELEASE) !=
+        (term->key < STORE_KEY_FIRST_RELEASE))
+        return search_fail(search, "OR cannot join a condition on a report and one on"
+                                   " its group, such as is:, machines: or assignee:");
+    term[-1].alternative = true;
+    term->alternative = true;
+    term->joined = true;
+    return CH_OK;
+}
+
 // add_term adds a term; value is the search's own, key may be NULL.
 static enum ch_status add_term(struct search *search, const char *key,
-                               const char *value, bool negated)
+                               const char *value, bool negated, bool literal)
 {
     size_t n = search->count;
     struct store_term term = { .key = store_word_key(value),
@@ -252,6 +352,8 @@ static enum ch_status add_term(struct search *search, const char *key,
     search->said[n].value = value;
     if (key != NULL)
         term.key = keys[index].key;
+    term.wildcard = key != NULL && !literal && strchr(value, '*') != NULL &&
+                    takes_wildcards(term.key);
     enum ch_status status =
         key != NULL ? read_value(search, keys[index].name, &term) : CH_OK;
     if (status != CH_OK)
@@ -265,7 +367,7 @@ enum ch_status search_add(struct search *search, const char *key, const char *va
     const char *kept = keep_bytes(search, value, strlen(value));
     if (kept == NULL)
         return search_fail(search, "the search is too long");
-    return add_term(search, key, kept, false);
+    return add_term(search, key, kept, false, true);
 }
 
 // search_peek is the byte at distance from the cursor, or 0 at the end.
@@ -303,7 +405,7 @@ static bool read_key(struct cursor *input, char out[KEY_SIZE])
 
 // take_value takes a quoted string, or everything up to the next space. A quote that
 // is not closed ends with the text, because people see results while they type.
-static const char *take_value(struct search *search, struct cursor *input)
+static char *take_value(struct search *search, struct cursor *input)
 {
     char *begin = search->bytes + search->used;
     size_t room = sizeof(search->bytes) - search->used;
@@ -331,34 +433,101 @@ static const char *take_value(struct search *search, struct cursor *input)
     return begin;
 }
 
+// take_word takes a word as it is if that is what comes next, and a gap or the end
+// follows it.
+static bool take_word(struct cursor *input, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i < length; i++) {
+        if (search_peek(input, i) != (uint8_t)word[i])
+            return false;
+    }
+    if (cursor_left(input) != length && !is_gap(search_peek(input, length)))
+        return false;
+    cursor_skip(input, length);
+    return true;
+}
+
+// opens_alternatives is true where a parenthesis has OR in it: others belong to words,
+// such as names of functions.
+static bool opens_alternatives(const struct cursor *input)
+{
+    size_t i = 1;
+    if (search_peek(input, 0) != '(')
+        return false;
+    for (uint8_t c = search_peek(input, i); c != 0 && c != ')';
+         c = search_peek(input, ++i)) {
+        struct cursor ahead = *input;
+        cursor_skip(&ahead, i);
+        if (is_gap(search_peek(input, i - 1)) && take_word(&ahead, "OR"))
+            return true;
+    }
+    return false;
+}
+
+// read_one adds the next term. closing: a parenthesis that ends it is not part of it,
+// and is then set to false.
+static enum ch_status read_one(struct search *search, struct cursor *input,
+                               bool *closing)
+{
+    char key[KEY_SIZE];
+    uint8_t after = search_peek(input, 1);
+    bool negated = search_peek(input, 0) == '-' && after != 0 && !is_gap(after);
+    if (negated)
+        cursor_skip(input, 1);
+    bool has_key = read_key(input, key);
+    bool quoted = search_peek(input, 0) == '"';
+    char *value = take_value(search, input);
+    if (value == NULL)
+        return search_fail(search, "the search is too long");
+    size_t length = strlen(value);
+    if (*closing && !quoted && length != 0 && value[length - 1] == ')') {
+        value[length - 1] = 0;
+        *closing = false;
+    } else if (*closing && quoted && search_peek(input, 0) == ')') {
+        cursor_skip(input, 1);
+        *closing = false;
+    }
+    return add_term(search, has_key ? key : NULL, value, negated, quoted);
+}
+
+static void skip_gaps(struct cursor *input)
+{
+    while (is_gap(search_peek(input, 0)))
+        cursor_skip(input, 1);
+}
+
 enum ch_status search_read(struct search *search, const char *text)
 {
     struct cursor input = cursor_over(text, strlen(text));
-    for (;;) {
-        char key[KEY_SIZE];
-        while (is_gap(search_peek(&input, 0)))
+    bool closing = false;
+    bool joins = false;
+    size_t begun = search->count;
+    for (skip_gaps(&input); cursor_left(&input) != 0; skip_gaps(&input)) {
+        size_t before = search->count;
+        if (take_word(&input, "AND"))
+            continue;
+        if (take_word(&input, "OR")) {
+            if (joins || before == begun)
+                break;
+            joins = true;
+            continue;
+        }
+        if (!closing && opens_alternatives(&input)) {
             cursor_skip(&input, 1);
-        if (cursor_left(&input) == 0)
-            return CH_OK;
-        uint8_t after = search_peek(&input, 1);
-        bool negated = search_peek(&input, 0) == '-' && after != 0 && !is_gap(after);
-        if (negated)
-            cursor_skip(&input, 1);
-        bool has_key = read_key(&input, key);
-        bool quoted = search_peek(&input, 0) == '"';
-        const char *value = take_value(search, &input);
-        if (value == NULL)
-            return search_fail(search, "the search is too long");
-        if (!has_key && !quoted &&
-            (strcmp(value, "OR") == 0 || strcmp(value, "AND") == 0))
-            return search_fail(search,
-                               "all terms of a search must hold, there is no %s; put"
-                               " quotes around the word",
-                               value);
-        enum ch_status status = add_term(search, has_key ? key : NULL, value, negated);
+            closing = true;
+        }
+        enum ch_status status = read_one(search, &input, &closing);
+        if (status == CH_OK && joins && search->count != before)
+            status = join_term(search);
         if (status != CH_OK)
             return status;
+        joins &= search->count == before;
     }
+    if (joins || cursor_left(&input) != 0)
+        return search_fail(search, "OR needs a term before and after it; put quotes"
+                                   " around the word");
+    return CH_OK;
 }
 
 // needs_quotes says whether a value would be read as something else without them.
@@ -366,8 +535,10 @@ static bool needs_quotes(const char *key, const char *value)
 {
     struct cursor input = cursor_over(value, strlen(value));
     char name[KEY_SIZE];
-    return value[0] == 0 || strpbrk(value, " \t\r\n\"\\") != NULL ||
-           (key == NULL && (value[0] == '-' || read_key(&input, name)));
+    return value[0] == 0 || strpbrk(value, " \t\r\n\"\\()") != NULL ||
+           (key != NULL && strchr(value, '*') != NULL) ||
+           (key == NULL && (value[0] == '-' || strcmp(value, "OR") == 0 ||
+                            strcmp(value, "AND") == 0 || read_key(&input, name)));
 }
 
 void search_write_term(struct text *out, const char *key, const char *value)
@@ -397,12 +568,19 @@ bool search_was_negated(const struct search *search, size_t i)
 void search_write(const struct search *search, size_t but, struct text *out)
 {
     bool first = true;
+    bool begun = false; // an alternative of the next one was written
     for (size_t i = 0; i < search->count; i++) {
+        const struct store_term *term = &search->terms[i];
+        begun &= term->joined;
         if (i == but)
             continue;
-        text_append_string(out, first ? "" : " ");
+        text_append_string(out, first ? "" : begun ? " OR " : " ");
         text_append_string(out, search_was_negated(search, i) ? "-" : "");
-        search_write_term(out, search->said[i].key, search->said[i].value);
+        if (term->wildcard)
+            text_appendf(out, "%s:%s", search->said[i].key, search->said[i].value);
+        else
+            search_write_term(out, search->said[i].key, search->said[i].value);
         first = false;
+        begun = true;
     }
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What people type into the search field, as terms of a filter: words, `key:value`,
-// `-` before what must not hold, and quotes around what contains spaces or colons:
+// `-` before what must not hold, quotes around what contains spaces or colons, OR
+// between alternatives, `*` in the value of a key for any text, and ranges:
 //
 //     timeout program:shopd -host:web-13 message:"no such file" since:7d
+//     release:1.4.* (host:web-1 OR host:web-2) machines:>30 time:2026-11-01..2026-11-07
 //
+// OR joins its two neighbours; parentheses around alternatives change nothing.
 // A parameter of a URL (`?host=web-13`) is the same as a term. The pages and the API
 // use this parser alone. Limits: SEARCH_SIZE bytes, STORE_TERMS terms.
 #pragma once

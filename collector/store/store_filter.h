@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What narrows and orders a listing of the store: terms that all hold.
+// What narrows and orders a listing of the store: terms that all hold, or alternatives
+// of which one has to.
 //
-// Terms up to STORE_KEY_UNTIL are conditions on a report, and several of them must hold
-// for the same one; the others are conditions on its group. Limit: STORE_TERMS.
+// Terms up to STORE_KEY_TIME are conditions on a report, and several of them must hold
+// for the same one; the others are conditions on its group. Alternatives are either all
+// of a report or all of its group. Limit: STORE_TERMS.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { STORE_TERMS = 24 }; // most terms of one filter
+
+// STORE_NUMBER_MAX is above every number in a range: the times of the year 9999 in
+// milliseconds are below it.
+#define STORE_NUMBER_MAX INT64_C(1000000000000000)
 
 // store_key is what a term of a filter is about. The value of a frame, file, build or
 // message is a part of it, in either case; that of any other key is the whole.
@@ -38,8 +44,12 @@ enum store_key {
     STORE_KEY_DEPTH,
     STORE_KEY_SINCE,         // number: the time, inclusive
     STORE_KEY_UNTIL,         // number: the time, exclusive
+    STORE_KEY_TIME,          // from number to high, inclusive
     STORE_KEY_FIRST_RELEASE, // of the group, as are those that follow
-    STORE_KEY_FIRST_SEEN,    // number: at that time or later
+    STORE_KEY_FIRST_SEEN,    // from number to high, as the next three
+    STORE_KEY_LAST_SEEN,
+    STORE_KEY_REPORTS,
+    STORE_KEY_MACHINES,
     STORE_KEY_STATUS,
     STORE_KEY_ANY,      // no condition
     STORE_KEY_OPEN,     // open or regressed
@@ -60,10 +70,14 @@ enum store_key store_word_key(const char *word);
 // store_term is one condition of a filter.
 struct store_term {
     enum store_key key;
-    bool negated; // it must not hold
+    bool negated;     // it must not hold
+    bool joined;      // it is an alternative of the term before it,
+    bool alternative; // or of any: the same for all of them
+    bool wildcard;    // `*` in the value stands for any text
     const char *value;
     const char *tag; // the key of a tag
     int64_t number;
+    int64_t high; // the end of a range, inclusive; 0: it has none
 };
 
 enum store_sort {
@@ -74,7 +88,7 @@ enum store_sort {
     STORE_SORT_RISING, // the least likely to be random first
 };
 
-// store_filter narrows a listing: all of its terms hold. Zeros do not narrow it.
+// store_filter narrows a listing. Zeros do not narrow it.
 struct store_filter {
     struct store_term terms[STORE_TERMS];
     size_t term_count;

@@ -6,7 +6,8 @@
 
 static const char everything[] =
     "slow \"two words\" -program:shopd release:1.4 tag:zone:north host:\"web 13\""
-    " frame:ledger::post is:unassigned -is:resolved signal:segv since:2026-11-01";
+    " frame:ledger::post OR file:post* machines:>3 is:unassigned -is:resolved"
+    " signal:segv since:2026-11-01";
 
 static bool search_one(const char *text, struct search *out)
 {
@@ -100,7 +101,13 @@ static void what_is_not_understood_is_said_with_what_may_be_meant(void **state)
         { "status:gone", "status is not open" },
         { "since:soon", "since is not a time" },
         { "tag:zone", "tag is not key:value" },
-        { "signal:SEGV OR signal:ABRT", "there is no OR" },
+        { "OR signal:ABRT", "OR needs a term before and after it" },
+        { "signal:SEGV OR", "OR needs a term before and after it" },
+        { "signal:SEGV OR OR signal:ABRT", "OR needs a term" },
+        { "is:new OR host:web-1", "OR cannot join" },
+        { "machines:>many", "machines is not a number" },
+        { "machines:9..3", "there is nothing in the range machines:9..3" },
+        { "time:soon..", "time is not a time" },
         { "a a a a a a a a a a a a a a a a a a a a a a a a a", "at most 24 terms" },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -169,6 +176,85 @@ static void search_survives_every_truncation(void **state)
     }
 }
 
+static void or_joins_its_neighbours_and_parentheses_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "program:shopd host:a OR host:\"b c\" AND slow",
+        "program:shopd (host:a OR host:\"b c\") slow",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct search search;
+        struct text text = { 0 };
+        struct text without = { 0 };
+        assert_true(search_one(texts[i], &search));
+        search_write(&search, SIZE_MAX, &text);
+        search_write(&search, 1, &without);
+        bool same =
+            text_ok(&text) && text_ok(&without) &&
+            strcmp(text.bytes, "program:shopd host:a OR host:\"b c\" slow") == 0 &&
+            strcmp(without.bytes, "program:shopd host:\"b c\" slow") == 0;
+        text_deinit(&text);
+        text_deinit(&without);
+        assert_true(same);
+        assert_false(search.terms[0].alternative || search.terms[3].alternative);
+        assert_true(search.terms[1].alternative && !search.terms[1].joined);
+        assert_true(search.terms[2].alternative && search.terms[2].joined);
+    }
+}
+
+static void parentheses_of_names_are_part_of_a_word(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(search_one("(anonymous frame:parse(int) OR frame:read(int)", &search));
+    assert_string_equal(search.terms[0].value, "(anonymous");
+    assert_string_equal(search.terms[1].value, "parse(int)");
+    assert_string_equal(search.terms[2].value, "read(int)");
+}
+
+static void an_asterisk_is_a_wildcard_unless_it_is_quoted(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(search_one("release:1.* release:\"1.*\" a*b signal:SEGV", &search));
+    assert_true(search.terms[0].wildcard);
+    assert_false(search.terms[1].wildcard || search.terms[2].wildcard);
+    struct text text = { 0 };
+    search_write(&search, SIZE_MAX, &text);
+    bool same = text_ok(&text) &&
+                strcmp(text.bytes, "release:1.* release:\"1.*\" a*b signal:SEGV") == 0;
+    text_deinit(&text);
+    assert_true(same);
+}
+
+static void ranges_have_a_first_and_a_last_value(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t low;
+        int64_t high;
+    } cases[] = {
+        { "machines:>30", 31, STORE_NUMBER_MAX },
+        { "machines:>=30", 30, STORE_NUMBER_MAX },
+        { "reports:<30", 0, 29 },
+        { "reports:<=30", 0, 30 },
+        { "reports:10..20", 10, 20 },
+        { "reports:10..", 10, STORE_NUMBER_MAX },
+        { "reports:7", 7, 7 },
+        { "time:1970-01-02..1970-01-03", 86400000, 3 * INT64_C(86400000) - 1 },
+        { "first_seen:>1970-01-02", 2 * INT64_C(86400000), STORE_NUMBER_MAX },
+        { "last_seen:1970-01-02", 86400000, 2 * INT64_C(86400000) - 1 },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct search search;
+        assert_true(search_one(cases[i].text, &search));
+        assert_int_equal(search.terms[0].number, cases[i].low);
+        assert_int_equal(search.terms[0].high, cases[i].high);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +267,10 @@ int main(void)
         cmocka_unit_test(a_search_that_is_too_long_is_refused),
         cmocka_unit_test(a_parameter_is_a_term_that_is_not_parsed_further),
         cmocka_unit_test(what_is_written_reads_as_the_same_search),
+        cmocka_unit_test(or_joins_its_neighbours_and_parentheses_change_nothing),
+        cmocka_unit_test(parentheses_of_names_are_part_of_a_word),
+        cmocka_unit_test(an_asterisk_is_a_wildcard_unless_it_is_quoted),
+        cmocka_unit_test(ranges_have_a_first_and_a_last_value),
         cmocka_unit_test(search_survives_every_truncation),
     };
     return cmocka_run_group_tests_name("collector/search", tests, NULL, NULL);

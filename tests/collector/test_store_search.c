@@ -166,6 +166,116 @@ a_word_is_counted_whether_all_reports_of_a_group_have_it_or_not(void **state)
     assert_int_equal(count_word(fixture, "segv in", "live"), 0);
 }
 
+// or_where adds an alternative of the last term of a filter.
+static struct store_filter or_where(struct store_filter filter, enum store_key key,
+                                    const char *value)
+{
+    filter.terms[filter.term_count - 1].alternative = true;
+    filter = and_where(filter, key, value);
+    filter.terms[filter.term_count - 1].alternative = true;
+    filter.terms[filter.term_count - 1].joined = true;
+    return filter;
+}
+
+// add_three adds three groups of one report each: of a host, a release and a frame of
+// its own.
+static void add_three(struct fixture *fixture)
+{
+    static const char *const groups[] = { "aaaaaaaa", "bbbbbbbb", "cccccccc" };
+    static const char *const hosts[] = { "web-1", "web-2", "db_1" };
+    static const char *const frames[] = { "json::parse", "xml::parse", "store::open" };
+    for (unsigned i = 0; i < 3; i++) {
+        struct entry entry = make_entry(fixture, i + 1, groups[i], 10 - 5 * (int)i);
+        (void)snprintf(entry.hostname, sizeof(entry.hostname), "%s", hosts[i]);
+        (void)snprintf(entry.release, sizeof(entry.release), "%u.0", i + 1);
+        entry.marks_size =
+            (size_t)snprintf(entry.marks, sizeof(entry.marks), "11\n%s", frames[i]) + 1;
+        assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    }
+}
+
+static void check_found(struct fixture *fixture, struct store_filter filter,
+                        const char *groups, const char *reports)
+{
+    assert_string_equal(list_groups(fixture, filter).ids, groups);
+    assert_string_equal(list(fixture, filter).ids, reports);
+    filter.sort = STORE_SORT_COUNT;
+    assert_int_equal(list_groups(fixture, filter).count, strlen(groups));
+}
+
+static void one_of_several_alternatives_has_to_hold(void **state)
+{
+    struct fixture *fixture = *state;
+    add_three(fixture);
+    struct store_filter hosts =
+        or_where(where(STORE_KEY_HOST, "web-1"), STORE_KEY_HOST, "db_1");
+    check_found(fixture, hosts, "ca", "31");
+    check_found(fixture, and_where(hosts, STORE_KEY_RELEASE, "3.0"), "c", "3");
+    struct store_filter mixed =
+        or_where(where(STORE_KEY_FRAME, "xml"), STORE_KEY_WORD, "web-1");
+    check_found(fixture, mixed, "ba", "21");
+    check_found(fixture, or_where(mixed, STORE_KEY_RELEASE, "3.0"), "cba", "321");
+    mixed.terms[0].negated = true;
+    check_found(fixture, mixed, "ca", "31");
+    struct store_filter two = and_where(hosts, STORE_KEY_FRAME, "nothing");
+    check_found(fixture, or_where(two, STORE_KEY_FRAME, "json"), "a", "1");
+    check_found(
+        fixture,
+        or_where(where(STORE_KEY_ASSIGNEE, "ann"), STORE_KEY_FIRST_RELEASE, "2.0"), "b",
+        "2");
+}
+
+static void a_wildcard_stands_for_any_text(void **state)
+{
+    struct fixture *fixture = *state;
+    add_three(fixture);
+    static const struct {
+        enum store_key key;
+        const char *value;
+        const char *groups;
+        const char *reports;
+    } cases[] = {
+        { STORE_KEY_HOST, "web-*", "ba", "21" },
+        { STORE_KEY_HOST, "WEB-*", "ba", "21" },
+        { STORE_KEY_HOST, "*_1", "c", "3" },
+        { STORE_KEY_HOST, "web*x", "", "" },
+        { STORE_KEY_RELEASE, "*.0", "cba", "321" },
+        { STORE_KEY_FIRST_RELEASE, "1*", "a", "1" },
+        { STORE_KEY_FRAME, "j*pars", "a", "1" },
+        { STORE_KEY_PROGRAM, "/bin/*", "cba", "321" },
+        { STORE_KEY_PROGRAM, "prog*", "cba", "321" },
+        { STORE_KEY_PROGRAM, "rog*", "", "" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct store_filter filter = where(cases[i].key, cases[i].value);
+        filter.terms[0].wildcard = true;
+        check_found(fixture, filter, cases[i].groups, cases[i].reports);
+    }
+}
+
+static void ranges_are_of_times_reports_and_machines(void **state)
+{
+    struct fixture *fixture = *state;
+    add_three(fixture);
+    struct entry more = make_entry(fixture, 4, "bbbbbbbb", 5);
+    (void)snprintf(more.hostname, sizeof(more.hostname), "web-3");
+    int64_t time_ms = more.time_ms;
+    assert_int_equal(add(fixture, &more, "x"), STORE_ADDED);
+    static const enum store_key keys[] = { STORE_KEY_REPORTS, STORE_KEY_MACHINES };
+    for (size_t i = 0; i < 2; i++) {
+        struct store_filter filter = where(keys[i], "");
+        filter.terms[0].number = 2;
+        assert_string_equal(list_groups(fixture, filter).ids, "b");
+        filter.terms[0].number = 0;
+        filter.terms[0].high = 1;
+        assert_string_equal(list_groups(fixture, filter).ids, "ca");
+    }
+    struct store_filter filter = where(STORE_KEY_TIME, "");
+    filter.terms[0].number = time_ms;
+    filter.terms[0].high = time_ms;
+    check_found(fixture, filter, "b", "42");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +284,9 @@ int main(void)
         STORE_TEST(letters_whose_lower_case_is_of_another_alphabet_are_found),
         STORE_TEST(several_conditions_must_be_true_of_one_report),
         STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
+        STORE_TEST(one_of_several_alternatives_has_to_hold),
+        STORE_TEST(a_wildcard_stands_for_any_text),
+        STORE_TEST(ranges_are_of_times_reports_and_machines),
         STORE_TEST(a_word_is_counted_whether_all_reports_of_a_group_have_it_or_not),
     };
     return cmocka_run_group_tests_name("collector/store_search", tests, NULL, NULL);

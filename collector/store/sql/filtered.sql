@@ -133,7 +133,7 @@ AND r.group_number = {GROUP_OF_KEY}     --: in_group
 --: }
 --: }
 --: each ranked {
-{NEGATED} ({REPORT_TERM})
+{NEGATED} ({REPORT_TERM}) {END}
 --: }
 
 -- part: GROUP_OF_KEY
@@ -171,6 +171,7 @@ WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     --: each term {
     AND g.last_seen >= :number              --: listed since
     AND g.first_seen < :number              --: listed until
+    AND g.last_seen >= :number AND g.first_seen <= :high    --: listed time
     {WORD_SEARCH g.number}                  --: listed word bounded
     {WORD_SEARCH +g.number}                 --: listed word !bounded
     {FACET_SEARCH g.number}                 --: listed facet bounded
@@ -189,6 +190,7 @@ WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     --: each term {
     AND g.last_seen >= :number              --: listed since
     AND g.first_seen < :number              --: listed until
+    AND g.last_seen >= :number AND g.first_seen <= :high    --: listed time
     {WORD_SEARCH g.number}                  --: listed word
     {FACET_SEARCH g.number}                 --: listed facet
     --: }
@@ -333,7 +335,7 @@ ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted
 -- The report r of a group has the terms. In PostgreSQL its row is read only where the
 -- index reports_by_group has what else is asked for.
 --: each @ {
-{NEGATED} ({REPORT_TERM})
+{NEGATED} ({REPORT_TERM}) {END}
 --: }
 -- postgres:
 --: each @ {
@@ -341,30 +343,37 @@ ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted
     (SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE --: by_row
     {REPORT_TERM}
     LIMIT 1) IS NOT NULL                    --: by_row
-)
+) {END}
 --: }
 
 -- part: NEGATED
-AND NOT                                     --: negated
-AND                                         --: !negated
+-- Begins a term that has to hold; alternatives are in parentheses, which {END} closes.
+AND                                         --: !joined
+(                                           --: opens
+OR                                          --: joined
+NOT                                         --: negated
+
+-- part: END
+)                                           --: closes
 
 -- part: REPORT_TERM_OF_TIME
 r.time >= :number                           --: since
 r.time < :number                            --: until
+r.time BETWEEN :number AND :high            --: time
 
 -- part: REPORT_TERM
 -- The report r has a term. Where it must not have a word, only the marks of groups that
 -- the index finds are read.
 {REPORT_TERM_OF_TIME}
 r.signal = :number                          --: signal
-r.release = :value                          --: release
-r.environment = :value                      --: environment
-r.signal_name = :value                      --: signal_name
-r.hostname = :value                         --: host
+r.release {EQUALS}                          --: release
+r.environment {EQUALS}                      --: environment
+r.signal_name {EQUALS}                      --: signal_name
+r.hostname {EQUALS}                         --: host
 {PATH r.executable}                         --: program
 --: tag {
 EXISTS(SELECT 1 FROM tags t
-    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
+    WHERE t.report = r.number AND t.key = :tag AND t.value {EQUALS})
 --: }
 --: word {
 {REPORT_TEXTS} OR (
@@ -382,12 +391,13 @@ EXISTS(SELECT 1 FROM tags t
 -- The report r has a mark of a term. What its list has too in that case is looked for
 -- first: most lists need not be taken apart then.
 {EXISTS}SELECT 1 FROM marks m CROSS JOIN {MARK_ELEMENTS} WHERE m.report = r.number AND
-    {CONTAINS m.list} AND                   --: as_is part
-    {FIND}(m.list, CAST(:value AS text) || '"') > 0 AND --: as_is !part
+    {CONTAINS m.list} AND                   --: as_is part !wildcard
+    {FIND}(m.list, CAST(:value AS text) || '"') > 0 AND --: as_is !part !wildcard
     substr(j.value, 1, 2) BETWEEN '{FACET_FRAME}' AND '{FACET_MESSAGE}' AND --: word
     substr(j.value, 1, 2) = ':kind' AND     --: !word
-    {CONTAINS substr(j.value, 4)}           --: part
-    substr(j.value, 4) = :value             --: !part
+    {CONTAINS substr(j.value, 4)}           --: part !wildcard
+    substr(j.value, 4) {EQUALS}             --: !part
+    substr(j.value, 4) {EQUALS}             --: part wildcard
 {EXISTS_END}
 
 -- part: GROUP_TERMS
@@ -396,8 +406,11 @@ AND g.project = :project                    --: in_project
 --: each term {
 --: of_group {
 {NEGATED} (
-    g.first_release = :value                --: first_release
-    g.first_seen >= :number                 --: first_seen
+    g.first_release {EQUALS}                --: first_release
+    g.first_seen BETWEEN :number AND :high  --: first_seen
+    g.last_seen BETWEEN :number AND :high   --: last_seen
+    g.count BETWEEN :number AND :high       --: reports
+    g.machines BETWEEN :number AND :high    --: machines
     g.status = :value                       --: status
     1 = 1                                   --: any
     g.status IN ('open', 'regressed')       --: open
@@ -405,10 +418,10 @@ AND g.project = :project                    --: in_project
     g.number {IN_RISEN}                     --: rising
     {IS_NEW}                                --: new
     g.assignee <> ''                        --: assigned
-    g.assignee = :value                     --: assignee
-    g.project = :value                      --: project
+    g.assignee {EQUALS}                     --: assignee
+    g.project {EQUALS}                      --: project
     {GROUP_TEXTS}                           --: short_word
-)
+) {END}
 --: }
 --: }
 
@@ -557,8 +570,19 @@ AND {ALL_HAVE}                              --: word !negated
 
 -- part: PATH
 -- A path is :value or ends with it after a slash.
-(@ = :value
-    OR {FIND}(@ || {LINE_END}, '/' || CAST(:value AS text) || {LINE_END}) > 0)
+(@ {EQUALS}
+    OR @ {LIKE} '%/' || CAST(:pattern AS text) ESCAPE '!')  --: wildcard
+    OR {FIND}(@ || {LINE_END}, '/' || CAST(:value AS text) || {LINE_END}) > 0)  --: !wildcard
+
+-- part: EQUALS
+-- A text is :value, in which there may be wildcards.
+= :value                                    --: !wildcard
+{LIKE} CAST(:pattern AS text) ESCAPE '!'    --: wildcard
+
+-- part: LIKE
+LIKE
+-- postgres:
+ILIKE
 
 -- part: CONTAINS
 -- A text contains :value, in either case. In SQLite it may be several texts. PostgreSQL

@@ -1472,33 +1472,42 @@ WITH hit AS (
         {if in_project}AND g.project = :project{end}
         {each term}
             {if of_group}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} (
-                    {if first_release}g.first_release = :value{end}
-                    {if first_seen}g.first_seen >= :number{end}
-                    {if status}g.status = :value{end}
-                    {if any}1 = 1{end}
-                    {if open}g.status IN ('open', 'regressed'){end}
-                    {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                    {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
-                    {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
-                            || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
-                        OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-                    {if assigned}g.assignee <> ''{end}
-                    {if assignee}g.assignee = :value{end}
-                    {if project}g.project = :value{end}
-                    {if short_word}{if ascii}
-                            (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
-                                    AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
-                )
+                {if !joined}AND{end}
+                {if opens}({end}
+                    {if joined}OR{end}
+                    {if negated}NOT{end} (
+                        {if first_release}g.first_release {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                        {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                        {if reports}g.count BETWEEN :number AND :high{end}
+                        {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if status}g.status = :value{end}
+                        {if any}1 = 1{end}
+                        {if open}g.status IN ('open', 'regressed'){end}
+                        {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                        {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                        {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                                || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                            OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                        {if assigned}g.assignee <> ''{end}
+                        {if assignee}g.assignee {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if project}g.project {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if short_word}{if ascii}
+                                (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
+                                        AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
+                    ) {if closes}){end}
             {end}
         {end}
         {each term}
             {if listed since}AND g.last_seen >= :number{end}
             {if listed until}AND g.first_seen < :number{end}
+            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
             {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
                         AND f.value ILIKE :pattern)
                     OR g.number IN (SELECT f.group_number FROM facets f
@@ -1507,153 +1516,10 @@ WITH hit AS (
             {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                                 FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end})) IS TRUE{end}
-        {end}
-        {if sorts}ORDER BY {if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-            {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
-    {if bounded}
-        {each term}
-            {if searched wide !word}AND (
-                    (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        LIMIT 1) IS NOT NULL
-                    {if word}
-                        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-                    {end}
-            ){end}
-        {end}
-        {each term}
-            {if searched wide word !compares_column}AND (
-                    (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        LIMIT 1) IS NOT NULL
-                    {if word}
-                        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-                    {end}
-            ){end}
-        {end}
-    {end}
-    {if several}
-        {each term}
-            {if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                        LIMIT 1) IS NOT NULL){end}
-        {end}
-        AND
-        {if words}
-            CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-            {each term}
-                {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                        LIMIT 1) IS NOT NULL{end}
-            {end} THEN
-            {if rest_whole}
-                CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-                {each rest_lone}
-                    (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                            {if program}(f.value {if !wildcard}= :value{end}
+                                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
                         {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
                         {if signal}f.value = CAST(:number AS text){end}
                         {if part}{if ascii}
@@ -1662,126 +1528,307 @@ WITH hit AS (
                                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                             {end}
                             {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}) > 0
-                {end}
-                ELSE
-            {end}
-            (SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end} LIMIT 1) IS NOT NULL
-            {if rest_whole}END{end}
-            ELSE
-        {end}
-        (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} (
-                    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                        {if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            {if ascii}
-                                (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                            {end}
-                            {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                    {if as_is part}{if ascii}
-                                            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(m.list) <> length(m.list)
-                                                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                    {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}{if ascii}
-                                            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                                    LIMIT 1) IS NOT NULL{end}
-                            {if word}){end}
-                        {if by_row}LIMIT 1) IS NOT NULL{end}
-                )
-            {end} LIMIT 1) IS NOT NULL
-        {if words}END{end}
+                        {if whole}f.value = :value{end}{end})) IS TRUE{end}
     {end}
-    {if after !counts_sort}AND ({if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-            {if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
-    {if ordered}ORDER BY {if by_count}g.count{end}
+    {if sorts}ORDER BY {if by_count}g.count{end}
         {if by_machines}g.machines{end}
         {if by_first_seen}g.first_seen{end}
         {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-        {if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
-    {if limited}LIMIT :most{end}
+        {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
+{if bounded}
+    {each term}
+        {if searched wide !word}AND (
+                (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                    {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end}
+                LIMIT 1) IS NOT NULL
+            {if word}
+                OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                    f.kind <= 5 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+            {end}
+    ){end}
+{end}
+{each term}
+    {if searched wide word !compares_column}AND (
+            (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end}{end}
+            LIMIT 1) IS NOT NULL
+        {if word}
+            OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                f.kind <= 5 AND {if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+        {end}
+){end}
+{end}
+{end}
+{if several}
+{each term}
+{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if !word}f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+            {if signal}f.value = CAST(:number AS text){end}
+            {if part}{if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+            {if whole}f.value = :value{end}{end}
+        {if word}
+            (f.kind IN (1, 3, 5)
+                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+        {end}
+        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+        LIMIT 1) IS NOT NULL){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if program}(f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if signal}f.value = CAST(:number AS text){end}
+        {if part}{if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+        {if whole}f.value = :value{end}{end}
+    {if word}
+        (f.kind IN (1, 3, 5)
+            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(f.value) <> length(f.value)
+                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+    {end}
+    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+    LIMIT 1) IS NOT NULL{end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+    {if program}(f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(f.value) <> length(f.value)
+                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+    {end}
+    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}) > 0
+{end}
+ELSE
+{end}
+(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+        {if since}r.time >= :number{end}
+        {if until}r.time < :number{end}
+        {if time}r.time BETWEEN :number AND :high{end}
+        {if signal}r.signal = :number{end}
+        {if release}r.release {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if environment}r.environment {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if signal_name}r.signal_name {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if host}r.hostname {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if program}(r.executable {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if tag}
+        EXISTS(SELECT 1 FROM tags t
+            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+    {end}
+    {if word}
+        {if ascii}
+            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+        {end}
+        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                {if as_is part !wildcard}{if ascii}
+                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(m.list) <> length(m.list)
+                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                {if part !wildcard}{if ascii}
+                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                LIMIT 1) IS NOT NULL{end}
+        {if word}){end}
+    {if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end} LIMIT 1) IS NOT NULL
+{if rest_whole}END{end}
+ELSE
+{end}
+(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+        {if as_is part !wildcard}{if ascii}
+                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(m.list) <> length(m.list)
+                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+        {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}{if ascii}
+                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end} LIMIT 1) IS NOT NULL
+{if words}END{end}
+{end}
+{if after !counts_sort}AND ({if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+{if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
+{if ordered}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
+{if limited}LIMIT :most{end}
 )
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
@@ -1789,919 +1836,1109 @@ g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_mach
 g.until_time, g.version, g.project, g.program, h.place AS place,
 {if counts_sort by_count}h.place{end}
 {if counts_sort !by_count}{if !narrowed}g.count{end}
-    {each lone}
-        {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-            {if count_since}+ (SELECT count(*) FROM reports r{end}
-                {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-        {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}){end}
-        {if count_part}
-            CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}) = 1
-            THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end})
-            ELSE
-        {end}
-    {end}
-    {if words}
-        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-        {each term}
-            {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end}
-                    {if word}
-                        (f.kind IN (1, 3, 5)
-                            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                    {end}
-                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                    LIMIT 1) IS NOT NULL{end}
-        {end} THEN
-        {if rest_whole}
-            CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-            {each rest_lone}
-                (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value = :value
-                            OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end})
-            {end}
-            ELSE
-        {end}
-        (SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end}
-                {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c)
-        {if rest_whole}END{end}
-        ELSE
-    {end}
-    {if examined}(SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end}
-                {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c){end}
-    {if words}END{end}
-    {if count_part}END{end}{end}
+{each lone}
+{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+{if count_since}+ (SELECT count(*) FROM reports r{end}
+{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}){end}
+{if count_part}
+CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}) = 1
+THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end})
+ELSE
+{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+LIMIT 1) IS NOT NULL{end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end})
+{end}
+ELSE
+{end}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c)
+{if rest_whole}END{end}
+ELSE
+{end}
+{if examined}(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c){end}
+{if words}END{end}
+{if count_part}END{end}{end}
 {if !counts_sort}{if !narrowed}g.count{end}
-    {each lone}
-        {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-            {if count_since}+ (SELECT count(*) FROM reports r{end}
-                {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-        {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}){end}
-        {if count_part}
-            CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}) = 1
-            THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end})
-            ELSE
-        {end}
-    {end}
-    {if words}
-        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-        {each term}
-            {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end}
-                    {if word}
-                        (f.kind IN (1, 3, 5)
-                            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                    {end}
-                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                    LIMIT 1) IS NOT NULL{end}
-        {end} THEN
-        {if rest_whole}
-            CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-            {each rest_lone}
-                (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value = :value
-                            OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end})
-            {end}
-            ELSE
-        {end}
-        (SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end}
-                {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c)
-        {if rest_whole}END{end}
-        ELSE
-    {end}
-    {if examined}(SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end}
-                {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c){end}
-    {if words}END{end}
-    {if count_part}END{end}{end}
+{each lone}
+{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+{if count_since}+ (SELECT count(*) FROM reports r{end}
+{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}){end}
+{if count_part}
+CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}) = 1
+THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end})
+ELSE
+{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+LIMIT 1) IS NOT NULL{end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end})
+{end}
+ELSE
+{end}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c)
+{if rest_whole}END{end}
+ELSE
+{end}
+{if examined}(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c){end}
+{if words}END{end}
+{if count_part}END{end}{end}
 AS filtered,
 {if counts_sort by_machines}h.place{end}
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
-    {if narrowed}
-        (SELECT count(DISTINCT c.hostname)
-            FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end}
-                {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c WHERE c.hostname <> '')
+{if narrowed}
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c WHERE c.hostname <> '')
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
-    {if narrowed}
-        (SELECT count(DISTINCT c.hostname)
-            FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end}
-                {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c WHERE c.hostname <> '')
+{if narrowed}
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c WHERE c.hostname <> '')
 {end}{end}
 AS filtered_machines,
 {if !examined}0{end}
 {if examined}
-    {each lone}
-        {if count_part}CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}) = 1 THEN 0 ELSE{end}
-    {end}
-    {if words}
-        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-        {each term}
-            {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end}
-                    {if word}
-                        (f.kind IN (1, 3, 5)
-                            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                    {end}
-                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                    LIMIT 1) IS NOT NULL{end}
-        {end} THEN
-        {if rest_whole}CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN 0 ELSE{end}
-        {if !counted_rest_bounded}0{end}
-        {if counted_rest_bounded}
-            (SELECT count(*)
-                FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                        {if of_time}{if negated}AND NOT{end}
-                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                {if until}r.time < :number{end}){end}
-                    {end}
-                    AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
-        {end}
-        {if rest_whole}END{end}
-        ELSE
-    {end}
-    {if !counted_bounded}0{end}
-    {if counted_bounded}
-        (SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                    {if of_time}{if negated}AND NOT{end}
-                        {if !negated}AND{end} ({if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}){end}
-                {end}
-                AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                            {if of_time}{if negated}AND NOT{end}
-                                {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                    {if until}r.time < :number{end}){end}
-                        {end}
-                        ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
-    {end}
-    {if words}END{end}
-    {if count_part}END{end}
+{each lone}
+{if count_part}CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}) = 1 THEN 0 ELSE{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+LIMIT 1) IS NOT NULL{end}
+{end} THEN
+{if rest_whole}CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN 0 ELSE{end}
+{if !counted_rest_bounded}0{end}
+{if counted_rest_bounded}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+{end}
+{if rest_whole}END{end}
+ELSE
+{end}
+{if !counted_bounded}0{end}
+{if counted_bounded}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+{end}
+{if words}END{end}
+{if count_part}END{end}
 {end} AS cut,
 {if counted}(SELECT count(*) FROM hit){end}
 {if !counted}0{end}
 AS found
 FROM (
-    SELECT number, place
-    {if !counts_sort}FROM hit{end}
-    {if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
-            {each lone}
-                {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-                            WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-                    {if count_since}+ (SELECT count(*) FROM reports r{end}
-                        {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-                {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}){end}
-                {if count_part}
-                    CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}) = 1
-                    THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end})
-                    ELSE
-                {end}
-            {end}
-            {if words}
-                CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-                {each term}
-                    {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            {if !word}f.kind >= 3 AND f.kind = :kind AND
-                                {if program}(f.value = :value
-                                        OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                                {if signal}f.value = CAST(:number AS text){end}
-                                {if part}{if ascii}
-                                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                            OR (octet_length(f.value) <> length(f.value)
-                                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                    {end}
-                                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                                {if whole}f.value = :value{end}{end}
-                            {if word}
-                                (f.kind IN (1, 3, 5)
-                                    OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                            {end}
-                            AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                            LIMIT 1) IS NOT NULL{end}
-                {end} THEN
-                {if rest_whole}
-                    CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-                    {each rest_lone}
-                        (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end})
-                    {end}
-                    ELSE
-                {end}
-                (SELECT count(*)
-                    FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
-                            {if negated}AND NOT{end}
-                            {if !negated}AND{end} (
-                                {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                                    {if since}r.time >= :number{end}
-                                    {if until}r.time < :number{end}
-                                    {if signal}r.signal = :number{end}
-                                    {if release}r.release = :value{end}
-                                    {if environment}r.environment = :value{end}
-                                    {if signal_name}r.signal_name = :value{end}
-                                    {if host}r.hostname = :value{end}
-                                    {if program}(r.executable = :value
-                                            OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                                    {if tag}
-                                        EXISTS(SELECT 1 FROM tags t
-                                            WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                                    {end}
-                                    {if word}
-                                        {if ascii}
-                                            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                        {end}
-                                        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                                {if as_is part}{if ascii}
-                                                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                            OR (octet_length(m.list) <> length(m.list)
-                                                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                                    {end}
-                                                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                                {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                                {if part}{if ascii}
-                                                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                                    {end}
-                                                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                                {if !part}substr(j.value, 4) = :value{end}
-                                                LIMIT 1) IS NOT NULL{end}
-                                        {if word}){end}
-                                    {if by_row}LIMIT 1) IS NOT NULL{end}
-                            )
-                        {end}
-                        {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                        {if of_time}{if negated}AND NOT{end}
-                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                                {if until}r.time < :number{end}){end}
-                                    {end}
-                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-                    ) c)
-                {if rest_whole}END{end}
-                ELSE
-            {end}
-            {if examined}(SELECT count(*)
-                    FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
-                            {if negated}AND NOT{end}
-                            {if !negated}AND{end} (
-                                {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                                    {if since}r.time >= :number{end}
-                                    {if until}r.time < :number{end}
-                                    {if signal}r.signal = :number{end}
-                                    {if release}r.release = :value{end}
-                                    {if environment}r.environment = :value{end}
-                                    {if signal_name}r.signal_name = :value{end}
-                                    {if host}r.hostname = :value{end}
-                                    {if program}(r.executable = :value
-                                            OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                                    {if tag}
-                                        EXISTS(SELECT 1 FROM tags t
-                                            WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                                    {end}
-                                    {if word}
-                                        {if ascii}
-                                            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                        {end}
-                                        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                                {if as_is part}{if ascii}
-                                                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                            OR (octet_length(m.list) <> length(m.list)
-                                                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                                    {end}
-                                                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                                {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                                {if part}{if ascii}
-                                                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                                    {end}
-                                                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                                {if !part}substr(j.value, 4) = :value{end}
-                                                LIMIT 1) IS NOT NULL{end}
-                                        {if word}){end}
-                                    {if by_row}LIMIT 1) IS NOT NULL{end}
-                            )
-                        {end}
-                        {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                        {if of_time}{if negated}AND NOT{end}
-                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                                {if until}r.time < :number{end}){end}
-                                    {end}
-                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-                    ) c){end}
-            {if words}END{end}
-            {if count_part}END{end} AS place FROM hit g) c{end}
-    {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
-            {if narrowed}
-                (SELECT count(DISTINCT c.hostname)
-                    FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
-                            {if negated}AND NOT{end}
-                            {if !negated}AND{end} (
-                                {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                                    {if since}r.time >= :number{end}
-                                    {if until}r.time < :number{end}
-                                    {if signal}r.signal = :number{end}
-                                    {if release}r.release = :value{end}
-                                    {if environment}r.environment = :value{end}
-                                    {if signal_name}r.signal_name = :value{end}
-                                    {if host}r.hostname = :value{end}
-                                    {if program}(r.executable = :value
-                                            OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                                    {if tag}
-                                        EXISTS(SELECT 1 FROM tags t
-                                            WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                                    {end}
-                                    {if word}
-                                        {if ascii}
-                                            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                        {end}
-                                        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                                {if as_is part}{if ascii}
-                                                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                            OR (octet_length(m.list) <> length(m.list)
-                                                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                                    {end}
-                                                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                                {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                                {if part}{if ascii}
-                                                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                                    {end}
-                                                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                                {if !part}substr(j.value, 4) = :value{end}
-                                                LIMIT 1) IS NOT NULL{end}
-                                        {if word}){end}
-                                    {if by_row}LIMIT 1) IS NOT NULL{end}
-                            )
-                        {end}
-                        {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                        {if of_time}{if negated}AND NOT{end}
-                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                                {if until}r.time < :number{end}){end}
-                                    {end}
-                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-                    ) c WHERE c.hostname <> '')
-            {end} AS place FROM hit g) c{end}
-    {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
-    ORDER BY place DESC, number DESC LIMIT :limit
+SELECT number, place
+{if !counts_sort}FROM hit{end}
+{if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
+{each lone}
+{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+{if count_since}+ (SELECT count(*) FROM reports r{end}
+{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}){end}
+{if count_part}
+CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}) = 1
+THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end})
+ELSE
+{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+LIMIT 1) IS NOT NULL{end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end})
+{end}
+ELSE
+{end}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c)
+{if rest_whole}END{end}
+ELSE
+{end}
+{if examined}(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c){end}
+{if words}END{end}
+{if count_part}END{end} AS place FROM hit g) c{end}
+{if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
+{if narrowed}
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c WHERE c.hostname <> '')
+{end} AS place FROM hit g) c{end}
+{if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
+ORDER BY place DESC, number DESC LIMIT :limit
 ) h
 CROSS JOIN groups g
 WHERE g.number = h.number
@@ -2724,33 +2961,42 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {if in_project}AND g.project = :project{end}
         {each term}
             {if of_group}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} (
-                    {if first_release}g.first_release = :value{end}
-                    {if first_seen}g.first_seen >= :number{end}
-                    {if status}g.status = :value{end}
-                    {if any}1 = 1{end}
-                    {if open}g.status IN ('open', 'regressed'){end}
-                    {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                    {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
-                    {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
-                            || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
-                        OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-                    {if assigned}g.assignee <> ''{end}
-                    {if assignee}g.assignee = :value{end}
-                    {if project}g.project = :value{end}
-                    {if short_word}{if ascii}
-                            (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
-                                    AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
-                )
+                {if !joined}AND{end}
+                {if opens}({end}
+                    {if joined}OR{end}
+                    {if negated}NOT{end} (
+                        {if first_release}g.first_release {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                        {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                        {if reports}g.count BETWEEN :number AND :high{end}
+                        {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if status}g.status = :value{end}
+                        {if any}1 = 1{end}
+                        {if open}g.status IN ('open', 'regressed'){end}
+                        {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                        {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                        {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                                || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                            OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                        {if assigned}g.assignee <> ''{end}
+                        {if assignee}g.assignee {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if project}g.project {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if short_word}{if ascii}
+                                (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
+                                        AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
+                    ) {if closes}){end}
             {end}
         {end}
         {each term}
             {if listed since}AND g.last_seen >= :number{end}
             {if listed until}AND g.first_seen < :number{end}
+            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
             {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
                         AND f.value ILIKE :pattern)
                     OR g.number IN (SELECT f.group_number FROM facets f
@@ -2759,153 +3005,10 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
             {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                                 FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end})) IS TRUE{end}
-        {end}
-        {if sorts}ORDER BY {if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-            {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
-    {if bounded}
-        {each term}
-            {if searched wide !word}AND (
-                    (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        LIMIT 1) IS NOT NULL
-                    {if word}
-                        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-                    {end}
-            ){end}
-        {end}
-        {each term}
-            {if searched wide word !compares_column}AND (
-                    (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        LIMIT 1) IS NOT NULL
-                    {if word}
-                        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-                    {end}
-            ){end}
-        {end}
-    {end}
-    {if several}
-        {each term}
-            {if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                        LIMIT 1) IS NOT NULL){end}
-        {end}
-        AND
-        {if words}
-            CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-            {each term}
-                {if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                        LIMIT 1) IS NOT NULL{end}
-            {end} THEN
-            {if rest_whole}
-                CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-                {each rest_lone}
-                    (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
+                            {if program}(f.value {if !wildcard}= :value{end}
+                                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
                         {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
                         {if signal}f.value = CAST(:number AS text){end}
                         {if part}{if ascii}
@@ -2914,126 +3017,307 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                             {end}
                             {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}) > 0
-                {end}
-                ELSE
-            {end}
-            (SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} (
-                        {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                            {if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}
-                            {if signal}r.signal = :number{end}
-                            {if release}r.release = :value{end}
-                            {if environment}r.environment = :value{end}
-                            {if signal_name}r.signal_name = :value{end}
-                            {if host}r.hostname = :value{end}
-                            {if program}(r.executable = :value
-                                    OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}
-                                EXISTS(SELECT 1 FROM tags t
-                                    WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                            {end}
-                            {if word}
-                                {if ascii}
-                                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                                {end}
-                                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                        {if as_is part}{if ascii}
-                                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(m.list) <> length(m.list)
-                                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                        {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                        {if part}{if ascii}
-                                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                            {end}
-                                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                        {if !part}substr(j.value, 4) = :value{end}
-                                        LIMIT 1) IS NOT NULL{end}
-                                {if word}){end}
-                            {if by_row}LIMIT 1) IS NOT NULL{end}
-                    )
-                {end} LIMIT 1) IS NOT NULL
-            {if rest_whole}END{end}
-            ELSE
-        {end}
-        (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} (
-                    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-                        {if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            {if ascii}
-                                (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                                        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-                            {end}
-                            {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                                    {if as_is part}{if ascii}
-                                            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(m.list) <> length(m.list)
-                                                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                                    {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}{if ascii}
-                                            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                                        {end}
-                                        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                                    LIMIT 1) IS NOT NULL{end}
-                            {if word}){end}
-                        {if by_row}LIMIT 1) IS NOT NULL{end}
-                )
-            {end} LIMIT 1) IS NOT NULL
-        {if words}END{end}
+                        {if whole}f.value = :value{end}{end})) IS TRUE{end}
     {end}
-    {if after !counts_sort}AND ({if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-            {if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
-    {if ordered}ORDER BY {if by_count}g.count{end}
+    {if sorts}ORDER BY {if by_count}g.count{end}
         {if by_machines}g.machines{end}
         {if by_first_seen}g.first_seen{end}
         {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-        {if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
-    {if limited}LIMIT :most{end}) hit
+        {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
+{if bounded}
+    {each term}
+        {if searched wide !word}AND (
+                (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                    {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end}
+                LIMIT 1) IS NOT NULL
+            {if word}
+                OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                    f.kind <= 5 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+            {end}
+    ){end}
+{end}
+{each term}
+    {if searched wide word !compares_column}AND (
+            (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end}{end}
+            LIMIT 1) IS NOT NULL
+        {if word}
+            OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                f.kind <= 5 AND {if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+        {end}
+){end}
+{end}
+{end}
+{if several}
+{each term}
+{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if !word}f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+            {if signal}f.value = CAST(:number AS text){end}
+            {if part}{if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+            {if whole}f.value = :value{end}{end}
+        {if word}
+            (f.kind IN (1, 3, 5)
+                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+        {end}
+        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+        LIMIT 1) IS NOT NULL){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if program}(f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if signal}f.value = CAST(:number AS text){end}
+        {if part}{if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+        {if whole}f.value = :value{end}{end}
+    {if word}
+        (f.kind IN (1, 3, 5)
+            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(f.value) <> length(f.value)
+                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+    {end}
+    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+    LIMIT 1) IS NOT NULL{end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+    {if program}(f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}{if ascii}
+        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(f.value) <> length(f.value)
+                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+    {end}
+    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if whole}f.value = :value{end}) > 0
+{end}
+ELSE
+{end}
+(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+        {if since}r.time >= :number{end}
+        {if until}r.time < :number{end}
+        {if time}r.time BETWEEN :number AND :high{end}
+        {if signal}r.signal = :number{end}
+        {if release}r.release {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if environment}r.environment {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if signal_name}r.signal_name {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if host}r.hostname {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if program}(r.executable {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if tag}
+        EXISTS(SELECT 1 FROM tags t
+            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+    {end}
+    {if word}
+        {if ascii}
+            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+        {end}
+        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                {if as_is part !wildcard}{if ascii}
+                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(m.list) <> length(m.list)
+                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                {if part !wildcard}{if ascii}
+                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                LIMIT 1) IS NOT NULL{end}
+        {if word}){end}
+    {if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end} LIMIT 1) IS NOT NULL
+{if rest_whole}END{end}
+ELSE
+{end}
+(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+        {if as_is part !wildcard}{if ascii}
+                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(m.list) <> length(m.list)
+                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+        {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}{if ascii}
+                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end} LIMIT 1) IS NOT NULL
+{if words}END{end}
+{end}
+{if after !counts_sort}AND ({if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+{if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
+{if ordered}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
+{if limited}LIMIT :most{end}) hit
 
 -- STORE_FIND_GROUP
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
@@ -3065,28 +3349,36 @@ WHERE 1 = 1
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
-        {if negated}AND NOT{end}
-        {if !negated}AND{end} (
-            {if first_release}g.first_release = :value{end}
-            {if first_seen}g.first_seen >= :number{end}
-            {if status}g.status = :value{end}
-            {if any}1 = 1{end}
-            {if open}g.status IN ('open', 'regressed'){end}
-            {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
-            {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
-                    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
-                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-            {if assigned}g.assignee <> ''{end}
-            {if assignee}g.assignee = :value{end}
-            {if project}g.project = :value{end}
-            {if short_word}{if ascii}
-                    (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
-                            AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
-        )
+        {if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} (
+                {if first_release}g.first_release {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                {if reports}g.count BETWEEN :number AND :high{end}
+                {if machines}g.machines BETWEEN :number AND :high{end}
+                {if status}g.status = :value{end}
+                {if any}1 = 1{end}
+                {if open}g.status IN ('open', 'regressed'){end}
+                {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                        || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                    OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                {if assigned}g.assignee <> ''{end}
+                {if assignee}g.assignee {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if project}g.project {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if short_word}{if ascii}
+                        (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
+                                AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
+            ) {if closes}){end}
     {end}
 {end}
 {if !marked}
@@ -3100,94 +3392,111 @@ WHERE 1 = 1
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
                     {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end}
-                    LIMIT 1) IS NOT NULL
-                {if word}
-                    OR (SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
-                        f.kind <= 5 AND {if ascii}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-                {end}
-        ){end}
-        {if found_by_group !wide}{if word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                        AND f.value ILIKE :pattern)
-                    OR r.group_number IN (SELECT f.group_number FROM facets f
-                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
-            {if !word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
-    {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end}
+                LIMIT 1) IS NOT NULL
+            {if word}
+                OR (SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
+                    f.kind <= 5 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+            {end}
+    ){end}
+    {if found_by_group !wide}{if word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR r.group_number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
+        {if !word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                            FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+{end}
 {end}
 {each ranked}
-    {if negated}AND NOT{end}
-    {if !negated}AND{end} ({if since}r.time >= :number{end}
-        {if until}r.time < :number{end}
-        {if signal}r.signal = :number{end}
-        {if release}r.release = :value{end}
-        {if environment}r.environment = :value{end}
-        {if signal_name}r.signal_name = :value{end}
-        {if host}r.hostname = :value{end}
-        {if program}(r.executable = :value
-                OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-        {if tag}
-            EXISTS(SELECT 1 FROM tags t
-                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-        {end}
-        {if word}
-            {if ascii}
-                (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-            {end}
-            {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-            {end}
-            {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                    {if as_is part}{if ascii}
-                            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(m.list) <> length(m.list)
-                                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                    {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                    {if part}{if ascii}
-                            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if !part}substr(j.value, 4) = :value{end}
-                    LIMIT 1) IS NOT NULL{end}
-            {if word}){end})
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+    {if until}r.time < :number{end}
+    {if time}r.time BETWEEN :number AND :high{end}
+    {if signal}r.signal = :number{end}
+    {if release}r.release {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if environment}r.environment {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if signal_name}r.signal_name {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if host}r.hostname {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if program}(r.executable {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+    EXISTS(SELECT 1 FROM tags t
+        WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+    {if ascii}
+        (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+    {end}
+    {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+        {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+    {end}
+    {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+            {if as_is part !wildcard}{if ascii}
+                    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(m.list) <> length(m.list)
+                            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+            {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+            {if part !wildcard}{if ascii}
+                    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+            {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            LIMIT 1) IS NOT NULL{end}
+    {if word}){end}) {if closes}){end}
 {end}
 {if after}AND (r.time, r.number) < (:place, :number_after){end}
 {if few}ORDER BY r.time + 0 DESC, r.number DESC{end}
@@ -3207,28 +3516,36 @@ WHERE 1 = 1
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
-        {if negated}AND NOT{end}
-        {if !negated}AND{end} (
-            {if first_release}g.first_release = :value{end}
-            {if first_seen}g.first_seen >= :number{end}
-            {if status}g.status = :value{end}
-            {if any}1 = 1{end}
-            {if open}g.status IN ('open', 'regressed'){end}
-            {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
-            {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
-                    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
-                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-            {if assigned}g.assignee <> ''{end}
-            {if assignee}g.assignee = :value{end}
-            {if project}g.project = :value{end}
-            {if short_word}{if ascii}
-                    (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
-                            AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
-        )
+        {if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} (
+                {if first_release}g.first_release {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                {if reports}g.count BETWEEN :number AND :high{end}
+                {if machines}g.machines BETWEEN :number AND :high{end}
+                {if status}g.status = :value{end}
+                {if any}1 = 1{end}
+                {if open}g.status IN ('open', 'regressed'){end}
+                {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                        || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                    OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                {if assigned}g.assignee <> ''{end}
+                {if assignee}g.assignee {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if project}g.project {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if short_word}{if ascii}
+                        (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
+                                AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
+            ) {if closes}){end}
     {end}
 {end}
 {if !marked}
@@ -3242,94 +3559,111 @@ WHERE 1 = 1
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
                     {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end}
-                    LIMIT 1) IS NOT NULL
-                {if word}
-                    OR (SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
-                        f.kind <= 5 AND {if ascii}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-                {end}
-        ){end}
-        {if found_by_group !wide}{if word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                        AND f.value ILIKE :pattern)
-                    OR r.group_number IN (SELECT f.group_number FROM facets f
-                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
-            {if !word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
-    {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end}
+                LIMIT 1) IS NOT NULL
+            {if word}
+                OR (SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
+                    f.kind <= 5 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+            {end}
+    ){end}
+    {if found_by_group !wide}{if word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR r.group_number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
+        {if !word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                            FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+{end}
 {end}
 {each ranked}
-    {if negated}AND NOT{end}
-    {if !negated}AND{end} ({if since}r.time >= :number{end}
-        {if until}r.time < :number{end}
-        {if signal}r.signal = :number{end}
-        {if release}r.release = :value{end}
-        {if environment}r.environment = :value{end}
-        {if signal_name}r.signal_name = :value{end}
-        {if host}r.hostname = :value{end}
-        {if program}(r.executable = :value
-                OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-        {if tag}
-            EXISTS(SELECT 1 FROM tags t
-                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-        {end}
-        {if word}
-            {if ascii}
-                (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-            {end}
-            {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-                {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-            {end}
-            {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                    {if as_is part}{if ascii}
-                            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(m.list) <> length(m.list)
-                                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                    {if as_is !part}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                    {if part}{if ascii}
-                            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if !part}substr(j.value, 4) = :value{end}
-                    LIMIT 1) IS NOT NULL{end}
-            {if word}){end})
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+    {if until}r.time < :number{end}
+    {if time}r.time BETWEEN :number AND :high{end}
+    {if signal}r.signal = :number{end}
+    {if release}r.release {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if environment}r.environment {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if signal_name}r.signal_name {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if host}r.hostname {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if program}(r.executable {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+    EXISTS(SELECT 1 FROM tags t
+        WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+    {if ascii}
+        (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+    {end}
+    {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+        {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+    {end}
+    {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+            {if as_is part !wildcard}{if ascii}
+                    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(m.list) <> length(m.list)
+                            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+            {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+            {if part !wildcard}{if ascii}
+                    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+            {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            LIMIT 1) IS NOT NULL{end}
+    {if word}){end}) {if closes}){end}
 {end}
 ORDER BY r.number LIMIT :limit
 
@@ -3340,28 +3674,36 @@ WHERE 1 = 1
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
-        {if negated}AND NOT{end}
-        {if !negated}AND{end} (
-            {if first_release}g.first_release = :value{end}
-            {if first_seen}g.first_seen >= :number{end}
-            {if status}g.status = :value{end}
-            {if any}1 = 1{end}
-            {if open}g.status IN ('open', 'regressed'){end}
-            {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
-            {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
-                    || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
-                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-            {if assigned}g.assignee <> ''{end}
-            {if assignee}g.assignee = :value{end}
-            {if project}g.project = :value{end}
-            {if short_word}{if ascii}
-                    (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
-                            AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
-        )
+        {if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} (
+                {if first_release}g.first_release {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                {if reports}g.count BETWEEN :number AND :high{end}
+                {if machines}g.machines BETWEEN :number AND :high{end}
+                {if status}g.status = :value{end}
+                {if any}1 = 1{end}
+                {if open}g.status IN ('open', 'regressed'){end}
+                {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                        || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                    OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                {if assigned}g.assignee <> ''{end}
+                {if assignee}g.assignee {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if project}g.project {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if short_word}{if ascii}
+                        (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
+                                AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
+            ) {if closes}){end}
     {end}
 {end}
 {each term}
@@ -3373,17 +3715,19 @@ WHERE 1 = 1
         {if !word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                             FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
 {end}
 LIMIT :limit
 
@@ -3394,22 +3738,24 @@ FROM (SELECT 1 FROM (
             {if !word}SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                         FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value = :value
-                            OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end}{end}
-            {if word}SELECT f.group_number FROM facets f
-                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern){end}
-        {end}
-        LIMIT :limit) p) w
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end}{end}{end}
+        {if word}SELECT f.group_number FROM facets f
+            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern){end}
+    {end}
+    LIMIT :limit) p) w
 
 -- STORE_ESTIMATE_TEXTS
 SELECT count(*) * (pg_relation_size('facets') / 8192 / 64 + 1)

@@ -1451,28 +1451,37 @@ WITH hit AS (
         {if in_project}AND g.project = :project{end}
         {each term}
             {if of_group}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} (
-                    {if first_release}g.first_release = :value{end}
-                    {if first_seen}g.first_seen >= :number{end}
-                    {if status}g.status = :value{end}
-                    {if any}1 = 1{end}
-                    {if open}g.status IN ('open', 'regressed'){end}
-                    {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                    {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
-                    {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
-                            || g.first_release IN (SELECT value FROM json_each(:fresh)))
-                        OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-                    {if assigned}g.assignee <> ''{end}
-                    {if assignee}g.assignee = :value{end}
-                    {if project}g.project = :value{end}
-                    {if short_word}contains(:value, g.title, g.summary){end}
-                )
+                {if !joined}AND{end}
+                {if opens}({end}
+                    {if joined}OR{end}
+                    {if negated}NOT{end} (
+                        {if first_release}g.first_release {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                        {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                        {if reports}g.count BETWEEN :number AND :high{end}
+                        {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if status}g.status = :value{end}
+                        {if any}1 = 1{end}
+                        {if open}g.status IN ('open', 'regressed'){end}
+                        {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                        {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
+                        {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
+                                || g.first_release IN (SELECT value FROM json_each(:fresh)))
+                            OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                        {if assigned}g.assignee <> ''{end}
+                        {if assignee}g.assignee {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if project}g.project {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if short_word}contains(:value, g.title, g.summary){end}
+                    ) {if closes}){end}
             {end}
         {end}
         {each term}
             {if listed since}AND g.last_seen >= :number{end}
             {if listed until}AND g.first_seen < :number{end}
+            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
             {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
                         AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
                     OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
@@ -1491,198 +1500,238 @@ WITH hit AS (
                                 WHERE +w.kind = :kind
                                 AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}
-            {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                                WHERE +w.kind = :kind
-                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}
-        {end}
-        {if sorts}ORDER BY {if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-            {if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
-    {if sorts}WHERE g.number = o.sorted{end}
-    {if bounded}
-        {each term}
-            {if searched wide !word}AND (
-                    EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                    )
-                    {if word}
-                        OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND contains(:value, f.value) )
-                    {end}
-            ){end}
-        {end}
-        {each term}
-            {if searched wide word !compares_column}AND (
-                    EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                    )
-                    {if word}
-                        OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND contains(:value, f.value) )
-                    {end}
-            ){end}
-        {end}
-    {end}
-    {if several}
-        {each term}
-            {if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-            )){end}
-        {end}
-        AND
-        {if words}
-            CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-            {each term}
-                {if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                ){end}
-            {end} THEN
-            {if rest_whole}
-                CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-                {each rest_lone}
-                    (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
+                            {if program}(f.value {if !wildcard}= :value{end}
+                                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
                         {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                         {if signal}f.value = CAST(:number AS text){end}
                         {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}) > 0
-                {end}
-                ELSE
-            {end}
-            EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end} )
-            {if rest_whole}END{end}
-            ELSE
+                        {if whole}f.value = :value{end}{end})){end}
+        {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                            WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end})){end}
+{end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+    {if by_machines}g.machines{end}
+    {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+    {if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
+{if sorts}WHERE g.number = o.sorted{end}
+{if bounded}
+{each term}
+    {if searched wide !word}AND (
+            EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
+                {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end}
+        )
+        {if word}
+            OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                f.kind <= 5 AND contains(:value, f.value) )
         {end}
-        EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} ({if since}r.time >= :number{end}
-                    {if until}r.time < :number{end}
-                    {if signal}r.signal = :number{end}
-                    {if release}r.release = :value{end}
-                    {if environment}r.environment = :value{end}
-                    {if signal_name}r.signal_name = :value{end}
-                    {if host}r.hostname = :value{end}
-                    {if program}(r.executable = :value
-                            OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                    {if tag}
-                        EXISTS(SELECT 1 FROM tags t
-                            WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                    {end}
-                    {if word}
-                        contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                            {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                    AND (w.kind BETWEEN 11 AND 14
-                                        OR w.kind BETWEEN 3 AND 5)) AND{end}
-                        {end}
-                        {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                {if as_is part}contains(:value, m.list) AND{end}
-                                {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                {if part}contains(:value, substr(j.value, 4)){end}
-                                {if !part}substr(j.value, 4) = :value{end}
-                        ){end}
-                        {if word}){end})
-            {end} )
-        {if words}END{end}
+){end}
+{end}
+{each term}
+{if searched wide word !compares_column}AND (
+        EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
+            {if !word}f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if signal}f.value = CAST(:number AS text){end}
+            {if part}contains(:value, f.value){end}
+            {if whole}f.value = :value{end}{end}
+    )
+    {if word}
+        OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            f.kind <= 5 AND contains(:value, f.value) )
     {end}
-    {if after !counts_sort}AND ({if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-            {if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
-    {if ordered}ORDER BY {if by_count}g.count{end}
-        {if by_machines}g.machines{end}
-        {if by_first_seen}g.first_seen{end}
-        {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-        {if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
-    {if limited}LIMIT :most{end}
+){end}
+{end}
+{end}
+{if several}
+{each term}
+{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if program}(f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+        {if signal}f.value = CAST(:number AS text){end}
+        {if part}contains(:value, f.value){end}
+        {if whole}f.value = :value{end}{end}
+    {if word}
+        (f.kind IN (1, 3, 5)
+            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+    {end}
+    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+)){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+    {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if program}(f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if signal}f.value = CAST(:number AS text){end}
+    {if part}contains(:value, f.value){end}
+    {if whole}f.value = :value{end}{end}
+{if word}
+    (f.kind IN (1, 3, 5)
+        OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+){end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}) > 0
+{end}
+ELSE
+{end}
+EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+        {if as_is part !wildcard}contains(:value, m.list) AND{end}
+        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end} )
+{if rest_whole}END{end}
+ELSE
+{end}
+EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+    AND (w.kind BETWEEN 11 AND 14
+        OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end} )
+{if words}END{end}
+{end}
+{if after !counts_sort}AND ({if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
+{if ordered}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
+{if limited}LIMIT :most{end}
 )
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
@@ -1690,661 +1739,851 @@ g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_mach
 g.until_time, g.version, g.project, g.program, h.place AS place,
 {if counts_sort by_count}h.place{end}
 {if counts_sort !by_count}{if !narrowed}g.count{end}
-    {each lone}
-        {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-            {if count_since}+ (SELECT count(*) FROM reports r{end}
-                {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-        {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}){end}
-        {if count_part}
-            CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}) = 1
-            THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end})
-            ELSE
-        {end}
-    {end}
-    {if words}
-        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-        {each term}
-            {if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}
-                    {if word}
-                        (f.kind IN (1, 3, 5)
-                            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                    {end}
-                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-            ){end}
-        {end} THEN
-        {if rest_whole}
-            CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-            {each rest_lone}
-                (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value = :value
-                            OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end})
-            {end}
-            ELSE
-        {end}
-        (SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end}
-                {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c)
-        {if rest_whole}END{end}
-        ELSE
-    {end}
-    {if examined}(SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end}
-                {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c){end}
-    {if words}END{end}
-    {if count_part}END{end}{end}
+{each lone}
+{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+{if count_since}+ (SELECT count(*) FROM reports r{end}
+{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}){end}
+{if count_part}
+CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}) = 1
+THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end})
+ELSE
+{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+){end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end})
+{end}
+ELSE
+{end}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c)
+{if rest_whole}END{end}
+ELSE
+{end}
+{if examined}(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c){end}
+{if words}END{end}
+{if count_part}END{end}{end}
 {if !counts_sort}{if !narrowed}g.count{end}
-    {each lone}
-        {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-            {if count_since}+ (SELECT count(*) FROM reports r{end}
-                {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-        {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}){end}
-        {if count_part}
-            CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}) = 1
-            THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end})
-            ELSE
-        {end}
-    {end}
-    {if words}
-        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-        {each term}
-            {if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}
-                    {if word}
-                        (f.kind IN (1, 3, 5)
-                            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                    {end}
-                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-            ){end}
-        {end} THEN
-        {if rest_whole}
-            CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-            {each rest_lone}
-                (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value = :value
-                            OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end})
-            {end}
-            ELSE
-        {end}
-        (SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end}
-                {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c)
-        {if rest_whole}END{end}
-        ELSE
-    {end}
-    {if examined}(SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end}
-                {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c){end}
-    {if words}END{end}
-    {if count_part}END{end}{end}
+{each lone}
+{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+{if count_since}+ (SELECT count(*) FROM reports r{end}
+{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}){end}
+{if count_part}
+CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}) = 1
+THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end})
+ELSE
+{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+){end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end})
+{end}
+ELSE
+{end}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c)
+{if rest_whole}END{end}
+ELSE
+{end}
+{if examined}(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c){end}
+{if words}END{end}
+{if count_part}END{end}{end}
 AS filtered,
 {if counts_sort by_machines}h.place{end}
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
-    {if narrowed}
-        (SELECT count(DISTINCT c.hostname)
-            FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end}
-                {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c WHERE c.hostname <> '')
+{if narrowed}
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c WHERE c.hostname <> '')
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
-    {if narrowed}
-        (SELECT count(DISTINCT c.hostname)
-            FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end}
-                {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-            ) c WHERE c.hostname <> '')
+{if narrowed}
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c WHERE c.hostname <> '')
 {end}{end}
 AS filtered_machines,
 {if !examined}0{end}
 {if examined}
-    {each lone}
-        {if count_part}CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value = :value
-                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}) = 1 THEN 0 ELSE{end}
-    {end}
-    {if words}
-        CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-        {each term}
-            {if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}
-                    {if word}
-                        (f.kind IN (1, 3, 5)
-                            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                    {end}
-                    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-            ){end}
-        {end} THEN
-        {if rest_whole}CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN 0 ELSE{end}
-        {if !counted_rest_bounded}0{end}
-        {if counted_rest_bounded}
-            (SELECT count(*)
-                FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                        {if of_time}{if negated}AND NOT{end}
-                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                {if until}r.time < :number{end}){end}
-                    {end}
-                    AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                {if of_time}{if negated}AND NOT{end}
-                                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                        {if until}r.time < :number{end}){end}
-                            {end}
-                            ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
-        {end}
-        {if rest_whole}END{end}
-        ELSE
-    {end}
-    {if !counted_bounded}0{end}
-    {if counted_bounded}
-        (SELECT count(*)
-            FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                    {if of_time}{if negated}AND NOT{end}
-                        {if !negated}AND{end} ({if since}r.time >= :number{end}
-                            {if until}r.time < :number{end}){end}
-                {end}
-                AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                            {if of_time}{if negated}AND NOT{end}
-                                {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                    {if until}r.time < :number{end}){end}
-                        {end}
-                        ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
-    {end}
-    {if words}END{end}
-    {if count_part}END{end}
+{each lone}
+{if count_part}CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}) = 1 THEN 0 ELSE{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+){end}
+{end} THEN
+{if rest_whole}CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN 0 ELSE{end}
+{if !counted_rest_bounded}0{end}
+{if counted_rest_bounded}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+{end}
+{if rest_whole}END{end}
+ELSE
+{end}
+{if !counted_bounded}0{end}
+{if counted_bounded}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+{end}
+{if words}END{end}
+{if count_part}END{end}
 {end} AS cut,
 {if counted}(SELECT count(*) FROM hit){end}
 {if !counted}0{end}
 AS found
 FROM (
-    SELECT number, place
-    {if !counts_sort}FROM hit{end}
-    {if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
-            {each lone}
-                {if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-                            WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-                    {if count_since}+ (SELECT count(*) FROM reports r{end}
-                        {if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-                {if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}){end}
-                {if count_part}
-                    CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}) = 1
-                    THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end})
-                    ELSE
-                {end}
-            {end}
-            {if words}
-                CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-                {each term}
-                    {if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            {if !word}f.kind >= 3 AND f.kind = :kind AND
-                                {if program}(f.value = :value
-                                        OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                                {if signal}f.value = CAST(:number AS text){end}
-                                {if part}contains(:value, f.value){end}
-                                {if whole}f.value = :value{end}{end}
-                            {if word}
-                                (f.kind IN (1, 3, 5)
-                                    OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                            {end}
-                            AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                    ){end}
-                {end} THEN
-                {if rest_whole}
-                    CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-                    {each rest_lone}
-                        (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end})
-                    {end}
-                    ELSE
-                {end}
-                (SELECT count(*)
-                    FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
-                            {if negated}AND NOT{end}
-                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                {if until}r.time < :number{end}
-                                {if signal}r.signal = :number{end}
-                                {if release}r.release = :value{end}
-                                {if environment}r.environment = :value{end}
-                                {if signal_name}r.signal_name = :value{end}
-                                {if host}r.hostname = :value{end}
-                                {if program}(r.executable = :value
-                                        OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                                {if tag}
-                                    EXISTS(SELECT 1 FROM tags t
-                                        WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                                {end}
-                                {if word}
-                                    contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                        {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                                WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                                AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                                AND (w.kind BETWEEN 11 AND 14
-                                                    OR w.kind BETWEEN 3 AND 5)) AND{end}
-                                    {end}
-                                    {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                            {if as_is part}contains(:value, m.list) AND{end}
-                                            {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                            {if part}contains(:value, substr(j.value, 4)){end}
-                                            {if !part}substr(j.value, 4) = :value{end}
-                                    ){end}
-                                    {if word}){end})
-                        {end}
-                        {if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                        {if of_time}{if negated}AND NOT{end}
-                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                                {if until}r.time < :number{end}){end}
-                                    {end}
-                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-                    ) c)
-                {if rest_whole}END{end}
-                ELSE
-            {end}
-            {if examined}(SELECT count(*)
-                    FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
-                            {if negated}AND NOT{end}
-                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                {if until}r.time < :number{end}
-                                {if signal}r.signal = :number{end}
-                                {if release}r.release = :value{end}
-                                {if environment}r.environment = :value{end}
-                                {if signal_name}r.signal_name = :value{end}
-                                {if host}r.hostname = :value{end}
-                                {if program}(r.executable = :value
-                                        OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                                {if tag}
-                                    EXISTS(SELECT 1 FROM tags t
-                                        WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                                {end}
-                                {if word}
-                                    contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                        {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                                WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                                AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                                AND (w.kind BETWEEN 11 AND 14
-                                                    OR w.kind BETWEEN 3 AND 5)) AND{end}
-                                    {end}
-                                    {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                            {if as_is part}contains(:value, m.list) AND{end}
-                                            {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                            {if part}contains(:value, substr(j.value, 4)){end}
-                                            {if !part}substr(j.value, 4) = :value{end}
-                                    ){end}
-                                    {if word}){end})
-                        {end}
-                        {if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                        {if of_time}{if negated}AND NOT{end}
-                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                                {if until}r.time < :number{end}){end}
-                                    {end}
-                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-                    ) c){end}
-            {if words}END{end}
-            {if count_part}END{end} AS place FROM hit g) c{end}
-    {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
-            {if narrowed}
-                (SELECT count(DISTINCT c.hostname)
-                    FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
-                            {if negated}AND NOT{end}
-                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                {if until}r.time < :number{end}
-                                {if signal}r.signal = :number{end}
-                                {if release}r.release = :value{end}
-                                {if environment}r.environment = :value{end}
-                                {if signal_name}r.signal_name = :value{end}
-                                {if host}r.hostname = :value{end}
-                                {if program}(r.executable = :value
-                                        OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                                {if tag}
-                                    EXISTS(SELECT 1 FROM tags t
-                                        WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                                {end}
-                                {if word}
-                                    contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                        {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                                WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                                AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                                AND (w.kind BETWEEN 11 AND 14
-                                                    OR w.kind BETWEEN 3 AND 5)) AND{end}
-                                    {end}
-                                    {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                            {if as_is part}contains(:value, m.list) AND{end}
-                                            {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                            {if part}contains(:value, substr(j.value, 4)){end}
-                                            {if !part}substr(j.value, 4) = :value{end}
-                                    ){end}
-                                    {if word}){end})
-                        {end}
-                        {if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-                                        {if of_time}{if negated}AND NOT{end}
-                                            {if !negated}AND{end} ({if since}r.time >= :number{end}
-                                                {if until}r.time < :number{end}){end}
-                                    {end}
-                                    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
-                    ) c WHERE c.hostname <> '')
-            {end} AS place FROM hit g) c{end}
-    {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
-    ORDER BY place DESC, number DESC LIMIT :limit
+SELECT number, place
+{if !counts_sort}FROM hit{end}
+{if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
+{each lone}
+{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
+{if count_since}+ (SELECT count(*) FROM reports r{end}
+{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
+{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}){end}
+{if count_part}
+CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}) = 1
+THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end})
+ELSE
+{end}
+{end}
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+){end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end})
+{end}
+ELSE
+{end}
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c)
+{if rest_whole}END{end}
+ELSE
+{end}
+{if examined}(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c){end}
+{if words}END{end}
+{if count_part}END{end} AS place FROM hit g) c{end}
+{if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
+{if narrowed}
+(SELECT count(DISTINCT c.hostname)
+FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+) c WHERE c.hostname <> '')
+{end} AS place FROM hit g) c{end}
+{if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
+ORDER BY place DESC, number DESC LIMIT :limit
 ) h
 CROSS JOIN groups g
 WHERE g.number = h.number
@@ -2367,28 +2606,37 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {if in_project}AND g.project = :project{end}
         {each term}
             {if of_group}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} (
-                    {if first_release}g.first_release = :value{end}
-                    {if first_seen}g.first_seen >= :number{end}
-                    {if status}g.status = :value{end}
-                    {if any}1 = 1{end}
-                    {if open}g.status IN ('open', 'regressed'){end}
-                    {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                    {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
-                    {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
-                            || g.first_release IN (SELECT value FROM json_each(:fresh)))
-                        OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-                    {if assigned}g.assignee <> ''{end}
-                    {if assignee}g.assignee = :value{end}
-                    {if project}g.project = :value{end}
-                    {if short_word}contains(:value, g.title, g.summary){end}
-                )
+                {if !joined}AND{end}
+                {if opens}({end}
+                    {if joined}OR{end}
+                    {if negated}NOT{end} (
+                        {if first_release}g.first_release {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                        {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                        {if reports}g.count BETWEEN :number AND :high{end}
+                        {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if status}g.status = :value{end}
+                        {if any}1 = 1{end}
+                        {if open}g.status IN ('open', 'regressed'){end}
+                        {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                        {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
+                        {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
+                                || g.first_release IN (SELECT value FROM json_each(:fresh)))
+                            OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                        {if assigned}g.assignee <> ''{end}
+                        {if assignee}g.assignee {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if project}g.project {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if short_word}contains(:value, g.title, g.summary){end}
+                    ) {if closes}){end}
             {end}
         {end}
         {each term}
             {if listed since}AND g.last_seen >= :number{end}
             {if listed until}AND g.first_seen < :number{end}
+            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
             {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
                         AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
                     OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
@@ -2407,198 +2655,238 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                                 WHERE +w.kind = :kind
                                 AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}
-            {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                                WHERE +w.kind = :kind
-                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}
-        {end}
-        {if sorts}ORDER BY {if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-            {if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
-    {if sorts}WHERE g.number = o.sorted{end}
-    {if bounded}
-        {each term}
-            {if searched wide !word}AND (
-                    EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                    )
-                    {if word}
-                        OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND contains(:value, f.value) )
-                    {end}
-            ){end}
-        {end}
-        {each term}
-            {if searched wide word !compares_column}AND (
-                    EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                    )
-                    {if word}
-                        OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                            f.kind <= 5 AND contains(:value, f.value) )
-                    {end}
-            ){end}
-        {end}
-    {end}
-    {if several}
-        {each term}
-            {if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-            )){end}
-        {end}
-        AND
-        {if words}
-            CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-            {each term}
-                {if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                        {if !word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end}
-                        {if word}
-                            (f.kind IN (1, 3, 5)
-                                OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-                        {end}
-                        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-                ){end}
-            {end} THEN
-            {if rest_whole}
-                CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-                {each rest_lone}
-                    (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
+                            {if program}(f.value {if !wildcard}= :value{end}
+                                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
                         {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                         {if signal}f.value = CAST(:number AS text){end}
                         {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}) > 0
-                {end}
-                ELSE
-            {end}
-            EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-                    {if negated}AND NOT{end}
-                    {if !negated}AND{end} ({if since}r.time >= :number{end}
-                        {if until}r.time < :number{end}
-                        {if signal}r.signal = :number{end}
-                        {if release}r.release = :value{end}
-                        {if environment}r.environment = :value{end}
-                        {if signal_name}r.signal_name = :value{end}
-                        {if host}r.hostname = :value{end}
-                        {if program}(r.executable = :value
-                                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}
-                            EXISTS(SELECT 1 FROM tags t
-                                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                        {end}
-                        {if word}
-                            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                        AND (w.kind BETWEEN 11 AND 14
-                                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-                            {end}
-                            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                    {if as_is part}contains(:value, m.list) AND{end}
-                                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                    {if part}contains(:value, substr(j.value, 4)){end}
-                                    {if !part}substr(j.value, 4) = :value{end}
-                            ){end}
-                            {if word}){end})
-                {end} )
-            {if rest_whole}END{end}
-            ELSE
+                        {if whole}f.value = :value{end}{end})){end}
+        {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                            WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end})){end}
+{end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+    {if by_machines}g.machines{end}
+    {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+    {if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
+{if sorts}WHERE g.number = o.sorted{end}
+{if bounded}
+{each term}
+    {if searched wide !word}AND (
+            EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
+                {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end}
+        )
+        {if word}
+            OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                f.kind <= 5 AND contains(:value, f.value) )
         {end}
-        EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-                {if negated}AND NOT{end}
-                {if !negated}AND{end} ({if since}r.time >= :number{end}
-                    {if until}r.time < :number{end}
-                    {if signal}r.signal = :number{end}
-                    {if release}r.release = :value{end}
-                    {if environment}r.environment = :value{end}
-                    {if signal_name}r.signal_name = :value{end}
-                    {if host}r.hostname = :value{end}
-                    {if program}(r.executable = :value
-                            OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                    {if tag}
-                        EXISTS(SELECT 1 FROM tags t
-                            WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-                    {end}
-                    {if word}
-                        contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                            {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                                    AND (w.kind BETWEEN 11 AND 14
-                                        OR w.kind BETWEEN 3 AND 5)) AND{end}
-                        {end}
-                        {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                                {if as_is part}contains(:value, m.list) AND{end}
-                                {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                                {if part}contains(:value, substr(j.value, 4)){end}
-                                {if !part}substr(j.value, 4) = :value{end}
-                        ){end}
-                        {if word}){end})
-            {end} )
-        {if words}END{end}
+){end}
+{end}
+{each term}
+{if searched wide word !compares_column}AND (
+        EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
+            {if !word}f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if signal}f.value = CAST(:number AS text){end}
+            {if part}contains(:value, f.value){end}
+            {if whole}f.value = :value{end}{end}
+    )
+    {if word}
+        OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            f.kind <= 5 AND contains(:value, f.value) )
     {end}
-    {if after !counts_sort}AND ({if by_count}g.count{end}
-            {if by_machines}g.machines{end}
-            {if by_first_seen}g.first_seen{end}
-            {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-            {if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
-    {if ordered}ORDER BY {if by_count}g.count{end}
-        {if by_machines}g.machines{end}
-        {if by_first_seen}g.first_seen{end}
-        {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-        {if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
-    {if limited}LIMIT :most{end}) hit
+){end}
+{end}
+{end}
+{if several}
+{each term}
+{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if program}(f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+        {if signal}f.value = CAST(:number AS text){end}
+        {if part}contains(:value, f.value){end}
+        {if whole}f.value = :value{end}{end}
+    {if word}
+        (f.kind IN (1, 3, 5)
+            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+    {end}
+    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+)){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+    {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if program}(f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if signal}f.value = CAST(:number AS text){end}
+    {if part}contains(:value, f.value){end}
+    {if whole}f.value = :value{end}{end}
+{if word}
+    (f.kind IN (1, 3, 5)
+        OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+){end}
+{end} THEN
+{if rest_whole}
+CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
+{each rest_lone}
+(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if program}(f.value {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}) > 0
+{end}
+ELSE
+{end}
+EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+        {if as_is part !wildcard}contains(:value, m.list) AND{end}
+        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end} )
+{if rest_whole}END{end}
+ELSE
+{end}
+EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+    AND (w.kind BETWEEN 11 AND 14
+        OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end} )
+{if words}END{end}
+{end}
+{if after !counts_sort}AND ({if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
+{if ordered}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
+{if limited}LIMIT :most{end}) hit
 
 -- STORE_FIND_GROUP
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
@@ -2630,23 +2918,31 @@ WHERE 1 = 1
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
-        {if negated}AND NOT{end}
-        {if !negated}AND{end} (
-            {if first_release}g.first_release = :value{end}
-            {if first_seen}g.first_seen >= :number{end}
-            {if status}g.status = :value{end}
-            {if any}1 = 1{end}
-            {if open}g.status IN ('open', 'regressed'){end}
-            {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
-            {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
-                    || g.first_release IN (SELECT value FROM json_each(:fresh)))
-                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-            {if assigned}g.assignee <> ''{end}
-            {if assignee}g.assignee = :value{end}
-            {if project}g.project = :value{end}
-            {if short_word}contains(:value, g.title, g.summary){end}
-        )
+        {if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} (
+                {if first_release}g.first_release {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                {if reports}g.count BETWEEN :number AND :high{end}
+                {if machines}g.machines BETWEEN :number AND :high{end}
+                {if status}g.status = :value{end}
+                {if any}1 = 1{end}
+                {if open}g.status IN ('open', 'regressed'){end}
+                {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
+                {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
+                        || g.first_release IN (SELECT value FROM json_each(:fresh)))
+                    OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                {if assigned}g.assignee <> ''{end}
+                {if assignee}g.assignee {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if project}g.project {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if short_word}contains(:value, g.title, g.summary){end}
+            ) {if closes}){end}
     {end}
 {end}
 {if !marked}
@@ -2655,86 +2951,105 @@ WHERE 1 = 1
                 EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
                     {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
                     {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}
-                )
-                {if word}
-                    OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
-                        f.kind <= 5 AND contains(:value, f.value) )
-                {end}
-        ){end}
-        {if found_by_group !wide}{if word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR +r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if !word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                                WHERE +w.kind = :kind
-                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}
-            {if !word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                                WHERE +w.kind = :kind
-                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}{end}
-    {end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end}
+            )
+            {if word}
+                OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
+                    f.kind <= 5 AND contains(:value, f.value) )
+            {end}
+    ){end}
+    {if found_by_group !wide}{if word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR +r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if !word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                            WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end})){end}
+    {if !word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end})){end}{end}
+{end}
 {end}
 {each ranked}
-    {if negated}AND NOT{end}
-    {if !negated}AND{end} ({if since}r.time >= :number{end}
-        {if until}r.time < :number{end}
-        {if signal}r.signal = :number{end}
-        {if release}r.release = :value{end}
-        {if environment}r.environment = :value{end}
-        {if signal_name}r.signal_name = :value{end}
-        {if host}r.hostname = :value{end}
-        {if program}(r.executable = :value
-                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-        {if tag}
-            EXISTS(SELECT 1 FROM tags t
-                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-        {end}
-        {if word}
-            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-            {end}
-            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                    {if as_is part}contains(:value, m.list) AND{end}
-                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                    {if part}contains(:value, substr(j.value, 4)){end}
-                    {if !part}substr(j.value, 4) = :value{end}
-            ){end}
-            {if word}){end})
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+        {if as_is part !wildcard}contains(:value, m.list) AND{end}
+        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
 {end}
 {if after}AND (r.time, r.number) < (:place, :number_after){end}
 {if few}ORDER BY r.time + 0 DESC, r.number DESC{end}
@@ -2754,23 +3069,31 @@ WHERE 1 = 1
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
-        {if negated}AND NOT{end}
-        {if !negated}AND{end} (
-            {if first_release}g.first_release = :value{end}
-            {if first_seen}g.first_seen >= :number{end}
-            {if status}g.status = :value{end}
-            {if any}1 = 1{end}
-            {if open}g.status IN ('open', 'regressed'){end}
-            {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
-            {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
-                    || g.first_release IN (SELECT value FROM json_each(:fresh)))
-                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-            {if assigned}g.assignee <> ''{end}
-            {if assignee}g.assignee = :value{end}
-            {if project}g.project = :value{end}
-            {if short_word}contains(:value, g.title, g.summary){end}
-        )
+        {if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} (
+                {if first_release}g.first_release {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                {if reports}g.count BETWEEN :number AND :high{end}
+                {if machines}g.machines BETWEEN :number AND :high{end}
+                {if status}g.status = :value{end}
+                {if any}1 = 1{end}
+                {if open}g.status IN ('open', 'regressed'){end}
+                {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
+                {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
+                        || g.first_release IN (SELECT value FROM json_each(:fresh)))
+                    OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                {if assigned}g.assignee <> ''{end}
+                {if assignee}g.assignee {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if project}g.project {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if short_word}contains(:value, g.title, g.summary){end}
+            ) {if closes}){end}
     {end}
 {end}
 {if !marked}
@@ -2779,86 +3102,105 @@ WHERE 1 = 1
                 EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
                     {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
                     {if !word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}
-                )
-                {if word}
-                    OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
-                        f.kind <= 5 AND contains(:value, f.value) )
-                {end}
-        ){end}
-        {if found_by_group !wide}{if word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR +r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if !word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                                WHERE +w.kind = :kind
-                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}
-            {if !word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                                WHERE +w.kind = :kind
-                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value = :value
-                                    OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}contains(:value, f.value){end}
-                            {if whole}f.value = :value{end}{end})){end}{end}
-    {end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end}
+            )
+            {if word}
+                OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
+                    f.kind <= 5 AND contains(:value, f.value) )
+            {end}
+    ){end}
+    {if found_by_group !wide}{if word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR +r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if !word by_time}AND (+r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                            WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end})){end}
+    {if !word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end})){end}{end}
+{end}
 {end}
 {each ranked}
-    {if negated}AND NOT{end}
-    {if !negated}AND{end} ({if since}r.time >= :number{end}
-        {if until}r.time < :number{end}
-        {if signal}r.signal = :number{end}
-        {if release}r.release = :value{end}
-        {if environment}r.environment = :value{end}
-        {if signal_name}r.signal_name = :value{end}
-        {if host}r.hostname = :value{end}
-        {if program}(r.executable = :value
-                OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-        {if tag}
-            EXISTS(SELECT 1 FROM tags t
-                WHERE t.report = r.number AND t.key = :tag AND t.value = :value)
-        {end}
-        {if word}
-            contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-                {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5)) AND{end}
-            {end}
-            {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-                    {if as_is part}contains(:value, m.list) AND{end}
-                    {if as_is !part}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                    {if part}contains(:value, substr(j.value, 4)){end}
-                    {if !part}substr(j.value, 4) = :value{end}
-            ){end}
-            {if word}){end})
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+        {if as_is part !wildcard}contains(:value, m.list) AND{end}
+        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
 {end}
 ORDER BY r.number LIMIT :limit
 
@@ -2869,23 +3211,31 @@ WHERE 1 = 1
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
-        {if negated}AND NOT{end}
-        {if !negated}AND{end} (
-            {if first_release}g.first_release = :value{end}
-            {if first_seen}g.first_seen >= :number{end}
-            {if status}g.status = :value{end}
-            {if any}1 = 1{end}
-            {if open}g.status IN ('open', 'regressed'){end}
-            {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-            {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
-            {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
-                    || g.first_release IN (SELECT value FROM json_each(:fresh)))
-                OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-            {if assigned}g.assignee <> ''{end}
-            {if assignee}g.assignee = :value{end}
-            {if project}g.project = :value{end}
-            {if short_word}contains(:value, g.title, g.summary){end}
-        )
+        {if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} (
+                {if first_release}g.first_release {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                {if reports}g.count BETWEEN :number AND :high{end}
+                {if machines}g.machines BETWEEN :number AND :high{end}
+                {if status}g.status = :value{end}
+                {if any}1 = 1{end}
+                {if open}g.status IN ('open', 'regressed'){end}
+                {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                {if rising}g.number IN (SELECT value FROM json_each(:risen)){end}
+                {if new}(g.first_release <> '' AND g.project || char(10) || g.program || char(10)
+                        || g.first_release IN (SELECT value FROM json_each(:fresh)))
+                    OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                {if assigned}g.assignee <> ''{end}
+                {if assignee}g.assignee {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if project}g.project {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if short_word}contains(:value, g.title, g.summary){end}
+            ) {if closes}){end}
     {end}
 {end}
 {each term}
@@ -2907,22 +3257,26 @@ WHERE 1 = 1
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end})){end}
-        {if !word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                            WHERE +w.kind = :kind
-                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value = :value
-                                OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end})){end}{end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part}contains(:value, f.value){end}
+                    {if whole}f.value = :value{end}{end})){end}
+    {if !word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end})){end}{end}
 {end}
 LIMIT :limit
 
@@ -2934,20 +3288,22 @@ FROM (SELECT 1 FROM (
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value = :value
-                            OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end}{end}
-            {if word}SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                AND (w.kind BETWEEN 11 AND 14
-                    OR w.kind BETWEEN 3 AND 5){end}
-            {if word}UNION ALL SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern{end}
-        {end}
-        LIMIT :limit) p) w
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end}{end}
+        {if word}SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5){end}
+        {if word}UNION ALL SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern{end}
+    {end}
+    LIMIT :limit) p) w
 
 -- STORE_ESTIMATE_TEXTS
 SELECT 0
