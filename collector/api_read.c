@@ -6,6 +6,7 @@
 #include "collector/query/store_values.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
+#include "collector/requests/csv.h"
 #include "collector/requests/filter.h"
 #include "collector/requests/group_copy.h"
 #include "collector/requests/group_facts.h"
@@ -14,7 +15,7 @@
 #include "collector/store/store_segments.h"
 #include "collector/store/store_symbolization.h"
 
-enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2 };
+enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2, CSV_ROWS = 10000 };
 
 json_t *api_timestamp_json(int64_t time_ms)
 {
@@ -89,6 +90,91 @@ static void append_group(void *context, const struct store_group *group)
     json_array_append_new(context, group_json(group));
 }
 
+// csv_rows is a list as CSV while it is written.
+struct csv_rows {
+    struct text *out;
+    size_t count;
+};
+
+static void write_group_csv(void *context, const struct store_group *group)
+{
+    struct csv_rows *rows = context;
+    struct text *out = rows->out;
+    char first[TIMESTAMP_SIZE];
+    char last[TIMESTAMP_SIZE];
+    timestamp_write(group->first_seen_ms, first);
+    timestamp_write(group->last_seen_ms, last);
+    rows->count++;
+    csv_append(out, group->id, false);
+    csv_append(out, group->title, false);
+    csv_append(out, group->summary, false);
+    csv_append(out, group->status, false);
+    csv_append(out, group->assignee, false);
+    csv_append(out, group->program, false);
+    csv_append(out, group->project, false);
+    csv_append(out, group->first_release, false);
+    csv_append(out, group->release_count != 0 ? group->releases[0] : "", false);
+    csv_append(out, first, false);
+    csv_append(out, last, false);
+    csv_append_number(out, group->count, false);
+    csv_append_number(out, group->machines, false);
+    csv_append_number(out, group->filtered_count, false);
+    csv_append_number(out, group->filtered_machines, true);
+}
+
+static void write_report_csv(void *context, const struct store_report *report)
+{
+    struct csv_rows *rows = context;
+    struct text *out = rows->out;
+    char time[TIMESTAMP_SIZE];
+    char received[TIMESTAMP_SIZE];
+    timestamp_write(report->time_ms, time);
+    timestamp_write(report->received_ms, received);
+    rows->count++;
+    csv_append(out, report->id, false);
+    csv_append(out, report->group, false);
+    csv_append(out, time, false);
+    csv_append(out, received, false);
+    csv_append(out, report->title, false);
+    csv_append(out, report->summary, false);
+    csv_append(out, report->signal_name, false);
+    csv_append(out, report->release, false);
+    csv_append(out, report->environment, false);
+    csv_append(out, report->executable, false);
+    csv_append(out, report->hostname, true);
+}
+
+// answer_csv answers with up to CSV_ROWS groups or reports of a filter, page by page,
+// from its cursor on.
+static void answer_csv(struct http_request *request, struct filter *filter, bool groups)
+{
+    struct store *store = collector_of(request)->store;
+    struct csv_rows rows = { .out = &request->answer.body };
+    char cursor[STORE_CURSOR_SIZE];
+    char next[STORE_CURSOR_SIZE] = "";
+    enum ch_status status = CH_OK;
+    text_append_string(rows.out,
+                       groups ? "id,title,summary,status,assignee,program,project,"
+                                "first_release,last_release,first_seen,last_seen,"
+                                "reports,machines,filtered_reports,filtered_machines"
+                                "\r\n"
+                              : "id,group,time,received,title,summary,signal,release,"
+                                "environment,executable,host\r\n");
+    filter->store.limit = STORE_PAGE_MAX;
+    do {
+        status = groups ? store_list_groups(store, &filter->store, write_group_csv,
+                                            &rows, next)
+                        : store_list_reports(store, &filter->store, write_report_csv,
+                                             &rows, next);
+        memcpy(cursor, next, sizeof(cursor));
+        filter->store.cursor = cursor;
+    } while (status == CH_OK && next[0] != 0 && rows.count < CSV_ROWS);
+    if (status == CH_OK)
+        csv_answer(request, groups ? "groups.csv" : "reports.csv");
+    else
+        api_fail_store(request, status, groups ? "group" : "report");
+}
+
 // answer_list answers with rows and the cursor of the page after them.
 static void answer_list(struct http_request *request, const char *key, json_t *rows,
                         const char *next)
@@ -102,8 +188,14 @@ void api_list_reports(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
-    if (!filter_read(request, LIST_LIMIT, &filter))
+    bool csv = false;
+    if (!filter_read_with(request, LIST_LIMIT, "form", &filter) ||
+        !csv_is_wanted(request, &csv))
         return;
+    if (csv) {
+        answer_csv(request, &filter, false);
+        return;
+    }
     json_t *rows = json_array();
     enum ch_status status = store_list_reports(
         collector_of(request)->store, &filter.store, append_report, rows, next);
@@ -119,8 +211,14 @@ void api_list_groups(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
-    if (!filter_read(request, LIST_LIMIT, &filter))
+    bool csv = false;
+    if (!filter_read_with(request, LIST_LIMIT, "form", &filter) ||
+        !csv_is_wanted(request, &csv))
         return;
+    if (csv) {
+        answer_csv(request, &filter, true);
+        return;
+    }
     json_t *rows = json_array();
     enum ch_status status = store_list_groups(collector_of(request)->store,
                                               &filter.store, append_group, rows, next);

@@ -76,6 +76,11 @@ static void write_orders(struct text *out, const struct filter *filter)
         write_list_link(out, filter, SIZE_MAX, orders[i].value);
         html_write(out, ">%s</a>", orders[i].label);
     }
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
+    html_write(out, "<a href=\"/api/v1/groups?form=csv&sort=%s&%.*s\" download>CSV</a>",
+               orders[filter->store.sort].value, 3 * SEARCH_SIZE,
+               query.size != 0 ? query.bytes : "");
     html_write(out, "</nav>");
 }
 
@@ -198,14 +203,17 @@ static void write_list(struct http_request *request, struct filter *filter,
                         "<p>No group with these filters.</p></div>");
         return;
     }
-    html_write(out, "<form class=\"list\" method=\"post\" action=\"/groups\">"
-                    "<ol class=\"groups\">");
+    html_write(out, "<div class=\"listed\"><div><form class=\"list\" method=\"post\""
+                    " action=\"/groups\"><ol class=\"groups\">");
     text_append(out, list->bytes, list->size);
     html_write(out, "</ol>\n");
     write_bulk(out, request, filter);
     html_write(out, "</form>");
     if (next[0] != 0)
         write_more_groups(out, request, filter, next);
+    html_write(out, "</div>");
+    page_facets_beside_write(out, collector_of(request)->store, filter);
+    html_write(out, "</div>");
 }
 
 void page_groups(struct http_request *request)

@@ -76,6 +76,11 @@ void page_threads_write_others(struct text *out, const json_t *report);
 void page_triage_write(struct text *out, struct store *store,
                        const struct store_group *group);
 
+// page_facets_beside_write counts the values of the newest reports of a search, to be
+// shown beside its groups.
+void page_facets_beside_write(struct text *out, struct store *store,
+                              const struct filter *filter);
+
 // page_similar_write lists the groups whose stacks are nearest, to compare or merge.
 void page_similar_write(struct text *out, struct store *store,
                         const struct store_group *group);

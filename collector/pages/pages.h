@@ -12,6 +12,9 @@ void page_overview(struct http_request *request);
 // page_groups lists groups, filtered by the URL's parameters.
 void page_groups(struct http_request *request);
 
+// page_facets counts the values that the reports of a search carry, by one or two keys.
+void page_facets(struct http_request *request);
+
 // page_post_groups does what the form of that list requests for each chosen group, and
 // redirects to the list.
 void page_post_groups(struct http_request *request);

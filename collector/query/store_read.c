@@ -119,11 +119,11 @@ static bool narrow_to_marked(struct store_query *query, struct sql *sql,
     return marked->count != 0;
 }
 
-static enum ch_status look_and_list_reports(struct sql *sql,
-                                            const struct store_look *look,
-                                            struct listing *listing)
+// list_narrowed visits the rows of the reports that a filter accepts.
+static enum ch_status list_narrowed(struct sql *sql, const struct store_filter *filter,
+                                    const struct store_look *look, sql_row_fn *visit,
+                                    void *context)
 {
-    const struct store_filter *filter = listing->filter;
     CH_CLEANUP(store_query_deinit) struct store_query query;
     store_query_begin(&query, sql->dialect, filter, look);
     CH_CLEANUP(marked_deinit) struct marked_groups marked = { 0 };
@@ -135,8 +135,21 @@ static enum ch_status look_and_list_reports(struct sql *sql,
     }
     status = store_query_go_on(&query);
     return status == CH_OK
-               ? store_query_run(&query, sql, STORE_LIST_REPORTS, list_report, listing)
+               ? store_query_run(&query, sql, STORE_LIST_REPORTS, visit, context)
                : status;
+}
+
+static enum ch_status look_and_list_reports(struct store *store,
+                                            const struct store_filter *filter,
+                                            sql_row_fn *visit, void *context)
+{
+    CH_CLEANUP(store_look_deinit) struct store_look look = { 0 };
+    struct sql *reader = store_borrow_to_list(store);
+    enum ch_status status = store_query_look(store, reader, filter, &look);
+    if (status == CH_OK)
+        status = list_narrowed(reader, filter, &look, visit, context);
+    store_return(store, reader);
+    return status;
 }
 
 enum ch_status store_list_reports(struct store *store,
@@ -144,18 +157,78 @@ enum ch_status store_list_reports(struct store *store,
                                   store_report_fn *visit, void *context,
                                   char next[STORE_CURSOR_SIZE])
 {
-    CH_CLEANUP(store_look_deinit) struct store_look look = { 0 };
     next[0] = 0;
     struct listing listing = { .filter = filter,
                                .visit_report = visit,
                                .context = context,
                                .limit = filter->limit,
                                .next = next };
+    return look_and_list_reports(store, filter, list_report, &listing);
+}
+
+// counting is what store_count_values works with.
+struct counting {
+    struct text numbers; // of the reports
+    size_t count;
+    size_t limit;
+    store_counted_fn *visit;
+    void *context;
+};
+
+static void take_counted_report(void *context, const struct sql_row *row)
+{
+    struct counting *counting = context;
+    if (counting->count++ < counting->limit)
+        store_list_append(&counting->numbers, sql_column_number(row, "number"));
+}
+
+static void take_counted_value(void *context, const struct sql_row *row)
+{
+    const struct counting *counting = context;
+    const struct store_counted counted = {
+        .kind = (enum store_facet)sql_column_number(row, "kind"),
+        .value = sql_column_text(row, "value"),
+        .then = sql_column_text(row, "then_value"),
+        .count = sql_column_number(row, "count"),
+        .most = sql_column_number(row, "most"),
+    };
+    counting->visit(counting->context, &counted);
+}
+
+static enum ch_status count_listed_values(struct store *store,
+                                          const struct store_counting *asked,
+                                          struct counting *counting)
+{
     struct sql *reader = store_borrow_to_list(store);
-    enum ch_status status = store_query_look(store, reader, filter, &look);
-    if (status == CH_OK)
-        status = look_and_list_reports(reader, &look, &listing);
+    const struct sql_value values[] = { store_list_end(reader, &counting->numbers),
+                                        sql_number(asked->kind),
+                                        sql_number((int64_t)asked->limit),
+                                        sql_number(asked->then) };
+    enum ch_status status = !text_ok(&counting->numbers) ? CH_ERR_NO_MEMORY
+                            : asked->then != 0
+                                ? sql_ask(reader, STORE_CROSS_VALUES, values, 4,
+                                          take_counted_value, counting)
+                                : sql_ask(reader, STORE_COUNT_VALUES, values, 3,
+                                          take_counted_value, counting);
     store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_count_values(struct store *store,
+                                  const struct store_counting *asked,
+                                  store_counted_fn *visit, void *context,
+                                  struct store_found *found)
+{
+    struct counting counting = { .limit = asked->filter->limit,
+                                 .visit = visit,
+                                 .context = context };
+    enum ch_status status =
+        look_and_list_reports(store, asked->filter, take_counted_report, &counting);
+    found->more = counting.count > counting.limit;
+    found->count = (int64_t)(found->more ? counting.limit : counting.count);
+    if (status == CH_OK)
+        status = count_listed_values(store, asked, &counting);
+    text_deinit(&counting.numbers);
     return status;
 }
 

@@ -5,6 +5,7 @@
 // Counts are those of facets: of all reports that were received, and of one value at a
 // time. Users: the overview, what a group's reports have in common.
 #pragma once
+#include "collector/entry/store_facet.h"
 #include "collector/store/store.h"
 
 // store_values says which values store_list_values visits.
@@ -42,6 +43,34 @@ CH_CHECKED enum ch_status store_list_values(struct store *store, const char *id,
 // elsewhere.
 CH_CHECKED enum ch_status store_count_others(struct store *store, const char *id,
                                              int64_t *out);
+
+// store_counting says what store_count_values counts: the values of a kind of the
+// reports that a filter accepts, or, where kind is 0, of each kind of which a report
+// has few; then: with each value of a second kind, or 0.
+struct store_counting {
+    const struct store_filter *filter; // limit: of reports, the newest
+    enum store_facet kind;
+    enum store_facet then;
+    size_t limit; // of values, the most frequent: of each kind, or of pairs
+};
+
+// store_counted is a value with the number of reports that have it.
+struct store_counted {
+    enum store_facet kind;
+    const char *value;
+    const char *then; // a value of the second kind, or empty
+    int64_t count;
+    int64_t most; // the count of the most frequent value of the kind; of pairs 0
+};
+
+typedef void store_counted_fn(void *context, const struct store_counted *counted);
+
+// store_count_values visits them, by kind, the most frequent first. found: the reports
+// that were counted, and whether there are more.
+CH_CHECKED enum ch_status store_count_values(struct store *store,
+                                             const struct store_counting *counting,
+                                             store_counted_fn *visit, void *context,
+                                             struct store_found *found);
 
 typedef void store_program_fn(void *context, const char *program, int64_t count);
 

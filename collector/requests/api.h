@@ -23,6 +23,9 @@ void api_get_report(struct http_request *request);
 // api_list_groups lists groups as JSON.
 void api_list_groups(struct http_request *request);
 
+// api_list_facets counts the values that reports carry.
+void api_list_facets(struct http_request *request);
+
 // api_get_group gives one group with its trend.
 void api_get_group(struct http_request *request);
 

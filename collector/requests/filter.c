@@ -109,15 +109,28 @@ static bool is_utf8(struct http_request *request)
     return true;
 }
 
+// is_listed_word says whether a word is in a list of words with a space between them.
+static bool is_listed_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(words, word); at != NULL && length != 0;
+         at = strstr(at + 1, word)) {
+        if ((at == words || at[-1] == ' ') && (at[length] == 0 || at[length] == ' '))
+            return true;
+    }
+    return false;
+}
+
 // read_terms reads the parameters that are searches or terms of one.
-static bool read_terms(struct http_request *request, struct search *out)
+static bool read_terms(struct http_request *request, const char *also,
+                       struct search *out)
 {
     for (size_t i = 0; i < request->parameter_count; i++) {
         const struct http_parameter *parameter = &request->parameters[i];
         enum ch_status status = CH_OK;
         if (strcmp(parameter->key, "q") == 0)
             status = search_read(out, parameter->value);
-        else if (is_plain(parameter->key))
+        else if (is_plain(parameter->key) || is_listed_word(also, parameter->key))
             continue;
         else if (!search_is_key(parameter->key)) {
             fail_parameter(request, parameter->key);
@@ -160,8 +173,14 @@ static enum store_sort default_sort(const struct search *search)
 
 bool filter_read(struct http_request *request, size_t default_limit, struct filter *out)
 {
+    return filter_read_with(request, default_limit, "", out);
+}
+
+bool filter_read_with(struct http_request *request, size_t default_limit,
+                      const char *also, struct filter *out)
+{
     *out = (struct filter){ .search = { .now_ms = timestamp_now() } };
-    if (!is_utf8(request) || !read_terms(request, &out->search))
+    if (!is_utf8(request) || !read_terms(request, also, &out->search))
         return false;
     out->store.project = request->who.project;
     out->store.group = given_parameter(request, "group");

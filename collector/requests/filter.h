@@ -22,6 +22,11 @@ struct filter {
 bool filter_read(struct http_request *request, size_t default_limit,
                  struct filter *out);
 
+// filter_read_with does so for a request that takes other parameters too: also is their
+// names, with a space between them.
+bool filter_read_with(struct http_request *request, size_t default_limit,
+                      const char *also, struct filter *out);
+
 // filter_knows fails the request for a parameter other than the one that is taken,
 // NULL: none is, where there is no filter. False: it failed it.
 bool filter_knows(struct http_request *request, const char *taken);

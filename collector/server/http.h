@@ -82,6 +82,7 @@ struct http_answer {
     struct text body;
     unsigned retry_after_s;
     bool cacheable;
+    const char *file_name;           // under which browsers keep the body, or NULL
     char location[HTTP_TARGET_SIZE]; // empty: none
     struct text cookie;              // empty: none
     bool is_file;                    // the body of the answer is a file

@@ -275,6 +275,12 @@ static void add_headers(struct MHD_Response *response,
         // Basic would make browsers open a dialog; the page has a form instead.
         MHD_add_response_header(response, "WWW-Authenticate",
                                 "Bearer realm=\"crashhook\"");
+    if (answer->file_name != NULL) {
+        char disposition[96];
+        snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"",
+                 answer->file_name);
+        MHD_add_response_header(response, "Content-Disposition", disposition);
+    }
     if (answer->location[0] != 0)
         MHD_add_response_header(response, "Location", answer->location);
     if (answer->cookie.size != 0)

@@ -7,6 +7,8 @@
 # reports and 42 screenshots with CRASHHOOK_FULL=1, else 1,200 and 14. Where CRASHHOOK_TEST_POSTGRESQL names a database,
 # that is the store.
 
+import collections
+import csv
 import gzip
 import json
 import os
@@ -24,7 +26,7 @@ BINARY, FOLDER = None, None
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 COUNT = 6000 if FULL else 1200
 PAGE_MAX = 60000
-LIST_MAX = 55000
+LIST_MAX = 58000
 CLICKS_MAX = 3
 SIZES = ((1440, 1100), (768, 1100), (360, 740))
 
@@ -242,6 +244,81 @@ class Monday(unittest.TestCase):
                              [(key, answer["count"])])
             self.assertEqual(self.ids(urllib.parse.urlencode({key: value})),
                              {fingerprint_of(group)})
+
+    def search_reports(self, holds):
+        """How many reports of the plan a condition holds for, by their group."""
+        found = collections.Counter()
+        for report in self.monday.reports:
+            if holds(report):
+                found[report["fingerprint"]] += 1
+        return found
+
+    def test_searches_with_or_wildcards_and_ranges_find_what_was_planted(self):
+        def of(report):
+            return (report["release"], report["host"]["hostname"],
+                    report["process"]["executable"].rsplit("/", 1)[1])
+        searches = {
+            "release:1.4.0 OR release:1.5.0": lambda r: of(r)[0] in ("1.4.0", "1.5.0"),
+            "program:shopd (host:web-1* OR host:web-30)":
+                lambda r: of(r)[2] == "shopd" and (of(r)[1].startswith("web-1")
+                                                   or of(r)[1] == "web-30"),
+            "-release:1.* OR host:web-13": lambda r: of(r)[1] == "web-13",
+            "frame:cart_*_0 OR frame:ledger_load_17":
+                lambda r: r["fingerprint"] in self.all_of((0, 17)),
+        }
+        for search, holds in searches.items():
+            with self.subTest(search):
+                wanted = self.search_reports(holds)
+                found = self.ask("limit=200&q=" + urllib.parse.quote(search))
+                self.assertEqual({g["id"]: g["filtered_count"] for g in found}, wanted)
+        machines = collections.defaultdict(set)
+        for report in self.monday.reports:
+            machines[report["fingerprint"]].add(of(report)[1])
+        self.assertEqual(self.ids("limit=200&q=machines:>16"),
+                         {g for g, hosts in machines.items() if len(hosts) > 16})
+        counts = self.search_reports(lambda r: True)
+        self.assertEqual(self.ids("limit=200&q=reports:10..20"),
+                         {g for g, count in counts.items() if 10 <= count <= 20})
+        status, answer = self.collector.json("GET", "/api/v1/groups?q=is:new+OR+host:x")
+        self.assertEqual(status, 400, answer)
+        self.assertIn("OR cannot join", answer["error"])
+
+    def test_values_of_a_search_are_counted_and_lead_to_their_reports(self):
+        wanted = collections.Counter(report["release"] for report in self.monday.reports)
+        self.start("/groups")
+        self.follow("Counts")
+        self.browser.evaluate("document.querySelector('[name=by]').value = 'release'")
+        self.browser.click("form[role=search] button")
+        shown = self.browser.evaluate("[...document.querySelectorAll('.bars li')].map(e =>"
+                                      " [e.querySelector('a').innerText,"
+                                      " +e.querySelector('b').innerText.replace(/\\D/g, '')])")
+        self.assertEqual(dict(shown), wanted)
+        self.follow("1.4.0")
+        self.assertEqual(set(self.listed()[:5]) - self.ids("limit=200&release=1.4.0"), set())
+        status, answer = self.collector.json(
+            "GET", "/api/v1/facets?most=20000&by=release&then=host&q=program:shopd")
+        self.assertEqual(status, 200, answer)
+        pairs = collections.Counter(
+            (r["release"], r["host"]["hostname"]) for r in self.monday.reports
+            if r["process"]["executable"].endswith("/shopd"))
+        for row in answer["facets"]:
+            self.assertEqual(row["count"], pairs[row["value"], row["then"]])
+        for query in ("by=nothing", "then=host", "by=host&most=0", "by=host&form=pdf"):
+            self.assertEqual(self.collector.json("GET", "/api/v1/facets?" + query)[0], 400)
+
+    def test_lists_are_there_as_csv_without_formulas(self):
+        status, headers, body = self.collector.request("GET", "/api/v1/groups?form=csv")
+        self.assertEqual(status, 200)
+        self.assertIn("text/csv", headers["Content-Type"])
+        rows = list(csv.DictReader(body.decode().splitlines()))
+        self.assertEqual({row["id"]: int(row["reports"]) for row in rows},
+                         self.search_reports(lambda r: True))
+        status, _, body = self.collector.request(
+            "GET", "/api/v1/reports?form=csv&host=" + monday_reports.BAD_HOST)
+        rows = list(csv.DictReader(body.decode().splitlines()))
+        self.assertEqual({row["host"] for row in rows}, {monday_reports.BAD_HOST})
+        self.assertFalse(any(value[:1] in "=+-@" for row in rows for value in row.values()
+                             if value))
 
     def test_how_many_crashes_a_release_has(self):
         self.start()

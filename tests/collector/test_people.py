@@ -35,6 +35,7 @@ BUILD = "ab" * 20
 REQUESTS = (
     ("GET", "/", None, {"read"}),
     ("GET", "/groups", None, {"read"}),
+    ("GET", "/facets", None, {"read"}),
     ("POST", "/groups", "id=GROUP&status=open", {"triage"}),
     ("GET", "/groups/GROUP", None, {"read"}),
     ("POST", "/groups/GROUP", "comment=seen", {"triage"}),
@@ -54,6 +55,7 @@ REQUESTS = (
     ("GET", "/api/v1/reports/REPORT", None, {"read"}),
     ("POST", "/api/v1/reports", "{}", {"send"}),
     ("POST", "/api/v1/groups/GROUP", "{}", {"triage"}),
+    ("GET", "/api/v1/facets", None, {"read"}),
     ("GET", "/api/v1/starts", None, {"read"}),
     ("POST", "/api/v1/starts", "{}", {"send"}),
     ("GET", "/api/v1/releases", None, {"read"}),

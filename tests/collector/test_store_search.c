@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a search finds: parts of words in any case, conditions on one report, counts.
+#include "collector/query/store_values.h"
 #include "collector/store_fixture.h"
 
 static void searches_find_parts_of_any_length_in_any_case(void **state)
@@ -276,6 +277,63 @@ static void ranges_are_of_times_reports_and_machines(void **state)
     check_found(fixture, filter, "b", "42");
 }
 
+struct counts {
+    char text[512];
+};
+
+static void see_counted(void *context, const struct store_counted *counted)
+{
+    struct counts *counts = context;
+    size_t used = strlen(counts->text);
+    (void)snprintf(counts->text + used, sizeof(counts->text) - used, "%s%s%s=%lld ",
+                   counted->value, counted->then[0] != 0 ? "/" : "", counted->then,
+                   (long long)counted->count);
+}
+
+static void values_of_the_reports_of_a_search_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    add_three(fixture);
+    struct store_filter filter = where(STORE_KEY_HOST, "web-*");
+    filter.terms[0].wildcard = true;
+    filter.limit = 10;
+    static const struct {
+        enum store_facet kind;
+        enum store_facet then;
+        const char *counts;
+    } cases[] = {
+        { FACET_RELEASE, 0, "1.0=1 2.0=1 " },
+        { FACET_SIGNAL_NAME, 0, "SIGSEGV=2 " },
+        { FACET_FRAME, 0, "json::parse=1 xml::parse=1 " },
+        { FACET_ENVIRONMENT, FACET_RELEASE, "test/1.0=1 test/2.0=1 " },
+        { 0, 0, "/bin/program=2 web-1=1 web-2=1 1.0=1 2.0=1 test=2 SIGSEGV=2 " },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct store_counting counting = {
+            .filter = &filter, .kind = cases[i].kind, .then = cases[i].then, .limit = 5
+        };
+        struct counts counts = { "" };
+        struct store_found found;
+        assert_int_equal(
+            store_count_values(fixture->store, &counting, see_counted, &counts, &found),
+            CH_OK);
+        assert_string_equal(counts.text, cases[i].counts);
+        assert_int_equal(found.count, 2);
+        assert_false(found.more);
+    }
+    filter.limit = 1;
+    struct store_counting counting = { .filter = &filter,
+                                       .kind = FACET_HOSTNAME,
+                                       .limit = 5 };
+    struct counts counts = { "" };
+    struct store_found found;
+    assert_int_equal(
+        store_count_values(fixture->store, &counting, see_counted, &counts, &found),
+        CH_OK);
+    assert_string_equal(counts.text, "web-2=1 "); // of the newest report
+    assert_true(found.more);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +344,7 @@ int main(void)
         STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
         STORE_TEST(one_of_several_alternatives_has_to_hold),
         STORE_TEST(a_wildcard_stands_for_any_text),
+        STORE_TEST(values_of_the_reports_of_a_search_are_counted),
         STORE_TEST(ranges_are_of_times_reports_and_machines),
         STORE_TEST(a_word_is_counted_whether_all_reports_of_a_group_have_it_or_not),
     };

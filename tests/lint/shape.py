@@ -16,6 +16,8 @@ PARAMETERS = 6
 NESTING = 3
 SOURCE_LINES = 900
 HEADER_LINES = 250
+# A header that is a list of names, a line each.
+LISTS = {"collector/store/store_statement.h": 300}
 CONDITIONALS_PER_1000_LINES = 2
 
 # Functions whose parameters a library dictates.
@@ -90,6 +92,8 @@ def function_problems(function):
 def file_cap(path):
     if CRASH_FILE.search(path):
         return CRASH_FILE_LINES
+    if path in LISTS:
+        return LISTS[path]
     return HEADER_LINES if path.endswith(".h") else SOURCE_LINES
 
 

@@ -26,6 +26,37 @@ WHERE fingerprint = ?1
 -- name: STORE_READ_DAYS
 SELECT day, count FROM group_days WHERE group_number = ?1 AND day > ?2
 
+-- part: VALUES_OF_LISTED
+-- The same with the day of each report, in days since 1970, as kind {FACET_DAY}.
+SELECT number, kind, value FROM ({FACETS_OF_LISTED}) f
+UNION ALL
+SELECT r.number, {FACET_DAY}, CAST(r.time / 86400000 AS text)
+FROM reports r WHERE r.number {LISTED}
+
+-- name: STORE_COUNT_VALUES
+-- How many of the reports in the list ?1 have each value of the kind ?2, the ?3 most
+-- frequent; 0: of every kind of which a report has few. Days are in their order.
+SELECT kind, value, '' AS then_value, count, max(count) OVER (PARTITION BY kind) AS most
+FROM (SELECT kind, value, count(*) AS count,
+        row_number() OVER (PARTITION BY kind ORDER BY count(*) DESC, value) AS place
+    FROM ({VALUES_OF_LISTED}) v
+    WHERE CASE WHEN ?2 <> 0 THEN kind = ?2
+        ELSE kind NOT IN ({FACET_TITLE}, {FACET_SUMMARY}, {FACET_DAY}, {FACET_SIGNAL})
+            AND (kind < {FACET_FRAME} OR kind > {FACET_MESSAGE}) END
+    GROUP BY kind, value) counted
+WHERE place <= ?3
+ORDER BY kind, CASE WHEN kind = {FACET_DAY} THEN value ELSE '' END DESC, place
+
+-- name: STORE_CROSS_VALUES
+-- The same for each value of the kind ?2 with each of the kind ?4.
+WITH v AS ({VALUES_OF_LISTED})
+SELECT a.kind, a.value, b.value AS then_value, count(*) AS count, 0 AS most
+FROM v a
+JOIN v b ON b.number = a.number
+WHERE a.kind = ?2 AND b.kind = ?4
+GROUP BY a.kind, a.value, b.value
+ORDER BY 4 DESC, a.value, b.value LIMIT ?3
+
 -- name: STORE_LIST_VALUES
 SELECT value, count, 0 AS elsewhere, last_seen
 FROM ({VALUES_OF_GROUP}) f

@@ -57,8 +57,8 @@ json_array_elements_text(CAST(m.list AS json)) AS j(value)
 
 -- part: FACETS_OF_LISTED
 -- All values that the reports in the list ?1 have, in their columns, tags and marks.
-SELECT group_number, kind, value, time
-FROM (SELECT r.group_number AS group_number, k.column1 AS kind,
+SELECT number, group_number, kind, value, time
+FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
     CASE k.column1 WHEN {FACET_TITLE} THEN r.title WHEN {FACET_SUMMARY} THEN r.summary
         WHEN {FACET_EXECUTABLE} THEN r.executable WHEN {FACET_HOSTNAME} THEN r.hostname
         WHEN {FACET_RELEASE} THEN r.release WHEN {FACET_ENVIRONMENT} THEN r.environment
@@ -69,12 +69,12 @@ FROM (SELECT r.group_number AS group_number, k.column1 AS kind,
         ({FACET_ENVIRONMENT}), ({FACET_SIGNAL}), ({FACET_SIGNAL_NAME})) k
     WHERE r.number {LISTED}
     UNION ALL
-    SELECT r.group_number, {FACET_TAG}, t.key || {LINE_END} || t.value, r.time
+    SELECT r.number, r.group_number, {FACET_TAG}, t.key || {LINE_END} || t.value, r.time
     FROM reports r JOIN tags t ON t.report = r.number
     WHERE r.number {LISTED}
     UNION ALL
-    SELECT r.group_number, CAST(substr(j.value, 1, 2) AS bigint), substr(j.value, 4),
-        r.time
+    SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
+        substr(j.value, 4), r.time
     FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN {MARK_ELEMENTS}
     WHERE r.number {LISTED}) carried
 WHERE value <> ''

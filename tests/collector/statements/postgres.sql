@@ -85,8 +85,8 @@ ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded
 -- STORE_GAIN_FACETS
 INSERT INTO facets(group_number, kind, value, count, last_seen)
 SELECT group_number, kind, value, count(*), max(time)
-FROM (SELECT group_number, kind, value, time
-    FROM (SELECT r.group_number AS group_number, k.column1 AS kind,
+FROM (SELECT number, group_number, kind, value, time
+    FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
         CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
         WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
         WHEN 5 THEN r.release WHEN 6 THEN r.environment
@@ -97,12 +97,12 @@ FROM (SELECT group_number, kind, value, time
             (6), (7), (8)) k
         WHERE r.number = ANY(CAST(?1 AS bigint[]))
         UNION ALL
-        SELECT r.group_number, 9, t.key || chr(10) || t.value, r.time
+        SELECT r.number, r.group_number, 9, t.key || chr(10) || t.value, r.time
         FROM reports r JOIN tags t ON t.report = r.number
         WHERE r.number = ANY(CAST(?1 AS bigint[]))
         UNION ALL
-        SELECT r.group_number, CAST(substr(j.value, 1, 2) AS bigint), substr(j.value, 4),
-        r.time
+        SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
+        substr(j.value, 4), r.time
         FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value)
         WHERE r.number = ANY(CAST(?1 AS bigint[]))) carried
     WHERE value <> '') gained
@@ -131,8 +131,8 @@ WHERE group_days.group_number = gone.group_number AND group_days.day = gone.day
 UPDATE facets
 SET count = facets.count - gone.n
 FROM (SELECT group_number, kind, value, count(*) AS n
-    FROM (SELECT group_number, kind, value, time
-        FROM (SELECT r.group_number AS group_number, k.column1 AS kind,
+    FROM (SELECT number, group_number, kind, value, time
+        FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
             CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
             WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
             WHEN 5 THEN r.release WHEN 6 THEN r.environment
@@ -143,12 +143,12 @@ FROM (SELECT group_number, kind, value, count(*) AS n
                 (6), (7), (8)) k
             WHERE r.number = ANY(CAST(?1 AS bigint[]))
             UNION ALL
-            SELECT r.group_number, 9, t.key || chr(10) || t.value, r.time
+            SELECT r.number, r.group_number, 9, t.key || chr(10) || t.value, r.time
             FROM reports r JOIN tags t ON t.report = r.number
             WHERE r.number = ANY(CAST(?1 AS bigint[]))
             UNION ALL
-            SELECT r.group_number, CAST(substr(j.value, 1, 2) AS bigint), substr(j.value, 4),
-            r.time
+            SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
+            substr(j.value, 4), r.time
             FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value)
             WHERE r.number = ANY(CAST(?1 AS bigint[]))) carried
         WHERE value <> '') lost GROUP BY group_number, kind, value) gone
@@ -929,6 +929,73 @@ WHERE project = ?1 AND day >= ?2
 GROUP BY release
 HAVING sum(begun) + sum(ended) > 0
 ORDER BY 3 DESC, 1 LIMIT ?3
+
+-- STORE_COUNT_VALUES
+SELECT kind, value, '' AS then_value, count, max(count) OVER (PARTITION BY kind) AS most
+FROM (SELECT kind, value, count(*) AS count,
+    row_number() OVER (PARTITION BY kind ORDER BY count(*) DESC, value) AS place
+    FROM (SELECT number, kind, value FROM (SELECT number, group_number, kind, value, time
+            FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+                CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
+                WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
+                WHEN 5 THEN r.release WHEN 6 THEN r.environment
+                WHEN 7 THEN CAST(r.signal AS text) ELSE r.signal_name END AS value,
+                r.time AS time
+                FROM reports r CROSS JOIN (VALUES (1), (2),
+                    (3), (4), (5),
+                    (6), (7), (8)) k
+                WHERE r.number = ANY(CAST(?1 AS bigint[]))
+                UNION ALL
+                SELECT r.number, r.group_number, 9, t.key || chr(10) || t.value, r.time
+                FROM reports r JOIN tags t ON t.report = r.number
+                WHERE r.number = ANY(CAST(?1 AS bigint[]))
+                UNION ALL
+                SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
+                substr(j.value, 4), r.time
+                FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value)
+                WHERE r.number = ANY(CAST(?1 AS bigint[]))) carried
+            WHERE value <> '') f
+        UNION ALL
+        SELECT r.number, 30, CAST(r.time / 86400000 AS text)
+        FROM reports r WHERE r.number = ANY(CAST(?1 AS bigint[]))) v
+    WHERE CASE WHEN ?2 <> 0 THEN kind = ?2
+    ELSE kind NOT IN (1, 2, 30, 7)
+    AND (kind < 11 OR kind > 14) END
+    GROUP BY kind, value) counted
+WHERE place <= ?3
+ORDER BY kind, CASE WHEN kind = 30 THEN value ELSE '' END DESC, place
+
+-- STORE_CROSS_VALUES
+WITH v AS (SELECT number, kind, value FROM (SELECT number, group_number, kind, value, time
+        FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+            CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
+            WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
+            WHEN 5 THEN r.release WHEN 6 THEN r.environment
+            WHEN 7 THEN CAST(r.signal AS text) ELSE r.signal_name END AS value,
+            r.time AS time
+            FROM reports r CROSS JOIN (VALUES (1), (2),
+                (3), (4), (5),
+                (6), (7), (8)) k
+            WHERE r.number = ANY(CAST(?1 AS bigint[]))
+            UNION ALL
+            SELECT r.number, r.group_number, 9, t.key || chr(10) || t.value, r.time
+            FROM reports r JOIN tags t ON t.report = r.number
+            WHERE r.number = ANY(CAST(?1 AS bigint[]))
+            UNION ALL
+            SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
+            substr(j.value, 4), r.time
+            FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value)
+            WHERE r.number = ANY(CAST(?1 AS bigint[]))) carried
+        WHERE value <> '') f
+    UNION ALL
+    SELECT r.number, 30, CAST(r.time / 86400000 AS text)
+    FROM reports r WHERE r.number = ANY(CAST(?1 AS bigint[])))
+SELECT a.kind, a.value, b.value AS then_value, count(*) AS count, 0 AS most
+FROM v a
+JOIN v b ON b.number = a.number
+WHERE a.kind = ?2 AND b.kind = ?4
+GROUP BY a.kind, a.value, b.value
+ORDER BY 4 DESC, a.value, b.value LIMIT ?3
 
 -- STORE_LIST_VALUES
 SELECT value, count, 0 AS elsewhere, last_seen
