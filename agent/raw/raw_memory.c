@@ -98,10 +98,10 @@ static void write_windows(struct json_writer *w, const struct capture *capture)
     }
 }
 
-// write_raw_stack writes up to limit bytes of the stack that sp points into, and
+// write_stack_memory writes up to limit bytes of the stack that sp points into, and
 // returns how many. bytes has room for them, and for them in hexadecimal.
-static size_t write_raw_stack(struct json_writer *w, const struct capture *capture,
-                              pid_t tid, uint64_t sp, uint8_t *bytes, size_t limit)
+static size_t write_stack_memory(struct json_writer *w, const struct capture *capture,
+                                 pid_t tid, uint64_t sp, uint8_t *bytes, size_t limit)
 {
     const struct target_mapping *stack = images_mapping(&capture->images, sp);
     char *hex = (char *)bytes + limit;
@@ -132,26 +132,26 @@ static size_t write_raw_stack(struct json_writer *w, const struct capture *captu
     return size;
 }
 
-// write_raw_stacks writes the stack of the crashed thread and then those of the others,
-// until STACKS_MAX is reached.
-static void write_raw_stacks(struct json_writer *w, const struct capture *capture)
+// write_stack_memories writes the stack of the crashed thread and then those of the
+// others, until STACKS_MAX is reached.
+static void write_stack_memories(struct json_writer *w, const struct capture *capture)
 {
     const struct target_crash *crash = capture->crash;
     size_t left = STACKS_MAX;
     uint8_t *bytes = malloc(3 * STACK_CRASHED_MAX + 1);
     if (bytes != NULL && crash != NULL)
-        left -= write_raw_stack(w, capture, crash->tid,
-                                crash->registers.value[capture->arch->sp], bytes,
-                                STACK_CRASHED_MAX);
+        left -= write_stack_memory(w, capture, crash->tid,
+                                   crash->registers.value[capture->arch->sp], bytes,
+                                   STACK_CRASHED_MAX);
     for (size_t i = 0; bytes != NULL && i < capture->stop.count && left != 0; i++) {
         const struct stopped_thread *thread = &capture->stop.threads[i];
         if (thread->state != STOP_STOPPED ||
             (crash != NULL && thread->tid == crash->tid) ||
             (crash != NULL && capture->settings->threads == THREADS_CRASHED))
             continue;
-        left -= write_raw_stack(w, capture, thread->tid,
-                                thread->registers.value[capture->arch->sp], bytes,
-                                left < STACK_OTHER_MAX ? left : STACK_OTHER_MAX);
+        left -= write_stack_memory(w, capture, thread->tid,
+                                   thread->registers.value[capture->arch->sp], bytes,
+                                   left < STACK_OTHER_MAX ? left : STACK_OTHER_MAX);
     }
     free(bytes);
 }
@@ -167,6 +167,6 @@ void raw_memory_write(struct json_writer *w, const struct capture *capture)
     if (windows)
         write_windows(w, capture);
     if (stacks)
-        write_raw_stacks(w, capture);
+        write_stack_memories(w, capture);
     json_write_end(w, ']');
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `crashhook debug` makes a folder with a core of the report, links to the files of its
-// images, and a script, and runs gdb on it. The folder goes when gdb ends.
+// images, and a script, and runs gdb on it. The folder goes when gdb ends. With --core
+// it writes a core that any debugger opens, and runs none.
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -19,6 +20,7 @@
 #include "base/hex.h"
 #include "base/system/file.h"
 #include "cli/debug/debug_core.h"
+#include "cli/debug/debug_launch.h"
 #include "cli/debug/debug_script.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
@@ -42,7 +44,9 @@ struct debug_images {
     const char *collector; // its address; NULL: none is queried
     json_t *found;         // [{"number", "bias", "path"}]
     json_t *notes;         // messages about what is missing
-    struct debug_ranges ranges;
+    bool lasting;          // the core is used when the folder has gone
+    bool incomplete;       // the file of an image with frames is not here
+    struct debug_files files;
 };
 
 enum { ID_DIGITS = 128, SEGMENTS_MAX = 64 };
@@ -102,10 +106,40 @@ static uint64_t lowest_vaddr(const struct elf_view *view)
     return lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(DEBUG_PAGE - 1);
 }
 
-// add_ranges adds the parts of an image's file that the process could not write.
-static enum ch_status add_ranges(struct debug_images *images,
-                                 const struct elf_view *view, uint64_t bias,
-                                 const char *path)
+// add_library adds an image to the list that debuggers find libraries by. The first is
+// the program, of which they need more.
+static enum ch_status add_library(struct debug_files *files,
+                                  const struct elf_view *view, uint64_t bias,
+                                  const char *path)
+{
+    struct elf_segment dynamic = { 0 };
+    struct elf_segment first = { 0 };
+    bool has_dynamic = elf_view_find_segment(view, ELF_PT_DYNAMIC, &dynamic) == CH_OK;
+    if (!array_reserve(&files->libraries, &files->library_capacity,
+                       files->library_count, sizeof(files->libraries[0])))
+        return CH_ERR_NO_MEMORY;
+    files->libraries[files->library_count++] = (struct debug_library){
+        .bias = bias, .dynamic = has_dynamic ? bias + dynamic.vaddr : 0, .path = path
+    };
+    if (files->library_count != 1)
+        return CH_OK;
+    files->entry = bias + view->header.entry;
+    files->segment_count = view->header.segment_count;
+    if (elf_view_find_segment(view, ELF_PT_LOAD, &first) == CH_OK)
+        files->segments =
+            bias + first.vaddr - first.offset + view->header.segment_offset;
+    struct cursor c = elf_view_cursor(view, dynamic.offset, dynamic.file_size);
+    const void *bytes = cursor_take(&c, (size_t)dynamic.file_size);
+    if (has_dynamic && cursor_ok(&c) && bytes != NULL)
+        text_append(&files->dynamic, bytes, (size_t)dynamic.file_size);
+    return CH_OK;
+}
+
+// add_ranges adds the parts of an image's file that the process could not write. The
+// first page, with the ELF header and the build ID, becomes part of the core, as the
+// kernel has it.
+static enum ch_status add_ranges(struct debug_files *files, const struct elf_view *view,
+                                 uint64_t bias, const char *path)
 {
     const uint64_t mask = DEBUG_PAGE - 1;
     struct elf_segment segment;
@@ -114,17 +148,20 @@ static enum ch_status add_ranges(struct debug_images *images,
         if (segment.type != ELF_PT_LOAD || (segment.flags & ELF_PF_W) != 0 ||
             segment.file_size == 0 || segment.file_size > view->size)
             continue;
-        struct debug_ranges *ranges = &images->ranges;
-        if (!array_reserve(&ranges->list, &ranges->capacity, ranges->count,
-                           sizeof(ranges->list[0])))
+        if (!array_reserve(&files->ranges, &files->range_capacity, files->range_count,
+                           sizeof(files->ranges[0])))
             return CH_ERR_NO_MEMORY;
         uint64_t start = bias + segment.vaddr;
-        ranges->list[ranges->count++] = (struct debug_range){
+        bool first = segment.offset == 0 && view->size >= DEBUG_PAGE;
+        files->ranges[files->range_count++] = (struct debug_range){
             .start = start & ~mask,
             .end = (start + segment.file_size + mask) & ~mask,
             .offset = segment.offset & ~mask,
             .path = path,
+            .header = first ? files->headers.size : SIZE_MAX,
         };
+        if (first)
+            text_append(&files->headers, view->bytes, DEBUG_PAGE);
     }
     return CH_OK;
 }
@@ -136,6 +173,7 @@ struct image {
     const char *build_id; // NULL: none
     uint64_t base;
     bool mentioned; // by a frame
+    bool program;
 };
 
 static bool is_build_id(const char *digits)
@@ -171,11 +209,26 @@ static enum ch_status note_image(struct debug_images *images, const struct image
         return CH_ERR_NO_MEMORY;
     if (!whole)
         return CH_OK;
-    json_t *holder = json_string(link); // the ranges' paths live as long as `found`
+    // The paths of ranges and libraries live as long as `found`.
+    json_t *holder = json_string(images->lasting ? path : link);
+    json_t *real = json_string(path);
+    enum ch_status status;
     json_object_set_new(
         json_array_get(images->found, json_array_size(images->found) - 1), "link",
         holder);
-    return add_ranges(images, &mapped->view, moved, json_string_value(holder));
+    json_object_set_new(
+        json_array_get(images->found, json_array_size(images->found) - 1), "file",
+        real);
+    if (holder == NULL || real == NULL)
+        return CH_ERR_NO_MEMORY;
+    // Without the program debuggers do not read the list.
+    status = images->files.library_count == 0 && !image->program
+                 ? CH_OK
+                 : add_library(&images->files, &mapped->view, moved,
+                               json_string_value(real));
+    return status == CH_OK ? add_ranges(&images->files, &mapped->view, moved,
+                                        json_string_value(holder))
+                           : status;
 }
 
 // fetch_file gets a file of a build from the collector and writes it to path.
@@ -291,6 +344,7 @@ static enum ch_status find_image(struct debug_images *images, const struct image
     if (find_debug_file(images, image, debug) &&
         map_build(debug, image->build_id, &other))
         return note_image(images, image, &other, debug, false);
+    images->incomplete |= image->mentioned;
     if (image->mentioned && image->path[0] != '[') {
         char line[PATH_MAX + 160];
         (void)snprintf(line, sizeof(line), "no file of %s (build ID %s) is here",
@@ -316,8 +370,8 @@ static void mark_framed_images(const json_t *report, bool *mentioned, size_t cou
     }
 }
 
-// debug_images_init makes the folders; debug_images_find fills the rest in from a
-// report in expanded form, which must outlive it.
+// debug_images_init makes the folders; the caller has set lasting; debug_images_find
+// fills the rest in from a report in expanded form, which must outlive it.
 CH_CHECKED static enum ch_status debug_images_init(struct debug_images *images,
                                                    const struct session *session,
                                                    const char *folder,
@@ -325,6 +379,7 @@ CH_CHECKED static enum ch_status debug_images_init(struct debug_images *images,
 {
     static const char *const folders[] = { "images", "debug", "sources" };
     *images = (struct debug_images){ .session = session,
+                                     .lasting = images->lasting,
                                      .folder = folder,
                                      .collector = collector,
                                      .found = json_array(),
@@ -338,6 +393,21 @@ CH_CHECKED static enum ch_status debug_images_init(struct debug_images *images,
     return images->found != NULL && images->notes != NULL ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
+// program_number is the number of the program among the images; their count: it is not
+// among them.
+static size_t program_number(const json_t *report, const json_t *images)
+{
+    const char *program =
+        report_string(json_object_get(report, "process"), "executable");
+    size_t i = 0;
+    for (; i < json_array_size(images) && program != NULL; i++) {
+        const char *path = report_string(json_array_get(images, i), "path");
+        if (path != NULL && strcmp(path, program) == 0)
+            return i;
+    }
+    return json_array_size(images);
+}
+
 CH_CHECKED static enum ch_status debug_images_find(struct debug_images *images,
                                                    const json_t *report)
 {
@@ -347,7 +417,12 @@ CH_CHECKED static enum ch_status debug_images_find(struct debug_images *images,
     enum ch_status status = mentioned != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     if (mentioned != NULL)
         mark_framed_images(report, mentioned, count);
-    for (size_t i = 0; i < count && status == CH_OK; i++) {
+    // The program comes first, as in a process.
+    size_t program = program_number(report, list);
+    for (size_t k = 0; k <= count && status == CH_OK; k++) {
+        size_t i = k == 0 ? program : k - 1;
+        if (k != 0 && i == program)
+            continue;
         const json_t *one = json_array_get(list, i);
         const char *base = report_string(one, "base");
         const char *build_id = report_string(one, "build_id");
@@ -356,7 +431,8 @@ CH_CHECKED static enum ch_status debug_images_find(struct debug_images *images,
                                .build_id = build_id != NULL && is_build_id(build_id)
                                                ? build_id
                                                : NULL,
-                               .mentioned = mentioned[i] };
+                               .mentioned = i < count && mentioned[i],
+                               .program = k == 0 };
         if (image.path != NULL && base != NULL &&
             command_parse_address(base, &image.base))
             status = find_image(images, &image);
@@ -369,7 +445,10 @@ static void debug_images_deinit(struct debug_images *images)
 {
     json_decref(images->found);
     json_decref(images->notes);
-    free(images->ranges.list);
+    free(images->files.ranges);
+    free(images->files.libraries);
+    text_deinit(&images->files.headers);
+    text_deinit(&images->files.dynamic);
 }
 
 enum { NOT_STARTED = 127 };
@@ -471,7 +550,20 @@ static void note_heap_event(const json_t *event, const char *what, json_t *notes
     }
 }
 
-// plan_json is what the script reads.
+// has_stack returns true if the report has the memory of the thread's stack.
+static bool has_stack(const json_t *report, const json_t *thread)
+{
+    const json_t *memory = json_object_get(report, "memory");
+    int64_t tid = report_integer(thread, "tid", 0);
+    for (size_t i = 0; i < json_array_size(memory); i++) {
+        if (report_integer(json_array_get(memory, i), "thread", -1) == tid)
+            return true;
+    }
+    return false;
+}
+
+// plan_json is what the script reads. A thread without frames there is unwound by the
+// debugger itself: it needs the stack, and all files that frames are in.
 static json_t *plan_json(const struct debugging *debugging,
                          const struct debug_images *images)
 {
@@ -487,10 +579,12 @@ static json_t *plan_json(const struct debugging *debugging,
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *thread = json_array_get(list, i);
         arm |= report_string(json_object_get(thread, "registers"), "pc") != NULL;
-        json_array_append_new(threads,
-                              json_pack("{s:I, s:o}", "tid",
-                                        (json_int_t)report_integer(thread, "tid", 0),
-                                        "frames", frames_plan(thread, images->notes)));
+        bool unwinds = !images->incomplete && has_stack(debugging->report, thread);
+        json_array_append_new(
+            threads,
+            json_pack("{s:I, s:o}", "tid", (json_int_t)report_integer(thread, "tid", 0),
+                      "frames",
+                      unwinds ? json_array() : frames_plan(thread, images->notes)));
     }
     if (json_array_size(json_object_get(debugging->report, "memory")) == 0)
         json_array_append_new(images->notes,
@@ -517,19 +611,18 @@ static bool write_script(const struct debugging *debugging,
     return written;
 }
 
-// prepare_debugging writes all that gdb reads.
-static bool prepare_debugging(struct debugging *debugging)
+// make_core finds the files of the images and makes a core. false: it said why.
+static bool make_core(const struct debugging *debugging, struct debug_images *images,
+                      struct text *out)
 {
-    struct debug_images CH_CLEANUP(debug_images_deinit) images = { 0 };
-    struct text CH_CLEANUP(text_deinit) core = { 0 };
-    if (debug_images_init(&images, debugging->session, debugging->folder,
+    if (debug_images_init(images, debugging->session, debugging->folder,
                           debugging->collector) != CH_OK ||
-        debug_images_find(&images, debugging->report) != CH_OK) {
+        debug_images_find(images, debugging->report) != CH_OK) {
         (void)command_fail("cannot link the files of the report's images: %s",
                            strerror(errno));
         return false;
     }
-    enum ch_status status = debug_core_write(debugging->report, &images.ranges, &core);
+    enum ch_status status = debug_core_write(debugging->report, &images->files, out);
     if (status != CH_OK) {
         (void)command_fail("cannot make a core of the report: %s",
                            status == CH_ERR_UNSUPPORTED
@@ -537,7 +630,16 @@ static bool prepare_debugging(struct debugging *debugging)
                                : "out of memory");
         return false;
     }
-    return write_debug_file(debugging, "core", core.bytes, core.size) &&
+    return true;
+}
+
+// prepare_debugging writes all that gdb reads.
+static bool prepare_debugging(struct debugging *debugging)
+{
+    struct debug_images CH_CLEANUP(debug_images_deinit) images = { 0 };
+    struct text CH_CLEANUP(text_deinit) core = { 0 };
+    return make_core(debugging, &images, &core) &&
+           write_debug_file(debugging, "core", core.bytes, core.size) &&
            write_script(debugging, &images);
 }
 
@@ -594,8 +696,57 @@ static json_t *read_debugged(struct session *session, const char *argument,
     return status == CH_OK ? json_loadb(expanded.bytes, expanded.size, 0, NULL) : NULL;
 }
 
+// say_debug_note prints a note, which may have names of the report in it.
+static void say_debug_note(const char *note)
+{
+    (void)fputs("crashhook: ", stderr);
+    for (; *note != 0; note++)
+        (void)fputc((unsigned char)*note < ' ' || *note == 0x7f ? '?' : *note, stderr);
+    (void)fputc('\n', stderr);
+}
+
+// write_lasting_core writes a core to path, with what goes with it, and says how to
+// open it.
+static int write_lasting_core(const struct debugging *debugging, const char *path,
+                              bool vscode)
+{
+    struct debug_images CH_CLEANUP(debug_images_deinit) images = { .lasting = true };
+    struct text CH_CLEANUP(text_deinit) core = { 0 };
+    char real[PATH_MAX];
+    if (!make_core(debugging, &images, &core))
+        return COMMAND_FAILED;
+    int CH_CLEANUP(file_close) fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || !file_write_all(fd, core.bytes, core.size) ||
+        realpath(path, real) == NULL)
+        return command_fail("cannot write '%s': %s", path, strerror(errno));
+    const struct debug_launch launch = {
+        .report = debugging->report,
+        .core = real,
+        .program =
+            images.files.library_count != 0 ? images.files.libraries[0].path : NULL,
+    };
+    if (!has_stack(debugging->report, report_crashed_thread(debugging->report)))
+        (void)fprintf(stderr,
+                      "crashhook: the report has no stacks, so debuggers show the"
+                      " innermost frame of each thread; CRASHHOOK_STACKS=yes"
+                      " keeps them\n");
+    for (size_t i = 0; i < json_array_size(images.notes); i++)
+        say_debug_note(json_string_value(json_array_get(images.notes, i)));
+    if (!debug_launch_scripts(&launch) || (vscode && !debug_launch_vscode(&launch)))
+        return COMMAND_FAILED;
+    (void)printf("gdb -x %s.gdb %s %s\n", real,
+                 launch.program != NULL ? launch.program : "PROGRAM", real);
+    (void)printf("lldb -c %s%s%s -s %s.lldb\n", real, launch.program != NULL ? " " : "",
+                 launch.program != NULL ? launch.program : "", real);
+    return COMMAND_DONE;
+}
+
 static int run_debug(const struct options *options)
 {
+    const char *core = options_value(options, "core");
+    bool vscode = options_given(options, "vscode");
+    char name[64];
     struct session CH_CLEANUP(session_deinit) session;
     struct text CH_CLEANUP(text_deinit) collector = { 0 };
     const char *first = options->argument_count != 0 ? options->arguments[0] : NULL;
@@ -607,13 +758,23 @@ static int run_debug(const struct options *options)
         debugging = { .session = &session,
                       .report = report,
                       .collector = collector.size != 0 ? collector.bytes : NULL };
-    if (report == NULL || !make_debug_folder(&debugging) ||
-        !prepare_debugging(&debugging))
+    if (report == NULL || !make_debug_folder(&debugging))
+        return COMMAND_FAILED;
+    if (core == NULL && vscode) {
+        (void)snprintf(name, sizeof(name), "crashhook-%.36s.core",
+                       report_string(report, "id"));
+        core = name;
+    }
+    if (core != NULL)
+        return write_lasting_core(&debugging, core, vscode);
+    if (!prepare_debugging(&debugging))
         return COMMAND_FAILED;
     return run_debugger(&debugging, options, named ? 1 : 0);
 }
 
 static const struct option debug_options[] = {
+    { "core", "FILE", "write a core for any debugger, and start none", 0 },
+    { "vscode", NULL, "write a core, and .vscode/launch.json to debug it", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { "token-file", "FILE", "file with the token of the URL's collector", 0 },
     { 0 },

@@ -4,7 +4,9 @@
 // then memory. The registers of a thread are in struct elf_prstatus.
 #include "cli/debug/debug_core.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hex.h"
@@ -21,12 +23,17 @@ enum {
     NOTE = 4,
     NOTE_PRSTATUS = 1,
     NOTE_PRPSINFO = 3,
+    NOTE_AUXV = 6,
     NOTE_SIGINFO = 0x53494749,
     NOTE_FILE = 0x46494c45,
     RANGES_MAX = 8192, // of files: their program headers have 16-bit numbers
     PIECES_MAX = 4096, // of memory
     PIECE_MAX = 1 << 20,
+    LIBRARIES_MAX = 4096,
 };
+
+// LIST_ADDRESS is where the list of libraries is put.
+#define LIST_ADDRESS UINT64_C(0x5fff000000000000)
 
 // The order of struct user_regs_struct; NULL: not in reports.
 static const char *const amd64_order[] = {
@@ -134,35 +141,64 @@ static void put_signal(struct text *notes, const json_t *crash)
     put_note(notes, NOTE_SIGINFO, &info);
 }
 
-static void put_files(struct text *notes, const struct debug_ranges *ranges)
+static void put_files(struct text *notes, const struct debug_files *from)
 {
     struct text CH_CLEANUP(text_deinit) files = { 0 };
-    put_core(&files, ranges->count, 8);
+    size_t count = from->range_count < RANGES_MAX ? from->range_count : RANGES_MAX;
+    put_core(&files, count, 8);
     put_core(&files, DEBUG_PAGE, 8);
-    for (size_t i = 0; i < ranges->count; i++) {
-        put_core(&files, ranges->list[i].start, 8);
-        put_core(&files, ranges->list[i].end, 8);
-        put_core(&files, ranges->list[i].offset / DEBUG_PAGE, 8);
+    for (size_t i = 0; i < count; i++) {
+        put_core(&files, from->ranges[i].start, 8);
+        put_core(&files, from->ranges[i].end, 8);
+        put_core(&files, from->ranges[i].offset / DEBUG_PAGE, 8);
     }
-    for (size_t i = 0; i < ranges->count; i++)
-        text_append(&files, ranges->list[i].path, strlen(ranges->list[i].path) + 1);
+    for (size_t i = 0; i < count; i++)
+        text_append(&files, from->ranges[i].path, strlen(from->ranges[i].path) + 1);
     put_note(notes, NOTE_FILE, &files);
 }
 
-// put_threads appends the crashed thread, which debuggers begin with, and then the
-// others.
-static void put_threads(struct text *notes, const struct core_machine *machine,
-                        const json_t *report)
+// put_auxv appends where the program was loaded: its entry point tells debuggers the
+// bias, its program headers lead to the list of libraries.
+static void put_auxv(struct text *notes, const struct debug_files *files)
+{
+    enum { AT_PHDR_ENTRY = 3, AT_PHENT_ENTRY, AT_PHNUM_ENTRY, AT_PAGESZ_ENTRY };
+    enum { AT_ENTRY_ENTRY = 9 };
+    const uint64_t entries[][2] = {
+        { AT_PHDR_ENTRY, files->segments },       { AT_PHENT_ENTRY, PHDR_SIZE },
+        { AT_PHNUM_ENTRY, files->segment_count }, { AT_PAGESZ_ENTRY, DEBUG_PAGE },
+        { AT_ENTRY_ENTRY, files->entry },         { 0, 0 }
+    };
+    struct text CH_CLEANUP(text_deinit) auxv = { 0 };
+    if (files->entry == 0)
+        return;
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        put_core(&auxv, entries[i][0], 8);
+        put_core(&auxv, entries[i][1], 8);
+    }
+    put_note(notes, NOTE_AUXV, &auxv);
+}
+
+// put_notes appends the notes in the order of the kernel: debuggers take those of the
+// process as being of the thread before them, and begin with the first, the crashed
+// one.
+static void put_notes(struct text *notes, const struct core_machine *machine,
+                      const json_t *report, const struct debug_files *files)
 {
     const json_t *threads = json_object_get(report, "threads");
     const json_t *crash = json_object_get(report, "crash");
-    for (int crashed = 1; crashed >= 0; crashed--) {
-        for (size_t i = 0; i < json_array_size(threads); i++) {
-            const json_t *thread = json_array_get(threads, i);
-            if (json_is_true(json_object_get(thread, "crashed")) == (crashed == 1))
-                put_thread(notes, machine, thread,
-                           crashed ? report_integer(crash, "signal", 0) : 0);
-        }
+    const json_t *first = report_crashed_thread(report);
+    size_t index;
+    const json_t *thread;
+    first = first != NULL ? first : json_array_get(threads, 0);
+    put_thread(notes, machine, first, report_integer(crash, "signal", 0));
+    put_process(notes, report);
+    put_signal(notes, crash);
+    put_auxv(notes, files);
+    put_files(notes, files);
+    json_array_foreach(threads, index, thread)
+    {
+        if (thread != first)
+            put_thread(notes, machine, thread, 0);
     }
 }
 
@@ -180,14 +216,14 @@ static const struct core_machine *find_machine(const json_t *report)
     return NULL;
 }
 
-// put_segment appends a program header: of what is at offset, or, without in_file
-// bytes, of memory that debuggers read from the file that was mapped there.
+// put_segment appends a program header of what is at offset. What in_file bytes do not
+// cover is memory that debuggers read from the file that was mapped there.
 static void put_segment(struct text *out, uint32_t type, uint64_t offset,
                         const struct debug_range *range, uint64_t in_file)
 {
     enum { READ_AND_EXECUTE = 5, READ_AND_WRITE = 6 };
     put_core(out, type, 4);
-    put_core(out, in_file == 0 ? READ_AND_EXECUTE : READ_AND_WRITE, 4);
+    put_core(out, range->path != NULL ? READ_AND_EXECUTE : READ_AND_WRITE, 4);
     put_core(out, offset, 8);
     put_core(out, range->start, 8);
     put_core(out, 0, 8);
@@ -211,58 +247,158 @@ static void put_core_header(struct text *out, uint16_t machine, size_t segments)
     put_zeroes(out, 6);
 }
 
-// memory_piece decodes a piece of the report's memory into bytes; 0: it has none.
-static size_t memory_piece(const json_t *piece, struct text *bytes)
+// core_pieces is memory whose bytes are in the core.
+struct core_pieces {
+    struct debug_range list[PIECES_MAX + 2]; // without paths; offset is in bytes
+    size_t count;
+    struct text bytes;
+};
+
+static void core_pieces_destroy(struct core_pieces **pieces)
 {
-    const char *digits = report_string(piece, "bytes");
-    size_t size = digits != NULL ? strlen(digits) / 2 : 0;
-    size_t got = 0;
-    size_t start = bytes->size;
-    if (size == 0 || size > PIECE_MAX)
-        return 0;
-    put_zeroes(bytes, size);
-    if (!text_ok(bytes) ||
-        hex_decode(digits, 2 * size, bytes->bytes + start, size, &got) != CH_OK)
-        return 0;
-    return got;
+    if (*pieces != NULL)
+        text_deinit(&(*pieces)->bytes);
+    free(*pieces);
 }
 
-enum ch_status debug_core_write(const json_t *report, const struct debug_ranges *ranges,
+// add_piece adds the bytes from offset on as memory at start.
+static void add_piece(struct core_pieces *pieces, uint64_t start, size_t offset)
+{
+    pieces->list[pieces->count++] = (struct debug_range){
+        .start = start, .end = start + pieces->bytes.size - offset, .offset = offset
+    };
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+    const struct debug_range *first = a;
+    const struct debug_range *second = b;
+    return (first->start > second->start) - (first->start < second->start);
+}
+
+// separate_pieces cuts what is in two pieces from the second, because debuggers read
+// from one of them alone.
+static void separate_pieces(struct core_pieces *pieces)
+{
+    size_t count = 0;
+    uint64_t end = 0;
+    qsort(pieces->list, pieces->count, sizeof(pieces->list[0]), compare_pieces);
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct debug_range piece = pieces->list[i];
+        if (piece.end <= end)
+            continue;
+        uint64_t known = piece.start < end ? end - piece.start : 0;
+        piece.start += known;
+        piece.offset += known;
+        end = piece.end;
+        pieces->list[count++] = piece;
+    }
+    pieces->count = count;
+}
+
+// take_memory adds the report's memory.
+static void take_memory(const json_t *memory, struct core_pieces *pieces)
+{
+    for (size_t i = 0; i < json_array_size(memory) && i < PIECES_MAX; i++) {
+        const json_t *piece = json_array_get(memory, i);
+        const char *digits = report_string(piece, "bytes");
+        size_t size = digits != NULL ? strlen(digits) / 2 : 0;
+        size_t start = pieces->bytes.size;
+        size_t got = 0;
+        if (size == 0 || size > PIECE_MAX)
+            continue;
+        put_zeroes(&pieces->bytes, size);
+        if (!text_ok(&pieces->bytes))
+            return;
+        if (hex_decode(digits, 2 * size, pieces->bytes.bytes + start, size, &got) !=
+            CH_OK)
+            pieces->bytes.size = start;
+        else
+            add_piece(pieces, core_address(piece, "address"), start);
+    }
+    separate_pieces(pieces);
+}
+
+// take_libraries adds the program's dynamic section, changed so that DT_DEBUG points to
+// a struct r_debug, and that with the list of struct link_map (glibc's link.h).
+static void take_libraries(const struct debug_files *files, struct core_pieces *pieces)
+{
+    enum { DEBUG_TAG = 21, ENTRY = 16, DEBUG_SIZE = 40, MAP_SIZE = 40 };
+    struct text *out = &pieces->bytes;
+    size_t count =
+        files->library_count < LIBRARIES_MAX ? files->library_count : LIBRARIES_MAX;
+    if (count == 0 || files->dynamic.size == 0)
+        return;
+    size_t begin = out->size;
+    for (size_t at = 0; at + ENTRY <= files->dynamic.size; at += ENTRY) {
+        uint64_t tag;
+        memcpy(&tag, files->dynamic.bytes + at, sizeof(tag));
+        text_append(out, files->dynamic.bytes + at, tag == DEBUG_TAG ? 8 : ENTRY);
+        if (tag == DEBUG_TAG)
+            put_core(out, LIST_ADDRESS, 8);
+    }
+    add_piece(pieces, files->libraries[0].dynamic, begin);
+    begin = out->size;
+    const uint64_t maps = LIST_ADDRESS + DEBUG_SIZE;
+    uint64_t name = maps + count * MAP_SIZE;
+    put_core(out, 1, 8); // version
+    put_core(out, maps, 8);
+    put_zeroes(out, DEBUG_SIZE - 16);
+    for (size_t i = 0; i < count; i++) {
+        put_core(out, files->libraries[i].bias, 8);
+        put_core(out, name, 8);
+        put_core(out, files->libraries[i].dynamic, 8);
+        put_core(out, i + 1 < count ? maps + (i + 1) * MAP_SIZE : 0, 8);
+        put_core(out, i != 0 ? maps + (i - 1) * MAP_SIZE : 0, 8);
+        name += i != 0 ? strlen(files->libraries[i].path) + 1 : 1;
+    }
+    text_append(out, "", 1); // the program has no name there
+    for (size_t i = 1; i < count; i++)
+        text_append(out, files->libraries[i].path,
+                    strlen(files->libraries[i].path) + 1);
+    add_piece(pieces, LIST_ADDRESS, begin);
+}
+
+enum ch_status debug_core_write(const json_t *report, const struct debug_files *files,
                                 struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) notes = { 0 };
-    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     const struct core_machine *machine = find_machine(report);
     const struct debug_range nowhere = { 0 };
-    const json_t *memory = json_object_get(report, "memory");
-    size_t pieces = json_array_size(memory);
-    size_t files = ranges->count < RANGES_MAX ? ranges->count : RANGES_MAX;
+    size_t ranges = files->range_count < RANGES_MAX ? files->range_count : RANGES_MAX;
     if (machine == NULL)
         return CH_ERR_UNSUPPORTED;
-    pieces = pieces < PIECES_MAX ? pieces : PIECES_MAX;
-    put_threads(&notes, machine, report);
-    put_process(&notes, report);
-    put_signal(&notes, json_object_get(report, "crash"));
-    put_files(&notes, ranges);
+    struct core_pieces *CH_CLEANUP(core_pieces_destroy) pieces =
+        calloc(1, sizeof(*pieces));
+    if (pieces == NULL)
+        return CH_ERR_NO_MEMORY;
+    put_notes(&notes, machine, report, files);
+    take_memory(json_object_get(report, "memory"), pieces);
+    take_libraries(files, pieces);
 
-    size_t segments = 1 + files + pieces;
+    size_t segments = 1 + pieces->count + ranges;
     uint64_t offset = EHDR_SIZE + segments * PHDR_SIZE;
     put_core_header(out, machine->machine, segments);
     put_segment(out, NOTE, offset, &nowhere, notes.size);
     offset += notes.size;
-    for (size_t i = 0; i < pieces; i++) {
-        const json_t *piece = json_array_get(memory, i);
-        size_t size = memory_piece(piece, &bytes);
-        struct debug_range range = { .start = core_address(piece, "address") };
-        range.end = range.start + size;
-        put_segment(out, LOAD, offset, &range, size);
-        offset = EHDR_SIZE + segments * PHDR_SIZE + notes.size + bytes.size;
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct debug_range *piece = &pieces->list[i];
+        put_segment(out, LOAD, offset + piece->offset, piece,
+                    piece->end - piece->start);
     }
-    for (size_t i = 0; i < files; i++)
-        put_segment(out, LOAD, offset, &ranges->list[i], 0);
-    text_append(out, notes.bytes, notes.size);
-    if (bytes.size != 0)
-        text_append(out, bytes.bytes, bytes.size);
-    return text_ok(out) && text_ok(&notes) && text_ok(&bytes) ? CH_OK
-                                                              : CH_ERR_NO_MEMORY;
+    offset += pieces->bytes.size;
+    for (size_t i = 0; i < ranges; i++) {
+        const struct debug_range *range = &files->ranges[i];
+        bool has_header = range->header != SIZE_MAX;
+        put_segment(out, LOAD, offset + (has_header ? range->header : 0), range,
+                    has_header ? DEBUG_PAGE : 0);
+    }
+    const struct text *parts[] = { &notes, &pieces->bytes, &files->headers };
+    bool whole = true;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        whole = whole && text_ok(parts[i]);
+        if (parts[i]->size != 0)
+            text_append(out, parts[i]->bytes, parts[i]->size);
+    }
+    return whole && text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What `crashhook debug` has gdb do: load the symbols of the report's images where they
-# were mapped, and unwind as the report does. Stacks are not in reports, so the frames of
+# were mapped, and unwind as the report does. Without the memory of its stack the frames of
 # a thread are those that the report lists; registers of callers are not known.
 #
 # FOLDER is written before this text. Names of the report's own stand in plan.json, and are

@@ -88,8 +88,8 @@ class Debug(unittest.TestCase):
         report = self.crash()
         thread = harness.crashed_thread(report)
         done = self.debug("--", "-batch", "-ex", "bt", "-ex", "info registers rip rsp",
-                          "-ex", "x/i $pc", "-ex", "thread 2", "-ex", "bt", "-ex",
-                          "p $_siginfo.si_signo")
+                          "-ex", "x/i $pc", "-ex", "p $_siginfo.si_signo", "-ex",
+                          "thread 2", "-ex", "bt")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(report["crash"]["summary"][:40], done.stdout)
         self.assertIn("the report has no memory", done.stdout)
@@ -104,7 +104,97 @@ class Debug(unittest.TestCase):
             self.assertRegex(crashed, rf"(?m)^{name} +{thread['registers'][name]} ")
         self.assertRegex(crashed, r"=> 0x\w+ <count_all[^>]*>:\t\w+")
         self.assertIn("idle (", other)
-        self.assertIn("$1 = 11", other)
+        self.assertIn("$1 = 11", crashed)
+
+    def test_with_stacks_variables_of_callers_are_shown(self):
+        self.crash(CRASHHOOK_STACKS="yes")
+        done = self.debug("--", "-batch", "-ex", "bt", "-ex", "frame function main", "-ex",
+                          "p none", "-ex", "p sizeof(byte)")
+        self.assertEqual([name for _, name in frames(done.stdout)].count("descend"), 4)
+        self.assertRegex(done.stdout, r"(?m)^\$1 = \(struct basket \* volatile\) 0x0$")
+
+    def lasting(self, **variables):
+        report = self.crash(CRASHHOOK_STACKS="yes", **variables)
+        done = self.debug("--core", "basket.core")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return report, os.path.join(self.scene.folder, "basket.core")
+
+    def spoken(self, *command):
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=120, check=False).stdout
+
+    def test_a_core_opens_in_gdb_with_stacks_registers_libraries_and_the_report(self):
+        report, core = self.lasting()
+        said = self.spoken("gdb", "-q", "-nx", "-batch", "-x", core + ".gdb", "-ex",
+                           "thread apply all bt", "-ex", "info registers rip rsp", "-ex",
+                           "info sharedlibrary", "-ex", "p $_siginfo.si_signo",
+                           self.program, core)
+        thread = harness.crashed_thread(report)
+        self.assertIn(report["crash"]["summary"][:40], said)
+        other, crashed = said.split("\nThread 2 ")[1].split("\nThread 1 ")
+        told = [f["function"] for f in harness.frames_of(thread)]
+        names = [name for _, name in frames(crashed)]
+        self.assertEqual(names, told[:len(names)])
+        self.assertEqual(names[-1], "main")
+        self.assertIn("idle (", other)
+        for name in ("rip", "rsp"):
+            self.assertRegex(said, rf"(?m)^{name} +{thread['registers'][name]} ")
+        libraries = [image["path"] for image in report["images"]
+                     if "/libc.so" in image["path"] or "/ld-" in image["path"]]
+        for path in libraries:
+            self.assertRegex(said, rf"Yes +(\(\*\) +)?{re.escape(path)}")
+        self.assertEqual(len(libraries), 2)
+        self.assertIn("$1 = 11", said)
+
+    @unittest.skipUnless(shutil.which("lldb-19"), "lldb-19 is not installed")
+    def test_a_core_opens_in_lldb_without_naming_the_program(self):
+        report, core = self.lasting()
+        said = self.spoken("lldb-19", "-b", "-c", core, "-s", core + ".lldb", "-o", "bt all",
+                           "-o", "register read rip rsp", "-o", "image list")
+        self.assertIn(report["crash"]["summary"][:40], said)
+        self.assertIn("stop reason = signal SIGSEGV", said)
+        self.assertEqual(said.count("`descend("), 4)
+        self.assertIn("`idle(", said)
+        for name in ("rip", "rsp"):
+            self.assertRegex(said, rf"{name} = 0x0*"
+                             rf"{harness.crashed_thread(report)['registers'][name][2:]}\b")
+        for image in report["images"]:
+            if image["path"].startswith("/") and "crashhook" not in image["path"]:
+                self.assertIn(image["path"], said)
+
+    def test_without_stacks_a_core_is_written_and_a_line_says_what_it_lacks(self):
+        self.crash()
+        done = self.debug("--core", "basket.core")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("the report has no stacks", done.stderr)
+
+    def test_an_editor_gets_a_configuration_and_one_that_exists_is_not_changed(self):
+        report = self.crash(CRASHHOOK_STACKS="yes")
+        core = os.path.join(self.scene.folder, f"crashhook-{report['id']}.core")
+        done = self.debug("--vscode")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        path = os.path.join(self.scene.folder, ".vscode", "launch.json")
+        with open(path, encoding="utf-8") as file:
+            written = file.read()
+        first, second = json.loads(written)["configurations"]
+        self.assertEqual((first["type"], first["coreDumpPath"], first["program"]),
+                         ("cppdbg", core, self.program))
+        self.assertEqual((second["type"], second["coreFile"], second["program"]),
+                         ("lldb-dap", core, self.program))
+        self.assertIn(f'attach: {{"program": "{self.program}", "coreFile": "{core}"}}',
+                      done.stdout)
+        done = self.debug("--vscode")
+        self.assertIn("launch.json' exists", done.stderr)
+        self.assertIn('"coreDumpPath"', done.stdout)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), written)
+
+    def test_a_path_that_an_editor_would_run_is_refused(self):
+        self.crash(CRASHHOOK_STACKS="yes")
+        done = self.debug("--vscode", "--core", "${command:x}.core")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("editors replace the $", done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.scene.folder, ".vscode")))
 
     def test_no_variable_of_a_caller_is_shown_from_memory_of_another_place(self):
         self.crash(CRASHHOOK_MEMORY="yes")
