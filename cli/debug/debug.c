@@ -611,9 +611,9 @@ static bool write_script(const struct debugging *debugging,
     return written;
 }
 
-// make_core finds the files of the images and makes a core. false: it said why.
-static bool make_core(const struct debugging *debugging, struct debug_images *images,
-                      struct text *out)
+// make_debug_core finds the files of the images and makes a core. false: it said why.
+static bool make_debug_core(const struct debugging *debugging,
+                            struct debug_images *images, struct text *out)
 {
     if (debug_images_init(images, debugging->session, debugging->folder,
                           debugging->collector) != CH_OK ||
@@ -638,7 +638,7 @@ static bool prepare_debugging(struct debugging *debugging)
 {
     struct debug_images CH_CLEANUP(debug_images_deinit) images = { 0 };
     struct text CH_CLEANUP(text_deinit) core = { 0 };
-    return make_core(debugging, &images, &core) &&
+    return make_debug_core(debugging, &images, &core) &&
            write_debug_file(debugging, "core", core.bytes, core.size) &&
            write_script(debugging, &images);
 }
@@ -713,7 +713,7 @@ static int write_lasting_core(const struct debugging *debugging, const char *pat
     struct debug_images CH_CLEANUP(debug_images_deinit) images = { .lasting = true };
     struct text CH_CLEANUP(text_deinit) core = { 0 };
     char real[PATH_MAX];
-    if (!make_core(debugging, &images, &core))
+    if (!make_debug_core(debugging, &images, &core))
         return COMMAND_FAILED;
     int CH_CLEANUP(file_close) fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

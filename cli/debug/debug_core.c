@@ -261,15 +261,15 @@ static void core_pieces_destroy(struct core_pieces **pieces)
     free(*pieces);
 }
 
-// add_piece adds the bytes from offset on as memory at start.
-static void add_piece(struct core_pieces *pieces, uint64_t start, size_t offset)
+// add_core_piece adds the bytes from offset on as memory at start.
+static void add_core_piece(struct core_pieces *pieces, uint64_t start, size_t offset)
 {
     pieces->list[pieces->count++] = (struct debug_range){
         .start = start, .end = start + pieces->bytes.size - offset, .offset = offset
     };
 }
 
-static int compare_pieces(const void *a, const void *b)
+static int compare_core_pieces(const void *a, const void *b)
 {
     const struct debug_range *first = a;
     const struct debug_range *second = b;
@@ -282,7 +282,7 @@ static void separate_pieces(struct core_pieces *pieces)
 {
     size_t count = 0;
     uint64_t end = 0;
-    qsort(pieces->list, pieces->count, sizeof(pieces->list[0]), compare_pieces);
+    qsort(pieces->list, pieces->count, sizeof(pieces->list[0]), compare_core_pieces);
     for (size_t i = 0; i < pieces->count; i++) {
         struct debug_range piece = pieces->list[i];
         if (piece.end <= end)
@@ -314,13 +314,13 @@ static void take_memory(const json_t *memory, struct core_pieces *pieces)
             CH_OK)
             pieces->bytes.size = start;
         else
-            add_piece(pieces, core_address(piece, "address"), start);
+            add_core_piece(pieces, core_address(piece, "address"), start);
     }
     separate_pieces(pieces);
 }
 
 // take_libraries adds the program's dynamic section, changed so that DT_DEBUG points to
-// a struct r_debug, and that with the list of struct link_map (glibc's link.h).
+// a struct r_debug, and that with the list of struct link_map (as glibc declares them).
 static void take_libraries(const struct debug_files *files, struct core_pieces *pieces)
 {
     enum { DEBUG_TAG = 21, ENTRY = 16, DEBUG_SIZE = 40, MAP_SIZE = 40 };
@@ -337,7 +337,7 @@ static void take_libraries(const struct debug_files *files, struct core_pieces *
         if (tag == DEBUG_TAG)
             put_core(out, LIST_ADDRESS, 8);
     }
-    add_piece(pieces, files->libraries[0].dynamic, begin);
+    add_core_piece(pieces, files->libraries[0].dynamic, begin);
     begin = out->size;
     const uint64_t maps = LIST_ADDRESS + DEBUG_SIZE;
     uint64_t name = maps + count * MAP_SIZE;
@@ -356,7 +356,7 @@ static void take_libraries(const struct debug_files *files, struct core_pieces *
     for (size_t i = 1; i < count; i++)
         text_append(out, files->libraries[i].path,
                     strlen(files->libraries[i].path) + 1);
-    add_piece(pieces, LIST_ADDRESS, begin);
+    add_core_piece(pieces, LIST_ADDRESS, begin);
 }
 
 enum ch_status debug_core_write(const json_t *report, const struct debug_files *files,

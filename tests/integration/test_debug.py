@@ -89,7 +89,7 @@ class Debug(unittest.TestCase):
         thread = harness.crashed_thread(report)
         done = self.debug("--", "-batch", "-ex", "bt", "-ex", "info registers rip rsp",
                           "-ex", "x/i $pc", "-ex", "p $_siginfo.si_signo", "-ex",
-                          "thread 2", "-ex", "bt")
+                          "thread 2", "-ex", "bt", "-ex", "info threads")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(report["crash"]["summary"][:40], done.stdout)
         self.assertIn("the report has no memory", done.stdout)
