@@ -46,6 +46,7 @@ static const struct command *const commands[] = {
     &doctor_command,
     &init_command,
     &ci_command,
+    &gate_command,
     &mcp_command,
     &finish_command,
     &record_command,

@@ -265,6 +265,14 @@ static void crashes_deinit(struct ci_crashes *all)
     free(all->crashes);
 }
 
+static size_t new_crashes(const struct ci_crashes *all)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++)
+        count += !all->crashes[i].known;
+    return count;
+}
+
 static int run_ci(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
@@ -291,12 +299,18 @@ static int run_ci(const struct options *options)
     mark_known(&session, &all);
     done = write_forms(&all, folder) && done;
     say_crashes(&all, folder);
+    size_t fresh =
+        options_given(options, "gate") && status == 0 ? new_crashes(&all) : 0;
+    if (fresh != 0)
+        return command_fail("%zu of the crashes %s new, so the build fails", fresh,
+                            fresh == 1 ? "is" : "are");
     // A crash whose report is lost must not look like a build without one.
     return done || status != 0 ? end_as_command(status) : COMMAND_FAILED;
 }
 
 static const struct option ci_options[] = {
     { "output", "DIR", "where reports and summaries go (crashhook-ci)", 0 },
+    { "gate", NULL, "fail if a crash is not known to the collector", 0 },
     { "token-file", "FILE", "file with the token of the collector of CRASHHOOK_URL",
       0 },
     { 0 },

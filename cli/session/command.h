@@ -146,6 +146,7 @@ extern const struct command fdr_extract_command;
 extern const struct command fdr_graph_command;
 extern const struct command fdr_stack_command;
 extern const struct command finish_command;
+extern const struct command gate_command;
 extern const struct command groups_command;
 extern const struct command init_command;
 extern const struct command list_command;

@@ -8,25 +8,31 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
+import uuid
 import xml.etree.ElementTree as xml
 
 import harness
 from harness import Scene, crash_line, example
 
+sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "collector"))
+import running  # noqa: E402
+import sample_reports  # noqa: E402
+
 MOST_SECONDS = 60
 
 
 class Case(unittest.TestCase):
-    def ci(self, script, name="t.sh", **variables):
+    def ci(self, script, name="t.sh", options=(), **variables):
         """Runs a script of the scene's folder below crashhook ci."""
         scene = Scene()
         self.addCleanup(scene.__exit__)
         self.scene = scene
         with open(os.path.join(scene.folder, name), "w", encoding="utf-8") as file:
             file.write("ulimit -c 0\n" + script)
-        return scene.command("ci", "--", "sh", name, timeout=MOST_SECONDS, **variables)
+        return scene.command("ci", *options, "--", "sh", name, timeout=MOST_SECONDS, **variables)
 
     def made(self, name):
         with open(os.path.join(self.scene.folder, "crashhook-ci", name), encoding="utf-8") as file:
@@ -123,6 +129,9 @@ class Ci(Case):
                 self.assertEqual(store.command("upload", "--url", url).returncode, 0)
                 # The store has the time of the report, which must be in an earlier second.
                 harness.wait_for(lambda: self.began_later(store))
+                known = self.ci(f"{example('null_write')}; true\n", options=["--gate"],
+                                CRASHHOOK_URL=url)
+                self.assertEqual(known.returncode, 0, known.stderr)
                 self.ci(f"{example('null_write')}\n{example('uncaught')}\n", CRASHHOOK_URL=url)
             finally:
                 collector.kill()
@@ -130,9 +139,67 @@ class Ci(Case):
         states = {result["ruleId"]: result["baselineState"] for result in self.forms()[1]}
         self.assertEqual(states, {"null-dereference": "unchanged", "uncaught-exception": "new"})
 
+    def test_with_a_gate_a_new_bug_fails_a_build_that_succeeds(self):
+        done = self.ci(f"{example('null_write')}; exit 0\n", options=["--gate"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("crashhook: 1 of the crashes is new, so the build fails\n", done.stderr)
+        self.assertEqual(len(self.forms()[1]), 1)
+        self.assertEqual(self.ci("exit 0\n", options=["--gate"]).returncode, 0)
+        done = self.ci(f"{example('null_write')}; exit 7\n", options=["--gate"])
+        self.assertEqual(done.returncode, 7)
+
     @staticmethod
     def began_later(scene):
         return max(os.stat(path).st_mtime for path in scene.report_paths()) + 1 < time.time()
+
+
+class Gate(unittest.TestCase):
+    """crashhook gate on what a collector has counted."""
+
+    def gate(self, *arguments, url=None):
+        with Scene() as scene:
+            return scene.command("gate", "--url", url or self.collector.url, *arguments)
+
+    def count(self, release, starts, crashes):
+        day = int(time.time()) // 86400
+        batch = {"id": str(uuid.uuid4()), "release": release, "host": "ams-worker-07",
+                 "day": day, "starts": starts, "ends": starts - crashes}
+        status, _, body = self.collector.request("POST", "/api/v1/starts",
+                                                 json.dumps(batch).encode())
+        self.assertEqual(status, 201, body)
+        for number in range(crashes):
+            report = sample_reports.null_write(number + 1, release=release,
+                                           session=f"{number + 1:016x}", id=str(uuid.uuid4()))
+            self.assertEqual(self.collector.post(json.dumps(report).encode())[0], 201)
+
+    def test_a_release_passes_fails_or_has_too_few_starts(self):
+        with running.Collector(harness.COLLECTOR) as self.collector:
+            self.count("1.4", 2000, 3)
+            limit = ("--release", "1.4", "--min-starts", "2000", "--max-crash-rate")
+            for given, status, word in ((("0.2%",), 0, "passed"), (("0.002",), 0, "passed"),
+                                        (("0.1%",), 1, "failed"),
+                                        (("0.2%", "--min-starts", "2001"), 3, "not enough data")):
+                done = self.gate(*limit, *given)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                self.assertTrue(done.stdout.startswith(f"{word}: release 1.4, 3 of 2000 starts "
+                                                       "crashed: 0.150 % (95 % confidence: "
+                                                       "0.051 % to 0.440 %)"), done.stdout)
+            done = self.gate("--release", "none", "--max-crash-rate", "1%")
+            self.assertEqual((done.returncode, done.stdout),
+                             (3, "not enough data: release none, 0 of 0 starts crashed; "
+                                 "limit 1.000 %, from 1 starts on\n"))
+
+    def test_what_cannot_be_judged_is_neither_passed_nor_failed(self):
+        nobody = "http://127.0.0.1:1"
+        for arguments in (("--release", "1", "--max-crash-rate", "1%"),
+                          ("--release", "1", "--max-crash-rate", "101%"),
+                          ("--release", "1", "--max-crash-rate", "-1"),
+                          ("--release", "1", "--max-crash-rate", "0x1"),
+                          ("--release", "1"), ("--max-crash-rate", "1%"),
+                          ("--release", "1", "--max-crash-rate", "1%", "--min-starts", "x")):
+            done = self.gate(*arguments, url=nobody)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 
 if __name__ == "__main__":
