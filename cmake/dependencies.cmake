@@ -48,6 +48,9 @@ if(CRASHHOOK_WITH_ZYDIS)
         message(FATAL_ERROR "Zydis 4 is needed: ${ZYDIS_INCLUDE}/Zydis has another version")
     endif()
 endif()
+if(CRASHHOOK_WITH_CAPSTONE)
+    find_path(CAPSTONE_INCLUDE capstone/capstone.h)                     # symbolizer/
+endif()
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/
 endif()

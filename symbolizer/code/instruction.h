@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decodes one machine instruction: what it reads or writes, and through which
-// registers. x86-64 only, by Zydis, which is loaded when it is needed. Where it is
-// missing, at build time or at run time, nothing is known of instructions.
+// registers. x86-64 is decoded by Zydis, AArch64 by Capstone, which are loaded when
+// they are needed. Where one is missing, at build time or at run time, nothing is known
+// of its instructions. The effects of an instruction are those of x86-64 alone.
 //
 // The bytes are those of a crashed program and untrusted, so they are decoded in a
 // child process that may crash as well.
@@ -19,6 +20,8 @@ enum {
     INSTRUCTION_NAME_MAX = 8,
     INSTRUCTION_TEXT_MAX = 128,
 };
+
+enum instruction_set { INSTRUCTION_X86_64, INSTRUCTION_AARCH64 };
 
 enum instruction_form {
     INSTRUCTION_ORDINARY,
@@ -47,6 +50,7 @@ struct instruction_operand {
     bool segmented;                  // the base of fs or gs is added
     char base[INSTRUCTION_NAME_MAX]; // empty: none
     char index[INSTRUCTION_NAME_MAX];
+    bool index_signed; // the index has 4 bytes and a sign
     int64_t displacement;
 };
 
@@ -124,16 +128,22 @@ CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t 
                                                    uint64_t address,
                                                    struct instruction_effects *out);
 
-// instruction_decode decodes the instruction at the start of bytes. CH_ERR_MALFORMED:
-// they are none. CH_ERR_UNSUPPORTED: there is no disassembler.
+// instruction_decode decodes the x86-64 instruction at the start of bytes.
+// CH_ERR_MALFORMED: they are none. CH_ERR_UNSUPPORTED: there is no disassembler.
 CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
                                              struct instruction *out);
 
-// instruction_decode_guarded does so in a child process with limits. CH_ERR_FAULT: the
+// instruction_decode_aarch64 does so for AArch64.
+CH_CHECKED enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
+                                                     struct instruction *out);
+
+// instruction_decode_guarded decodes in a child process with limits. CH_ERR_FAULT: the
 // child crashed.
-CH_CHECKED enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
+CH_CHECKED enum ch_status instruction_decode_guarded(enum instruction_set set,
+                                                     const uint8_t *bytes, size_t size,
                                                      struct instruction *out);
 
 // instruction_decode_ahead starts the child that instruction_decode_guarded, asked for
 // the same bytes later, takes the answer of. It works on one question at a time.
-void instruction_decode_ahead(const uint8_t *bytes, size_t size);
+void instruction_decode_ahead(enum instruction_set set, const uint8_t *bytes,
+                              size_t size);

@@ -9,6 +9,7 @@ enum { WAIT_MS = 5000 };
 
 // question is what a child is to decode.
 struct question {
+    enum instruction_set set;
     uint8_t bytes[INSTRUCTION_BYTES_MAX];
     size_t size;
 };
@@ -24,7 +25,10 @@ static enum ch_status answer_question(void *context, int to_parent)
 {
     const struct question *question = context;
     struct instruction found = { .length = 0 };
-    enum ch_status status = instruction_decode(question->bytes, question->size, &found);
+    enum ch_status status =
+        question->set == INSTRUCTION_AARCH64
+            ? instruction_decode_aarch64(question->bytes, question->size, &found)
+            : instruction_decode(question->bytes, question->size, &found);
     if (status == CH_OK && !file_write_all(to_parent, &found, sizeof(found)))
         status = CH_ERR_IO;
     return status;
@@ -76,17 +80,18 @@ static _Thread_local struct decoded kept[KEPT];
 static _Thread_local size_t kept_next;
 static _Thread_local struct asked ahead;
 
-static bool is_question(const struct question *question, const uint8_t *bytes,
-                        size_t size)
+static bool is_question(const struct question *question, enum instruction_set set,
+                        const uint8_t *bytes, size_t size)
 {
-    return size != 0 && question->size == size &&
+    return size != 0 && question->size == size && question->set == set &&
            memcmp(question->bytes, bytes, size) == 0;
 }
 
-static const struct decoded *find_decoded(const uint8_t *bytes, size_t size)
+static const struct decoded *find_decoded(enum instruction_set set,
+                                          const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < KEPT; i++)
-        if (is_question(&kept[i].question, bytes, size))
+        if (is_question(&kept[i].question, set, bytes, size))
             return &kept[i];
     return NULL;
 }
@@ -100,31 +105,35 @@ static void drop_ahead(void)
     ahead.question.size = 0;
 }
 
-void instruction_decode_ahead(const uint8_t *bytes, size_t size)
+void instruction_decode_ahead(enum instruction_set set, const uint8_t *bytes,
+                              size_t size)
 {
     drop_ahead();
-    if (size == 0 || size > INSTRUCTION_BYTES_MAX || find_decoded(bytes, size) != NULL)
+    if (size == 0 || size > INSTRUCTION_BYTES_MAX ||
+        find_decoded(set, bytes, size) != NULL)
         return;
     memcpy(ahead.question.bytes, bytes, size);
     ahead.question.size = size;
+    ahead.question.set = set;
     if (guarded_child_start_beside(answer_question, &ahead.question,
                                    guarded_child_now_ms() + WAIT_MS,
                                    &ahead.child) != CH_OK)
         ahead.question.size = 0;
 }
 
-enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
+enum ch_status instruction_decode_guarded(enum instruction_set set,
+                                          const uint8_t *bytes, size_t size,
                                           struct instruction *out)
 {
-    const struct decoded *before = find_decoded(bytes, size);
+    const struct decoded *before = find_decoded(set, bytes, size);
     if (before != NULL) {
         *out = before->found;
         return CH_OK;
     }
     if (size == 0 || size > INSTRUCTION_BYTES_MAX)
         return CH_ERR_MALFORMED;
-    if (!is_question(&ahead.question, bytes, size))
-        instruction_decode_ahead(bytes, size);
+    if (!is_question(&ahead.question, set, bytes, size))
+        instruction_decode_ahead(set, bytes, size);
     if (ahead.question.size == 0)
         return CH_ERR_IO;
     struct decoded *to = &kept[kept_next++ % KEPT];

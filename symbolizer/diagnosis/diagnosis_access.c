@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hex.h"
@@ -13,11 +14,26 @@
 
 // The values of an instruction's registers and addresses in a report's thread.
 //
-// A report has the general registers of x86-64. Vector registers, and addresses that
-// use a segment, whose base no report has, have no value here.
+// A report has the general registers. Vector registers, and addresses that use a
+// segment, whose base no report has, have no value here.
+
+// aarch64_register reads x0 to x30 and sp, or the lower half of one as w0 to w30.
+static bool aarch64_register(const json_t *registers, const char *name, uint64_t *out)
+{
+    bool is_half = name[0] == 'w';
+    char whole[INSTRUCTION_NAME_MAX + 1];
+    (void)snprintf(whole, sizeof(whole), "%s%s", is_half ? "x" : "", name + is_half);
+    if (strcmp(whole, "xzr") == 0)
+        *out = 0;
+    else if (!report_address(registers, whole, out))
+        return false;
+    *out &= is_half ? UINT32_MAX : UINT64_MAX;
+    return true;
+}
 
 // instruction_register reads a register of a report's `registers` by any of its names,
-// "eax" as well as "rax". false: the report does not have it, like a vector register.
+// "eax" as well as "rax", "w0" as well as "x0". false: the report does not have it,
+// like a vector register.
 static bool instruction_register(const json_t *registers, const char *name,
                                  uint64_t *out)
 {
@@ -26,7 +42,7 @@ static bool instruction_register(const json_t *registers, const char *name,
     uint64_t value;
     if (!register_find_amd64(name, &number, &size) ||
         !report_address(registers, register_name_amd64(number, sizeof(value)), &value))
-        return false;
+        return aarch64_register(registers, name, out);
     *out = value & UINT64_MAX >> (8 * (sizeof(value) - size));
     return true;
 }
@@ -48,6 +64,8 @@ static bool instruction_address(const struct instruction_operand *operand,
     if (operand->index[0] != 0 &&
         !instruction_register(registers, operand->index, &index))
         return false;
+    if (operand->index_signed)
+        index = (uint64_t)(int64_t)(int32_t)index;
     *out = base + index * operand->scale + (uint64_t)operand->displacement;
     return true;
 }
@@ -64,6 +82,7 @@ struct access {
     json_t *crash;
     const json_t *registers; // of the crashed thread
     uint64_t pc;
+    enum instruction_set set;
     struct instruction instruction;
     bool before_trap;                          // ud2 follows the instruction
     const struct instruction_operand *operand; // NULL: none is to blame
@@ -208,16 +227,20 @@ static void name_null(const struct access *access)
         crash_words_set_kind(access->crash, CRASH_KIND_SMALL_ADDRESS);
 }
 
-// find_operand finds the memory operand whose range contains the fault's address.
+// find_operand finds the memory operand whose range contains the fault's address. On
+// AArch64 the processor ignores the highest byte, and the kernel does not report it.
 static bool find_operand(struct access *access, uint64_t fault)
 {
+    enum { TAG_BITS = 8 };
+    uint64_t used = UINT64_MAX >> (access->set == INSTRUCTION_AARCH64 ? TAG_BITS : 0);
     uint64_t next = access->pc + access->instruction.length;
     for (size_t i = 0; i < access->instruction.operand_count; i++) {
         const struct instruction_operand *operand = &access->instruction.operands[i];
         if (!operand->memory ||
             !instruction_address(operand, access->registers, next, &access->address))
             continue;
-        if (fault - access->address < operand->size) {
+        access->address &= used;
+        if ((fault & used) - access->address < operand->size) {
             access->operand = operand;
             return true;
         }
@@ -333,15 +356,18 @@ static void explain_illegal(struct access *access)
 // for.
 static void explain_target(const struct access *access)
 {
-    enum { GENERAL = 16, STACK_POINTER = 7 };
+    enum { GENERAL_X86_64 = 16, STACK_POINTER_X86_64 = 7, GENERAL_AARCH64 = 31 };
+    bool is_aarch64 = access->set == INSTRUCTION_AARCH64;
+    size_t count = is_aarch64 ? GENERAL_AARCH64 : GENERAL_X86_64;
     uint64_t pc;
-    if (!report_address(access->registers, "rip", &pc) || pc == 0)
+    if (!report_address(access->registers, is_aarch64 ? "pc" : "rip", &pc) || pc == 0)
         return;
-    for (size_t i = 0; i < GENERAL; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t value;
-        const char *name = register_name_amd64(i, sizeof(value));
-        if (i == STACK_POINTER || !report_address(access->registers, name, &value) ||
-            value != pc)
+        const char *name = is_aarch64 ? register_name_aarch64(i)
+                                      : register_name_amd64(i, sizeof(value));
+        if ((!is_aarch64 && i == STACK_POINTER_X86_64) ||
+            !report_address(access->registers, name, &value) || value != pc)
             continue;
         note_register(access, name, value);
         return;
@@ -373,14 +399,23 @@ static void access_explain(struct access *access)
     }
 }
 
-// access_read_bytes reads the bytes from the instruction on. False: there are none, or
-// they are of another machine.
-static bool access_read_bytes(const json_t *from, uint8_t out[INSTRUCTION_BYTES_MAX],
-                              size_t *out_size)
+// find_set finds the instruction set of a report's instruction. False: it is another.
+static bool find_set(const json_t *from, enum instruction_set *out)
 {
     const char *arch = report_string(from, "arch");
+    if (arch == NULL || (strcmp(arch, "amd64") != 0 && strcmp(arch, "aarch64") != 0))
+        return false;
+    *out = arch[1] == 'm' ? INSTRUCTION_X86_64 : INSTRUCTION_AARCH64;
+    return true;
+}
+
+// access_read_bytes reads the bytes from the instruction on. False: there are none, or
+// they are of another machine.
+static bool access_read_bytes(const json_t *from, enum instruction_set *out_set,
+                              uint8_t out[INSTRUCTION_BYTES_MAX], size_t *out_size)
+{
     const char *hex = report_string(from, "bytes");
-    if (arch == NULL || strcmp(arch, "amd64") != 0 || hex == NULL)
+    if (!find_set(from, out_set) || hex == NULL)
         return false;
     size_t digits = strlen(hex) & ~(size_t)1;
     if (digits > 2 * INSTRUCTION_BYTES_MAX)
@@ -392,14 +427,15 @@ static enum ch_status access_decode(const json_t *from, struct access *access)
 {
     uint8_t bytes[INSTRUCTION_BYTES_MAX];
     size_t size = 0;
-    if (!access_read_bytes(from, bytes, &size) ||
+    if (!access_read_bytes(from, &access->set, bytes, &size) ||
         !report_address(from, "address", &access->pc))
         return CH_ERR_UNSUPPORTED;
     enum ch_status status =
-        instruction_decode_guarded(bytes, size, &access->instruction);
+        instruction_decode_guarded(access->set, bytes, size, &access->instruction);
     size_t length = access->instruction.length;
-    access->before_trap = status == CH_OK && length + 2 <= size &&
-                          bytes[length] == 0x0f && bytes[length + 1] == 0x0b;
+    access->before_trap = status == CH_OK && access->set == INSTRUCTION_X86_64 &&
+                          length + 2 <= size && bytes[length] == 0x0f &&
+                          bytes[length + 1] == 0x0b;
     return status;
 }
 
@@ -416,9 +452,10 @@ void diagnosis_begin(const json_t *report)
 {
     uint8_t bytes[INSTRUCTION_BYTES_MAX];
     size_t size = 0;
-    if (access_read_bytes(crash_instruction(json_object_get(report, "crash")), bytes,
-                          &size))
-        instruction_decode_ahead(bytes, size);
+    enum instruction_set set;
+    if (access_read_bytes(crash_instruction(json_object_get(report, "crash")), &set,
+                          bytes, &size))
+        instruction_decode_ahead(set, bytes, size);
 }
 
 bool diagnosis_access(json_t *report, json_t *crash)
@@ -430,7 +467,8 @@ bool diagnosis_access(json_t *report, json_t *crash)
     access.registers = json_object_get(report_crashed_thread(report), "registers");
     if (json_object_get(instruction, "bytes") == NULL) {
         (void)json_object_set_new(instruction, "text", json_string(""));
-        explain_target(&access);
+        if (find_set(instruction, &access.set))
+            explain_target(&access);
         return true;
     }
     if (access_decode(instruction, &access) != CH_OK)

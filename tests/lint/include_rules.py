@@ -65,7 +65,7 @@ FREE = {"tests", "fuzz", "bench"}
 # A header of another project, and the folders it may appear in.
 CONFINED = [
     (r"curl/", {"net"}),
-    (r"Zydis/", {"symbolizer"}),
+    (r"(Zydis|capstone)/", {"symbolizer"}),
     (r"(elfutils/.*|dwarf\.h|libelf\.h|gelf\.h)", {"symbolizer"}),
     (r"(libiberty/.*|demangle\.h)", {"symbolizer"}),
     (r"libunwind.*\.h", {"unwind"}),

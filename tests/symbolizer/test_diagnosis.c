@@ -7,6 +7,7 @@
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "support/test.h"
+#include "symbolizer/code/instruction.h"
 
 // A report of a crash by one instruction, as a raw report has it.
 static json_t *report_of(const char *name, const char *kind, const char *bytes,
@@ -300,10 +301,71 @@ static void diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw(void **s
                         "Uncaught exception abc::page<int>: x, thrown in open_ledger");
 }
 
+// A report of a crash on AArch64, as a raw report has it. bytes NULL: the processor
+// went to address.
+static json_t *report_of_aarch64(const char *bytes, const char *address)
+{
+    json_t *report =
+        json_pack("{s:{s:s, s:i, s:s, s:s, s:{s:s, s:s}},"
+                  " s:[{s:b, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:{s:[]}}]}",
+                  "crash", "name", "SIGSEGV", "signal", SIGSEGV, "kind",
+                  bytes != NULL ? "unknown" : "wild-jump", "address", address,
+                  "instruction", "address", "0x401000", "arch", "aarch64", "threads",
+                  "crashed", 1, "registers", "x1", "0x100000", "x2", "0x33fffffffe",
+                  "x3", "0x2a00000000200000", "x8", "0x4141414141", "x9", "0x0", "pc",
+                  bytes != NULL ? "0x401000" : "0x4141414141", "backtrace", "frames");
+    if (bytes != NULL)
+        (void)json_object_set_new(
+            json_object_get(json_object_get(report, "crash"), "instruction"), "bytes",
+            json_string(bytes));
+    return report;
+}
+
+static void diagnosis_says_what_an_instruction_of_aarch64_did(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        const char *address;
+        const char *summary;
+    } cases[] = {
+        // ldr x0, [x9, #0x18], through null
+        { "200d40f9", "0x18",
+          "Read from 0x18, through a null pointer (read 8 bytes at x9+0x18, x9 = "
+          "0x0)" },
+        // ldr w0, [x1, w2, sxtw #2]: the lower half of x2 is -2
+        { "20d862b8", "0xffff8",
+          "Read from 0xffff8, where nothing is mapped (read 4 bytes at x1+w2*4, x1 = "
+          "0x100000, w2 = 0xfffffffe)" },
+        // strb w0, [x3, #1]: the kernel reports no tag
+        { "60040039", "0x200001",
+          "Write to 0x200001, where nothing is mapped (write 1 byte at x3+0x1, x3 = "
+          "0x2a00000000200000)" },
+        // ldr x0, [x1], and an address that is not the operand's
+        { "200040f9", "0x500000", "Access to 0x500000, where nothing is mapped" },
+        { NULL, "0x4141414141",
+          "Access to 0x4141414141, where nothing is mapped (x8 = 0x4141414141)" },
+    };
+    struct instruction found;
+    if (instruction_decode_aarch64((const uint8_t *)"\x20\x00\x40\xf9", 4, &found) != 0)
+        test_skip("Capstone is missing");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *report = report_of_aarch64(cases[i].bytes, cases[i].address);
+        char summary[256];
+        diagnosis_refine(report);
+        diagnosis_refine(report); // which changes nothing more
+        (void)snprintf(summary, sizeof(summary), "%s",
+                       report_string(json_object_get(report, "crash"), "summary"));
+        json_decref(report);
+        assert_string_equal(summary, cases[i].summary);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
+        cmocka_unit_test(diagnosis_says_what_an_instruction_of_aarch64_did),
         cmocka_unit_test(diagnosis_takes_no_minus_one_of_an_index_or_divisor_for_mmaps),
         cmocka_unit_test(diagnosis_names_the_register_that_was_jumped_through),
         cmocka_unit_test(

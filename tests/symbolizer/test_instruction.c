@@ -216,6 +216,89 @@ static void operands_that_are_not_spelled_are_there_too(void **state)
     assert_int_equal(found.operands[3].size, 32);
 }
 
+// What loads and stores of AArch64 access; base and index are registers.
+static const struct {
+    uint32_t code;
+    const char *text;
+    enum operand_access access;
+    uint16_t size;
+    const char *base;
+    const char *index;
+    uint8_t scale;
+    bool is_signed;
+    int64_t displacement;
+} aarch64_accesses[] = {
+    { 0xf9400820, "ldr x0, [x1, #0x10]", OPERAND_READ, 8, "x1", "", 1, false, 16 },
+    { 0xb862d820, "ldr w0, [x1, w2, sxtw #2]", OPERAND_READ, 4, "x1", "w2", 4, true,
+      0 },
+    { 0xf8627820, "ldr x0, [x1, x2, lsl #3]", OPERAND_READ, 8, "x1", "x2", 8, false,
+      0 },
+    { 0x38624820, "ldrb w0, [x1, w2, uxtw]", OPERAND_READ, 1, "x1", "w2", 1, false, 0 },
+    { 0x78802c20, "ldrsh x0, [x1, #2]!", OPERAND_READ, 2, "x1", "", 1, false, 2 },
+    { 0xb8804420, "ldrsw x0, [x1], #4", OPERAND_READ, 4, "x1", "", 1, false, 0 },
+    { 0xa9be7bfd, NULL, OPERAND_WRITTEN, 16, "sp", "", 1, false, -32 }, // stp x29, x30
+    { 0x69400440, "ldpsw x0, x1, [x2]", OPERAND_READ, 8, "x2", "", 1, false, 0 },
+    { 0xad000460, "stp q0, q1, [x3]", OPERAND_WRITTEN, 32, "x3", "", 1, false, 0 },
+    { 0xc8007c41, "stxr w0, x1, [x2]", OPERAND_WRITTEN, 8, "x2", "", 1, false, 0 },
+    { 0x089ffc20, "stlrb w0, [x1]", OPERAND_WRITTEN, 1, "x1", "", 1, false, 0 },
+    { 0xf80003df, NULL, OPERAND_WRITTEN, 8, "x30", "", 1, false, 0 },
+    { 0x4c40a000, "ld1 {v0.16b, v1.16b}, [x0]", OPERAND_READ, 32, "x0", "", 1, false,
+      0 },
+    { 0x0d409000, "ld1 {v0.s}[1], [x0]", OPERAND_READ, 4, "x0", "", 1, false, 0 },
+    { 0x4d40c800, "ld1r {v0.4s}, [x0]", OPERAND_READ, 4, "x0", "", 1, false, 0 },
+    { 0xf9800000, "prfm pldl1keep, [x0]", OPERAND_UNUSED, 0, "x0", "", 1, false, 0 },
+};
+
+// decoded_aarch64 decodes an instruction; without Capstone the test is skipped.
+static struct instruction decoded_aarch64(uint32_t code)
+{
+    struct instruction found = { .length = 0 };
+    enum ch_status status =
+        instruction_decode_aarch64((const uint8_t *)&code, sizeof(code), &found);
+    if (status == CH_ERR_UNSUPPORTED)
+        test_skip("Capstone is missing");
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(found.length, sizeof(code));
+    return found;
+}
+
+static void loads_and_stores_of_aarch64_have_address_and_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(aarch64_accesses) / sizeof(aarch64_accesses[0]);
+         i++) {
+        struct instruction found = decoded_aarch64(aarch64_accesses[i].code);
+        assert_int_not_equal(found.operand_count, 0);
+        const struct instruction_operand *operand =
+            &found.operands[found.operand_count - 1];
+        // Versions of Capstone spell lists of vectors and aliases differently.
+        if (aarch64_accesses[i].text != NULL && strchr(found.text, '{') == NULL)
+            assert_string_equal(found.text, aarch64_accesses[i].text);
+        assert_true(operand->memory);
+        assert_int_equal(operand->access, aarch64_accesses[i].access);
+        assert_int_equal(operand->size, aarch64_accesses[i].size);
+        assert_string_equal(operand->base, aarch64_accesses[i].base);
+        assert_string_equal(operand->index, aarch64_accesses[i].index);
+        assert_int_equal(operand->scale, aarch64_accesses[i].scale);
+        assert_int_equal(operand->index_signed, aarch64_accesses[i].is_signed);
+        assert_int_equal(operand->displacement, aarch64_accesses[i].displacement);
+    }
+}
+
+static void cut_and_undefined_instructions_of_aarch64_are_refused(void **state)
+{
+    (void)state;
+    const uint8_t load[] = { 0x20, 0x00, 0x40, 0xf9 };
+    const uint8_t none[] = { 0xff, 0xff, 0xff, 0xff };
+    struct instruction found;
+    (void)decoded_aarch64(0xf9400020);
+    for (size_t size = 0; size < sizeof(load); size++)
+        assert_int_equal(instruction_decode_aarch64(load, size, &found),
+                         CH_ERR_MALFORMED);
+    assert_int_equal(instruction_decode_aarch64(none, sizeof(none), &found),
+                     CH_ERR_MALFORMED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +312,8 @@ int main(void)
         cmocka_unit_test(a_part_of_an_instruction_is_none),
         cmocka_unit_test(an_instruction_is_written_in_intel_syntax),
         cmocka_unit_test(operands_that_are_not_spelled_are_there_too),
+        cmocka_unit_test(loads_and_stores_of_aarch64_have_address_and_size),
+        cmocka_unit_test(cut_and_undefined_instructions_of_aarch64_are_refused),
     };
     return cmocka_run_group_tests_name("symbolizer/instruction", tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ static const uint8_t never[] = { 0x48, 0x89, 0x46, 16 }; // nobody asks for it
 static bool decodes(const uint8_t *bytes, size_t size, const char *base)
 {
     struct instruction found = { .length = 0 };
-    enum ch_status status = instruction_decode_guarded(bytes, size, &found);
+    enum ch_status status =
+        instruction_decode_guarded(INSTRUCTION_X86_64, bytes, size, &found);
     if (status == CH_ERR_UNSUPPORTED)
         skip(); // no disassembler
     assert_int_equal(status, CH_OK);
@@ -38,17 +39,17 @@ static int children(void)
 static void an_answer_is_that_of_the_child_that_was_asked_ahead(void **state)
 {
     (void)state;
-    instruction_decode_ahead(load, sizeof(load));
+    instruction_decode_ahead(INSTRUCTION_X86_64, load, sizeof(load));
     assert_true(decodes(load, sizeof(load), "rdi"));
     assert_int_equal(children(), 0);
-    instruction_decode_ahead(load, sizeof(load)); // it is known
+    instruction_decode_ahead(INSTRUCTION_X86_64, load, sizeof(load)); // it is known
     assert_int_equal(children(), 0);
 }
 
 static void a_child_that_nobody_asks_disturbs_no_other_answer(void **state)
 {
     (void)state;
-    instruction_decode_ahead(never, sizeof(never));
+    instruction_decode_ahead(INSTRUCTION_X86_64, never, sizeof(never));
     assert_true(decodes(store, sizeof(store), "rsi"));
     assert_true(decodes(load, sizeof(load), "rdi"));
     assert_int_equal(children(), 0);
