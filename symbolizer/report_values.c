@@ -122,7 +122,9 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
     uint64_t target;
     if (fault == NULL)
         return CH_OK;
+    json_t *nearest = json_object_get(fault, "nearest");
     if ((named && !crash_words_is_variable(fault)) || !json_is_object(crash) ||
+        (nearest != NULL && !crash_words_is_nearest(nearest)) ||
         (origin != NULL && !is_fault_origin(origin)))
         return CH_ERR_MALFORMED;
     char *begun = crash_words_begun(report);
@@ -134,6 +136,9 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
         (void)json_object_set_new(crash, "target",
                                   json_pack("{s:s, s:O}", "by", "branch", "address",
                                             json_object_get(fault, "target")));
+    if (nearest != NULL)
+        (void)json_object_set(crash, "nearest", nearest);
+    (void)json_object_del(fault, "nearest");
     (void)json_object_del(fault, "origin");
     (void)json_object_del(fault, "target");
     if (named)

@@ -201,6 +201,21 @@ static void append_variable_role(const struct crash_variable *variable,
     }
 }
 
+// append_object appends "array `table`", "vector `numbers`", "block of malloc at `p`".
+// True: it is the last.
+static bool append_object(const char *container, const char *name, struct text *out)
+{
+    bool block = container != NULL && strcmp(container, "block") == 0;
+    append_variable_name(out, container != NULL ? container : "array");
+    text_append_string(out, block ? " of malloc" : "");
+    if (name == NULL)
+        return block;
+    text_append_string(out, block ? " at `" : " `");
+    append_variable_name(out, name);
+    text_append_string(out, "`");
+    return block;
+}
+
 void crash_variable_append(const struct crash_variable *variable, struct text *out)
 {
     append_variable_role(variable, out);
@@ -215,18 +230,24 @@ void crash_variable_append(const struct crash_variable *variable, struct text *o
     }
     if (variable->elements == 0 && variable->container == NULL)
         return;
-    bool block =
-        variable->container != NULL && strcmp(variable->container, "block") == 0;
     text_append_string(out, ", the ");
-    append_variable_name(out,
-                         variable->container != NULL ? variable->container : "array");
-    text_append_string(out, block ? " of malloc at " : " ");
-    if (variable->array != NULL) {
-        text_append_string(out, "`");
-        append_variable_name(out, variable->array);
-        text_append_string(out, "` ");
-    }
-    text_append_string(out, block ? "has room for " : "has ");
+    bool block = append_object(variable->container, variable->array, out);
+    text_append_string(out, block ? " has room for " : " has ");
     append_grouped(out, variable->elements);
     text_append_string(out, variable->bytes ? " bytes" : "");
+}
+
+void crash_nearest_append(const struct crash_nearest *nearest, struct text *out)
+{
+    if (nearest->distance != 0)
+        append_grouped(out, nearest->distance);
+    text_append_string(out, nearest->distance == 0   ? "right "
+                            : nearest->distance == 1 ? " byte "
+                                                     : " bytes ");
+    append_variable_name(out, nearest->side);
+    text_append_string(out, " the ");
+    (void)append_object(nearest->container, nearest->object, out);
+    text_append_string(out, " (");
+    append_grouped(out, nearest->bytes);
+    text_append_string(out, " bytes)");
 }

@@ -61,6 +61,20 @@ struct crash_variable {
 // crash_variable_append appends the clause: "`p`, a local of f, is null".
 void crash_variable_append(const struct crash_variable *variable, struct text *out);
 
+// A crash_nearest is the object of the program beside which the address is
+// (crash.nearest).
+struct crash_nearest {
+    const char *object; // as in the source; NULL: not known
+    const char *container;
+    const char *side; // "after", "before"
+    uint64_t bytes;   // of the object
+    uint64_t distance;
+};
+
+// crash_nearest_append appends the clause: "8 bytes after the array `table` (64
+// bytes)".
+void crash_nearest_append(const struct crash_nearest *nearest, struct text *out);
+
 enum crash_access {
     CRASH_ACCESS_UNKNOWN,
     CRASH_ACCESS_READ,
@@ -162,6 +176,7 @@ struct crash_facts {
     const char *raised_in;      // the function that panicked or checked; NULL: none
     struct crash_origin origin; // of the bad value
     struct crash_variable variable; // that held the bad value
+    struct crash_nearest nearest;   // to the address
     const char *reason;             // why a runtime gave up; NULL: not known
     struct crash_check check;
     const char *worded; // how version 1 began the sentence; NULL: facts tell

@@ -722,6 +722,10 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         text_append_string(out, "; ");
         crash_variable_append(&f->variable, out);
     }
+    if (f->nearest.object != NULL) {
+        text_append_string(out, "; this is ");
+        crash_nearest_append(&f->nearest, out);
+    }
     append_origin(f, out);
     summary_append_function(out, f->rethrown ? "rethrown in" : "thrown in",
                             f->thrown_in);

@@ -241,6 +241,29 @@ bool crash_words_is_variable(const json_t *value)
            (json_is_null(held) || json_is_string(held) || json_is_integer(held));
 }
 
+bool crash_words_is_nearest(const json_t *value)
+{
+    return report_string(value, "object") != NULL &&
+           report_string(value, "container") != NULL &&
+           report_string(value, "side") != NULL &&
+           report_integer(value, "bytes", 0) > 0 &&
+           report_integer(value, "distance", -1) >= 0;
+}
+
+static void read_nearest(const json_t *crash, struct crash_nearest *out)
+{
+    const json_t *nearest = json_object_get(crash, "nearest");
+    if (!crash_words_is_nearest(nearest))
+        return;
+    *out = (struct crash_nearest){
+        .object = report_string(nearest, "object"),
+        .container = report_string(nearest, "container"),
+        .side = report_string(nearest, "side"),
+        .bytes = (uint64_t)report_integer(nearest, "bytes", 0),
+        .distance = (uint64_t)report_integer(nearest, "distance", 0),
+    };
+}
+
 static void read_variable(const json_t *crash, struct crash_variable *out)
 {
     const json_t *variable = json_object_get(crash, "variable");
@@ -327,6 +350,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     read_said(crash, out);
     crash_words_heap(crash, &out->heap);
     read_variable(crash, &out->variable);
+    read_nearest(crash, &out->nearest);
     read_crash_origin(crash, &out->origin);
 }
 

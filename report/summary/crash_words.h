@@ -21,6 +21,9 @@ void crash_words_set_kind(json_t *crash, enum crash_kind kind);
 // the form of crash.variable.
 bool crash_words_is_variable(const json_t *value);
 
+// crash_words_is_nearest says whether value, likewise, has the form of crash.nearest.
+bool crash_words_is_nearest(const json_t *value);
+
 // crash_words_heap reads the block that was misused; out points into crash.
 void crash_words_heap(const json_t *crash, struct crash_heap *out);
 

@@ -809,6 +809,47 @@ static json_t *fault_write(const struct fault *f)
     return variable;
 }
 
+// fault_nearest tells beside which object of the innermost calls of the program the
+// address of the fault is.
+static json_t *fault_nearest(struct fault *f)
+{
+    enum { CALLS = 4, NULL_AREA_BYTES = 65536 };
+    static const char *const others[] = { "stack-overflow", "null-dereference",
+                                          "wild-jump", "execute-of-data", NULL };
+    const struct argument_stack *stack = f->trace.stack;
+    struct argument_index best = { 0 };
+    size_t looked = 0;
+    uint64_t address;
+    const json_t *access = json_object_get(f->crash, "access");
+    if (fault_is_kind(f, others) || !report_address(access, "address", &address) ||
+        address < NULL_AREA_BYTES)
+        return NULL;
+    for (size_t i = 0; i < stack->count && looked < CALLS; i++) {
+        struct argument_index found = { 0 };
+        if (report_flag(stack->calls[i].from, "system") ||
+            stack->calls[i].image == NULL)
+            continue;
+        looked++;
+        bool nearer = argument_index_find_nearest(&f->trace, i, address, &found) &&
+                      (best.array.size == 0 || llabs(found.value) < llabs(best.value));
+        argument_index_deinit(nearer ? &best : &found);
+        if (nearer)
+            best = found;
+    }
+    if (best.array.size == 0)
+        return NULL;
+    uint64_t bytes = best.extent.count * best.extent.each;
+    json_t *nearest = json_pack(
+        "{s:s, s:s, s:I, s:I, s:s, s:I, s:s*}", "object", best.array.bytes, "container",
+        best.extent.kind, "bytes", (json_int_t)bytes, "distance",
+        (json_int_t)llabs(best.value), "side", best.value < 0 ? "before" : "after",
+        "frame", (json_int_t)best.variable.frame, "function",
+        report_string(json_array_get(f->trace.frames, best.variable.frame),
+                      "function"));
+    argument_index_deinit(&best);
+    return nearest;
+}
+
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
                             const json_t *frames, const json_t *shown)
 {
@@ -833,6 +874,11 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
             variable = fault_write(f);
         else if (f->refused)
             variable = json_object();
+    json_t *nearest = stopped && f->container == NULL ? fault_nearest(f) : NULL;
+    if (nearest != NULL && variable == NULL)
+        variable = json_object();
+    if (nearest != NULL)
+        (void)json_object_set_new(variable, "nearest", nearest);
     if (f->refused)
         (void)json_object_set_new(variable, "target",
                                   json_sprintf("0x%" PRIx64, f->value));

@@ -243,6 +243,46 @@ static bool search_find_array(const struct search *s, uint64_t begin, uint64_t a
     return text_ok(&out->array);
 }
 
+// extent_distance gives how far an address is after the end of an array, or, negative,
+// before its begin. False: it is in it, or further away than objects beside each other
+// are.
+static bool extent_distance(const struct type_extent *extent, uint64_t address,
+                            int64_t *out)
+{
+    enum { NEAR_BYTES = 1 << 16 };
+    uint64_t bytes;
+    if (__builtin_mul_overflow(extent->count, extent->each, &bytes) || bytes == 0)
+        return false;
+    bool after = address >= extent->address;
+    uint64_t distance =
+        after ? address - extent->address - bytes : extent->address - address;
+    *out = after ? (int64_t)distance : -(int64_t)distance;
+    return distance < NEAR_BYTES; // and not in it, where the difference wraps
+}
+
+static bool search_find_nearest(const struct search *s, uint64_t address,
+                                struct argument_index *out)
+{
+    const struct index_array *nearest = NULL;
+    for (size_t i = 0; i < s->array_count; i++) {
+        int64_t distance;
+        if (address - s->arrays[i].extent.address <
+            s->arrays[i].extent.count * s->arrays[i].extent.each)
+            return false;
+        if (!extent_distance(&s->arrays[i].extent, address, &distance) ||
+            (nearest != NULL && llabs(distance) >= llabs(out->value)))
+            continue;
+        nearest = &s->arrays[i];
+        out->value = distance;
+    }
+    if (nearest == NULL)
+        return false;
+    part_append(&nearest->part, &out->array);
+    out->variable = *nearest->part.variable;
+    out->extent = nearest->extent;
+    return text_ok(&out->array);
+}
+
 // search_begin lists the arrays and numbers of a call's scope; NULL: out of memory, or
 // its debug information is not there.
 static struct search *search_begin(struct argument_trace *trace, size_t call)
@@ -282,6 +322,15 @@ bool argument_index_find_array(struct argument_trace *trace, size_t call,
 {
     struct search *s = search_begin(trace, call);
     bool found = s != NULL && search_find_array(s, begin, address, out);
+    free(s);
+    return found;
+}
+
+bool argument_index_find_nearest(struct argument_trace *trace, size_t call,
+                                 uint64_t address, struct argument_index *out)
+{
+    struct search *s = search_begin(trace, call);
+    bool found = s != NULL && search_find_nearest(s, address, out);
     free(s);
     return found;
 }

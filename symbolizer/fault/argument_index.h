@@ -13,7 +13,8 @@
 struct argument_index {
     struct text index; // as the source calls it
     struct text array;
-    struct argument_variable variable; // whose name or member the index is
+    struct argument_variable variable; // whose name or member the index, or of the
+                                       // nearest the array, is
     bool is_variable;                  // it is just the variable
     int64_t value;
     struct type_extent extent;
@@ -32,3 +33,9 @@ bool argument_index_find(struct argument_trace *trace, size_t call, uint64_t add
 bool argument_index_find_array(struct argument_trace *trace, size_t call,
                                uint64_t begin, uint64_t address,
                                struct argument_index *out);
+
+// argument_index_find_nearest finds the array, container or block in scope that is
+// nearest to address, which is in none of them. out->value is how far it is after the
+// end, or, if it is negative, before the begin, in bytes. False: none is near.
+bool argument_index_find_nearest(struct argument_trace *trace, size_t call,
+                                 uint64_t address, struct argument_index *out);

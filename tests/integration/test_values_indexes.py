@@ -12,6 +12,7 @@ import harness
 from harness import Scene
 
 SOURCE = os.path.join(harness.SOURCE, "tests", "cases", "types", "indexes.cc")
+BESIDE = os.path.join(os.path.dirname(SOURCE), "beside.c")
 FAR = 1 << 42
 WILD = 60 if harness.FULL else 6
 # By number: the index, its value, what it is an index of, the kind and the elements.
@@ -41,14 +42,18 @@ class Indexes(unittest.TestCase):
                          len(WANTED))
         return path
 
-    def variable(self, scene, *command):
-        """The variable at fault and the sentence."""
+    def crash(self, scene, *command):
         scene.run(list(command))
         report, = scene.reports()
         for each in scene.report_paths():
             os.unlink(each)
         self.assertIn("of_", "".join(harness.names_of(harness.crashed_thread(report))))
-        return report["crash"].get("variable"), report["crash"]["summary"]
+        return report["crash"]
+
+    def variable(self, scene, *command):
+        """The variable at fault and the sentence."""
+        crash = self.crash(scene, *command)
+        return crash.get("variable"), crash["summary"]
 
     def check(self, level, numbers, least):
         named = 0
@@ -86,6 +91,22 @@ class Indexes(unittest.TestCase):
                 for seed in range(harness.SEED, harness.SEED + WILD):
                     variable, _ = self.variable(scene, path, "wild", str(seed))
                     self.assertIsNone(variable)
+
+    def test_an_address_beside_an_object_is_told_with_the_distance(self):
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "beside")
+            subprocess.run(["gcc", "-w", "-g", "-O0", BESIDE, "-o", path], check=True)
+            for how, name, size, function in (("block", "numbers", 401392, "of_block"),
+                                              ("array", "table", 5000, "fill")):
+                crash = self.crash(scene, path, how)
+                nearest = crash["nearest"]
+                self.assertEqual((nearest["container"], nearest["object"], nearest["bytes"],
+                                  nearest["side"], nearest["function"]),
+                                 (how, name, size, "after", function))
+                self.assertLess(nearest["distance"], 4096)
+                self.assertEqual(nearest["distance"] == 0, how == "block")
+                self.assertIn(f"`{name}` ({size:,} bytes)", crash["summary"])
+            self.assertNotIn("nearest", self.crash(scene, path, "none"))
 
 
 if __name__ == "__main__":
