@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define CONTEXT_MAGIC UINT64_C(0x74786574746e6f63) // "conttext"
-enum { CONTEXT_VERSION = 3 };
+enum { CONTEXT_VERSION = 4 };
 
 enum {
     CONTEXT_TAGS = 32,
@@ -146,6 +146,8 @@ struct context_page {
     uint32_t size;        // of this struct
     uint64_t breadcrumbs; // written so far; the last CONTEXT_BREADCRUMBS are kept
     uint64_t session;     // of a process whose start was counted; 0: it was not
+    uint64_t reported_s;  // when the handler had the last crash reported, in seconds
+                          // since 1970; 0: it had none, or could not
     struct context_tag tags[CONTEXT_TAGS];
     struct context_datum data[CONTEXT_DATA];
     struct context_attachment attachments[CONTEXT_ATTACHMENTS];

@@ -138,6 +138,16 @@ static enum record_reason ask_anybody(void)
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
 }
 
+// note_in_context notes the time of the report for whoever sees the process end: one
+// crash gives one report.
+static void note_in_context(bool reported)
+{
+    struct context_page *context = (void *)(uintptr_t)crash_plan->page->context_page;
+    uint64_t now_s = sys_clock_ns(CLOCK_REALTIME) / 1000000000;
+    if (context != NULL && !crash_plan->page->live)
+        context->reported_s = reported ? now_s : 0;
+}
+
 // report_crash is a machine_child_fn. It returns 1 if the crash is reported.
 static int report_crash(void *unused)
 {
@@ -169,6 +179,7 @@ static int report_crash(void *unused)
             crash_say_unreported(reason, reported ? crash_state.record_folder : NULL);
     }
     crash_state.record_due = 0;
+    note_in_context(reported);
     crash_state.lost = !reported && !crash_plan->page->live;
     crash_helper_end();
     crash_put_dumpable_back();
