@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "formats/debug/elf.h"
 #include "images/image_frames.h"
 #include "images/image_symbol.h"
@@ -224,14 +225,14 @@ static void copy_registers(const struct core_thread *thread,
 // note_rewound_in_core records the call that a thread of AArch64 waited in: the kernel
 // had wound it back to the call's instruction (see stop_registers.c).
 static void note_rewound_in_core(const struct core_capture *all,
+                                 const struct memory_reader *memory,
                                  struct stopped_thread *thread)
 {
     static const uint8_t svc[] = { 0x01, 0, 0, 0xd4 };
     enum { X8 = 8, PC = 32 };
     uint8_t code[sizeof(svc)];
     if (all->core.machine != ELF_AARCH64 ||
-        memory_read(&all->images.reader, thread->registers.value[PC], code,
-                    sizeof(code)) != CH_OK)
+        memory_read(memory, thread->registers.value[PC], code, sizeof(code)) != CH_OK)
         return;
     bool waits = memcmp(code, svc, sizeof(svc)) == 0;
     thread->run_state = waits ? 'S' : 'R';
@@ -259,9 +260,14 @@ static enum ch_status list_core_threads(struct core_capture *all)
                                            .call = from->call,
                                            .thread_pointer = from->thread_pointer };
         copy_registers(from, &thread->registers);
-        note_rewound_in_core(all, thread);
     }
     return CH_OK;
+}
+
+static void note_rewound_threads(struct core_capture *all)
+{
+    for (size_t i = 0; i < all->capture.stop.count; i++)
+        note_rewound_in_core(all, &all->capture.reader, &all->capture.stop.threads[i]);
 }
 
 // fill_siginfo fills the members of siginfo_t's union that this kind of signal uses.
@@ -323,8 +329,6 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
     // stopped the process.
     if (!signal_in(SIGNALS_CRASH, crash->info.si_signo))
         return;
-    if (crash->info.si_signo == SIGABRT)
-        find_core_words(all);
     all->capture.crash = crash;
 }
 
@@ -413,11 +417,79 @@ static enum ch_status read_core_parts(struct core_capture *all, int fd,
     if (status != CH_OK)
         return status;
     set_source(all, options->pid);
+    note_rewound_threads(all);
     set_core_crash(all, &info);
+    if (all->crash.info.si_signo == SIGABRT)
+        find_core_words(all);
     set_core_process(all, options);
     set_host(all, options->pid);
     all->capture.timings.capture_us = capture_clock_us() - begin;
     return CH_OK;
+}
+
+static int by_thread_id(const void *left, const void *right)
+{
+    const struct stopped_thread *a = left;
+    const struct stopped_thread *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+// take_dumped captures the process as a live one, whose threads the kernel holds.
+static enum ch_status take_dumped(struct core_capture *all,
+                                  struct dumped_process *dumped)
+{
+    enum { GENERAL_PROTECTION = 13 };
+    struct capture *capture = &all->capture;
+    struct target_crash *crash = &all->crash;
+    // What dumped has is the capture's from here on.
+    capture->stop.pid = dumped->pid;
+    capture->stop.traced = true;
+    capture->stop.tasks_fd = dumped->tasks_fd > 0 ? dumped->tasks_fd : 0;
+    capture->dumped = dumped->tid;
+    capture->memory_fd = dumped->memory_fd;
+    capture->process = dumped->facts;
+    capture->host = dumped->host;
+    dumped->facts = (struct process_facts){ 0 };
+    dumped->host = (struct host_facts){ 0 };
+    dumped->memory_fd = -1;
+    dumped->tasks_fd = -1;
+    crash->dies = true;
+    crash->monotonic_ns = clock_now_ns(CLOCK_MONOTONIC);
+    if (crash->info.si_signo == SIGSEGV && crash->info.si_code == SI_KERNEL)
+        crash->fault_trap =
+            GENERAL_PROTECTION; // what the kernel sends for nothing else
+    enum ch_status status = capture_take(capture, capture->stop.pid);
+    if (status != CH_OK)
+        return status;
+    note_rewound_threads(all);
+    all->context = calloc(1, sizeof(*all->context));
+    if (all->context != NULL && context_find(capture, all->context) == CH_OK)
+        capture->context = all->context;
+    return CH_OK;
+}
+
+// read_dumped takes threads and the crash from the notes, and all else from the
+// process.
+static enum ch_status read_dumped(struct core_capture *all, int fd,
+                                  const struct core_options *options)
+{
+    struct stat info;
+    enum ch_status status = core_file_open(&all->core, fd);
+    if (status != CH_OK)
+        return status;
+    if (fstat(fd, &info) != 0)
+        return CH_ERR_IO;
+    if (all->core.damaged || all->core.notes.size == 0)
+        problem_texts_say(&all->problems,
+                          "some notes of the core that the kernel wrote are missing");
+    status = list_core_threads(all);
+    if (status != CH_OK)
+        return status;
+    set_core_crash(all, &info);
+    // The kernel lists them by age, the newest first.
+    qsort(all->capture.stop.threads, all->capture.stop.count,
+          sizeof(*all->capture.stop.threads), by_thread_id);
+    return take_dumped(all, options->dumped);
 }
 
 enum ch_status core_capture_open(struct core_capture *all, int fd,
@@ -430,7 +502,8 @@ enum ch_status core_capture_open(struct core_capture *all, int fd,
                      .home = options->home,
                      .memory = { .mem_fd = -1 } },
     };
-    enum ch_status status = read_core_parts(all, fd, options);
+    enum ch_status status = options->dumped != NULL ? read_dumped(all, fd, options)
+                                                    : read_core_parts(all, fd, options);
     if (status != CH_OK)
         core_capture_close(all);
     return status;
@@ -443,4 +516,5 @@ void core_capture_close(struct core_capture *all)
     core_memory_deinit(&all->memory);
     core_file_close(&all->core);
     problem_texts_deinit(&all->problems);
+    free(all->context);
 }

@@ -5,9 +5,14 @@
 // The first thread is the one that crashed: kernels and gcore write it first. What a
 // core does not have (names of other threads, times, the machine it ran on) is left out
 // of the report; while the kernel still pipes the core to us, /proc has it.
+//
+// A process that the kernel holds (dumped_process.h) is captured as a live one is, with
+// the threads and registers that the notes of its core have.
 #pragma once
 #include "agent/core/core_file.h"
 #include "agent/core/core_images.h"
+#include "agent/core/dumped_process.h"
+#include "agent/facts/context.h"
 #include "agent/live/capture.h"
 #include "base/memory_reader.h"
 #include "base/text.h"
@@ -34,6 +39,7 @@ struct core_capture {
     struct core_images images;
     struct target_crash crash;
     struct problem_texts problems; // of the capture
+    struct context_page *context;  // of a dumped process; NULL: none was found
 };
 
 struct core_options {
@@ -42,6 +48,8 @@ struct core_options {
     struct core_places places;
     pid_t pid; // the dying process, still in /proc; 0: only the core is left
     const struct process_facts *facts; // read earlier from the process; NULL: not read
+    struct dumped_process *dumped;     // the core has the notes alone, and all else is
+                                       // this process's; NULL: the core has all
 };
 
 // core_capture_open reads the core on fd into a capture, which raw_report_write takes;

@@ -47,6 +47,7 @@ static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t
 
 bool core_input_open(const char *folder, struct core_input *out)
 {
+    out->start = 0;
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
     out->limit_bytes = fd >= 0 ? CORE_INPUT_LIMIT_BYTES : CORE_INPUT_MEMORY_BYTES;
     out->fd = fd >= 0 ? fd : memfd_create("crashhook-core", MFD_CLOEXEC);
@@ -55,7 +56,10 @@ bool core_input_open(const char *folder, struct core_input *out)
 
 enum ch_status core_input_fill(const struct core_input *input, int from)
 {
-    struct keeping keeping = { .fd = input->fd, .limit_bytes = input->limit_bytes };
+    struct keeping keeping = { .fd = input->fd,
+                               .size = input->start,
+                               .written = input->start,
+                               .limit_bytes = input->limit_bytes };
     uint8_t *piece = malloc(PIECE_BYTES);
     if (piece == NULL)
         return CH_ERR_NO_MEMORY;

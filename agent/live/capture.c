@@ -452,6 +452,8 @@ static bool is_narrow(const struct capture *capture)
 static pid_t living_thread(const struct capture *capture, pid_t pid)
 {
     pid_t tid = capture->crash != NULL ? capture->crash->tid : stopped_thread(capture);
+    if (capture->dumped != 0)
+        return capture->dumped;
     return tid != 0 ? tid : pid;
 }
 
@@ -532,6 +534,16 @@ static void read_with_care(struct capture *capture, pid_t pid)
                     0);
 }
 
+static void read_facts(struct capture *capture, pid_t pid, pid_t tid)
+{
+    if (capture->stop.uid_known)
+        facts_read_known(&capture->process, pid, tid, capture->stop.uid);
+    else
+        facts_read_process(&capture->process, pid, tid);
+    facts_read_host(&capture->host, capture->same_root ? getpid() : tid,
+                    &capture->process.cgroup);
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -576,12 +588,8 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return status;
     image_frames_find(&capture->images, tid);
     expect_stacks(capture);
-    if (capture->stop.uid_known)
-        facts_read_known(&capture->process, pid, tid, capture->stop.uid);
-    else
-        facts_read_process(&capture->process, pid, tid);
-    facts_read_host(&capture->host, capture->same_root ? getpid() : tid,
-                    &capture->process.cgroup);
+    if (capture->dumped == 0)
+        read_facts(capture, pid, tid);
     capture->timings.capture_us = capture_clock_us() - stopped;
     return CH_OK;
 }
@@ -613,7 +621,8 @@ const char *capture_tier(const struct capture *capture)
 {
     if (capture->tier != NULL)
         return capture->tier;
-    if (capture->stop.traced && capture->memory.way != TARGET_NO_WAY)
+    if (capture->stop.traced && capture->dumped == 0 &&
+        capture->memory.way != TARGET_NO_WAY)
         return "ptrace";
     switch (capture->memory.way) {
     case TARGET_READV:

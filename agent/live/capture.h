@@ -134,7 +134,10 @@ struct capture {
     bool same_root; // our root folder is the process's: its handler has started us
     bool careful;   // pages that nobody may supply are left out
     bool bounded;   // a read that does not end ends us (stall_begin)
-    int memory_fd;  // /proc/PID/mem of a traced process, or -1
+    pid_t dumped;   // a thread with memory of a process that the kernel holds while it
+                    // dumps core; 0: it is held otherwise. process and host are known
+                    // then, and files of /proc/dumped were kept (read_file.h)
+    int memory_fd;  // /proc/PID/mem of a traced or dumped process, or -1
     char refusal[REFUSAL_MAX];   // why not all threads could be stopped; empty: all
                                  // could
     struct target_memory memory; // of a live process
@@ -162,8 +165,8 @@ struct capture {
 
 // capture_take stops process pid and collects what a report needs, except the stacks.
 // The caller sets capture->settings, home and crash and zeroes the rest; it also sets
-// stop where a tracer already holds the threads (stop_traced). On failure the stopped
-// threads are resumed; for CH_ERR_IO, errno says why.
+// stop where a tracer, or the kernel, already holds the threads (stop_traced). On
+// failure the stopped threads are resumed; for CH_ERR_IO, errno says why.
 CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 
 // capture_release resumes a live process.

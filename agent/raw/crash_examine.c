@@ -61,28 +61,43 @@ static uint64_t number_after(const struct text *text, const char *name)
     return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
+// soft_limit reads a soft limit; 0: there is none. The kernel gives others' limits to a
+// process of the same user alone, but everybody may read them in /proc, by their title.
+static uint64_t soft_limit(pid_t pid, int resource, const char *title)
+{
+    struct rlimit limit;
+    struct text limits = { 0 };
+    uint64_t found = 0;
+    if (prlimit(pid, resource, NULL, &limit) == 0)
+        return limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
+    if (read_process_file(pid, "limits", STATUS_LIMIT_BYTES, &limits) == CH_OK)
+        found = number_after(&limits, title); // "unlimited" reads as 0
+    text_deinit(&limits);
+    return found;
+}
+
 static bool find_resource(pid_t pid, struct crash_memory *out)
 {
     static const struct {
         int resource;
         const char *name;
+        const char *title;
         const char *line; // of /proc/PID/status, in KiB
     } resources[] = {
-        { RLIMIT_AS, "RLIMIT_AS", "\nVmSize:" },
-        { RLIMIT_DATA, "RLIMIT_DATA", "\nVmData:" },
+        { RLIMIT_AS, "RLIMIT_AS", "\nMax address space", "\nVmSize:" },
+        { RLIMIT_DATA, "RLIMIT_DATA", "\nMax data size", "\nVmData:" },
     };
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
-        struct rlimit limit;
         struct text status = { 0 };
-        if (prlimit(pid, resources[i].resource, NULL, &limit) != 0 ||
-            limit.rlim_cur == RLIM_INFINITY ||
+        uint64_t limit = soft_limit(pid, resources[i].resource, resources[i].title);
+        if (limit == 0 ||
             read_process_file(pid, "status", STATUS_LIMIT_BYTES, &status) != CH_OK) {
             text_deinit(&status);
             continue;
         }
         struct crash_memory found = {
             .limit = resources[i].name,
-            .limit_bytes = limit.rlim_cur,
+            .limit_bytes = limit,
             .used_bytes = number_after(&status, resources[i].line) * 1024,
         };
         text_deinit(&status);
@@ -179,11 +194,7 @@ static bool find_hierarchy(const struct hierarchy *h, const struct text *cgroup,
 // not known, or there is no limit.
 static uint64_t memory_limits_stack(pid_t pid)
 {
-    struct rlimit limit;
-    return prlimit(pid, RLIMIT_STACK, NULL, &limit) == 0 &&
-                   limit.rlim_cur != RLIM_INFINITY
-               ? limit.rlim_cur
-               : 0;
+    return soft_limit(pid, RLIMIT_STACK, "\nMax stack size");
 }
 
 // memory_limits_find fills out with the first limit of which process pid uses at least
