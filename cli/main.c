@@ -16,6 +16,8 @@ static const struct command *const commands[] = {
     &run_command,
     &attach_command,
     &core_command,
+    &node_command,
+    &deaths_command,
     &minidump_command,
     &list_command,
     &show_command,

@@ -34,7 +34,7 @@ ROOMS = {
     "symbolizer": [{"search"}, {"cache"}, {"files"}, {"names"}, {"code", "types"},
                    {"values"}, {"diagnosis", "arguments"}, {"fault"}, {"."}],
     "upload": [{"bodies"}, {"."}],
-    "cli": [{"render"}, {"session"}, {"debug", "fdr", "run", "ci"}, {"doctor"}, {"."}],
+    "cli": [{"render"}, {"session"}, {"debug", "fdr", "run", "ci", "node"}, {"doctor"}, {"."}],
     "collector": [{"database"}, {"objects"}, {"entry"}, {"store"}, {"query"}, {"server"},
                   {"symbols"}, {"requests"},
                   {"jobs"}, {"pages"}, {"."}],

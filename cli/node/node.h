@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of `crashhook node`, which reports every program of a machine that dies by
+// a signal, whether it uses crashhook or not (docs/node.md). The kernel hands it each
+// dying process: by a pipe to a process of its own (node_report.c), or by a connection
+// to one socket (node_listen.c). node_install.c has the kernel do so.
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/system/rights.h"
+#include "cli/node/node_ledger.h"
+#include "cli/session/command.h"
+#include "cli/session/session.h"
+
+#define NODE_SPOOL "/var/lib/crashhook"
+#define NODE_STATE "/var/lib/crashhook-node"
+
+// NODE_HOLD_MS is how long a process is held at most.
+enum { NODE_HOLD_MS = 10000, NODE_RATE = 60, NODE_WORKERS = 16 };
+
+struct node {
+    struct session session; // its spool is open
+    struct node_rates rates;
+    unsigned hold_ms;
+    bool then;        // what core_pattern was before gets the core, too
+    const char *root; // for tests: the folder that stands for /; NULL: none
+};
+
+// node_report reports the process that the kernel holds while it streams the core to
+// fd, and adds a line to the ledger. It returns a command's result.
+int node_report(struct node *node, pid_t pid, int fd);
+
+// node_reject counts the process against the rates. True: it may not be reported, and
+// the ledger has that.
+bool node_reject(struct node *node, pid_t pid);
+
+// node_listen serves the socket at path, or the one that systemd passes on, until it is
+// killed.
+int node_listen(struct node *node, const char *path);
+
+// A node_then is what core_pattern was before, and what it sees of the process.
+struct node_then {
+    const struct node *node;
+    pid_t pid;
+    struct rights rights;
+    uint64_t limit_bytes; // RLIMIT_CORE
+    int folder;           // its working folder
+    int root;
+    const int *signal; // that it died by
+    char comm[32];
+};
+
+// node_then_prepare reads and opens what is needed of the process while it is held.
+void node_then_prepare(struct node_then *then);
+
+// node_then passes on the core, whose start is in the file head (-1: none was read) and
+// whose rest comes from stream, to what core_pattern was before. It is a core_passing.
+void node_then(void *context, int stream, int head);
+
+// node_install, node_remove and node_status are `crashhook node install` and so on.
+int node_install(const struct options *options);
+int node_remove(const struct options *options);
+int node_status(const struct options *options);
+
+// node_before writes what a setting of the kernel was before the installation, such as
+// core_pattern. False: it is not known.
+bool node_before(const char *root, const char *name, char *out, size_t size);

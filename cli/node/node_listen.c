@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The acceptor of the socket form (core_pattern @@FILE). The kernel connects for each
+// dying process, which waits until somebody answers or closes. So this process does
+// nothing that can block: it accepts, rejects what is above the rates, and starts a
+// worker for each process, NODE_WORKERS at a time. A connection that waits for a worker
+// for as long as a process may be held is closed, and its process ends without a
+// report.
+//
+// One user has at most half of the workers, and those who wait are served in order.
+//
+// The handshake: the kernel sends its size and what it can do, we choose, and it
+// answers with a word that says whether it agrees (core(5)).
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/system/file.h"
+#include "cli/node/node.h"
+
+enum {
+    BACKLOG = 4096,
+    WAITING_MAX = 1024,
+    CHOOSE_KERNEL = 1, // the kernel writes the core to the socket
+    CHOOSE_REJECT = 4,
+    CHOOSE_WAIT = 8, // it holds the process until the socket is closed
+    ANSWER_MS = 1000,
+    TICK_MS = 1000,
+};
+
+struct coredump_request {
+    uint32_t size;
+    uint32_t size_of_answer;
+    uint64_t mask;
+};
+
+struct coredump_answer {
+    uint32_t size;
+    uint32_t spare;
+    uint64_t mask;
+};
+
+// A waiting connection.
+struct waiting {
+    int fd;
+    pid_t pid;
+    uid_t uid;
+    uint64_t since_ms;
+};
+
+struct worker {
+    pid_t pid; // 0: this place is free
+    struct waiting of;
+};
+
+struct acceptor {
+    struct node *node;
+    int listens;
+    struct waiting waiting[WAITING_MAX]; // in order
+    size_t waiting_count;
+    struct worker workers[NODE_WORKERS];
+};
+
+// tell_systemd sends a state of the service to systemd.
+static void tell_systemd(const char *state)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (path == NULL || strlen(path) >= sizeof(to.sun_path))
+        return;
+    (void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+    if (*path == '@')
+        to.sun_path[0] = 0;
+    CH_CLEANUP(file_close) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        (void)sendto(fd, state, strlen(state), MSG_DONTWAIT | MSG_NOSIGNAL,
+                     (const struct sockaddr *)&to, size);
+}
+
+// open_socket is the socket that systemd passes on as descriptor 3, or a new one.
+static int open_socket(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *for_whom = getenv("LISTEN_PID");
+    if (for_whom != NULL && strtol(for_whom, NULL, 10) == getpid() &&
+        getenv("LISTEN_FDS") != NULL)
+        return 3;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || strlen(path) >= sizeof(address.sun_path) ||
+        !file_make_parents(path, 0700))
+        return -1;
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    (void)unlink(path);
+    if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+        listen(fd, BACKLOG) == 0)
+        return fd;
+    file_close(&fd);
+    return -1;
+}
+
+// answer_kernel does the handshake. It waits a second at most.
+static bool answer_kernel(int fd, uint64_t choice)
+{
+    const struct timeval time = { .tv_sec = ANSWER_MS / 1000 };
+    struct coredump_request request = { 0 };
+    uint8_t rest[64];
+    uint32_t agreed = UINT32_MAX;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+    if (recv(fd, &request, sizeof(request), MSG_WAITALL) != (ssize_t)sizeof(request) ||
+        request.size < sizeof(request) ||
+        request.size > sizeof(request) + sizeof(rest) ||
+        (request.mask & choice) != choice)
+        return false;
+    size_t more = request.size - sizeof(request);
+    if (more != 0 && recv(fd, rest, more, MSG_WAITALL) != (ssize_t)more)
+        return false;
+    const struct coredump_answer answer = { .size = sizeof(answer), .mask = choice };
+    return send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) == (ssize_t)sizeof(answer) &&
+           recv(fd, &agreed, sizeof(agreed), MSG_WAITALL) == (ssize_t)sizeof(agreed) &&
+           agreed == 0;
+}
+
+static void write_off(struct acceptor *acceptor, const struct waiting *of,
+                      const char *why)
+{
+    const struct node_entry entry = { .pid = of->pid, .uid = of->uid, .why = why };
+    node_ledger_add(&acceptor->node->session.spool, &entry);
+}
+
+static _Noreturn void work(struct acceptor *acceptor, const struct waiting *of)
+{
+    int result = COMMAND_FAILED;
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)alarm(3 * acceptor->node->hold_ms / 1000 + 1);
+    for (size_t i = 0; i < acceptor->waiting_count; i++) {
+        if (acceptor->waiting[i].fd != of->fd)
+            (void)close(acceptor->waiting[i].fd);
+    }
+    (void)close(acceptor->listens);
+    if (!answer_kernel(of->fd, CHOOSE_KERNEL | CHOOSE_WAIT))
+        write_off(acceptor, of, "the kernel did not agree on how to pass the core");
+    else
+        result = node_report(acceptor->node, of->pid, of->fd);
+    _exit(result);
+}
+
+// start_worker starts one for a connection, and takes that from the list.
+static void start_worker(struct acceptor *acceptor, struct worker *worker, size_t index)
+{
+    struct waiting of = acceptor->waiting[index];
+    pid_t child = fork();
+    if (child == 0)
+        work(acceptor, &of);
+    if (child > 0)
+        *worker = (struct worker){ .pid = child, .of = of };
+    else
+        write_off(acceptor, &of, strerror(errno));
+    (void)close(of.fd);
+    acceptor->waiting_count--;
+    memmove(&acceptor->waiting[index], &acceptor->waiting[index + 1],
+            (acceptor->waiting_count - index) * sizeof(of));
+}
+
+static size_t workers_of(const struct acceptor *acceptor, uid_t user)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < NODE_WORKERS; i++)
+        count += acceptor->workers[i].pid != 0 && acceptor->workers[i].of.uid == user;
+    return count;
+}
+
+// next_served is the first connection of a user with less than half of the workers.
+static bool next_served(const struct acceptor *acceptor, size_t *out)
+{
+    for (size_t i = 0; i < acceptor->waiting_count; i++) {
+        if (workers_of(acceptor, acceptor->waiting[i].uid) < NODE_WORKERS / 2) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void start_workers(struct acceptor *acceptor)
+{
+    size_t next;
+    for (size_t i = 0; i < NODE_WORKERS && next_served(acceptor, &next); i++) {
+        if (acceptor->workers[i].pid == 0)
+            start_worker(acceptor, &acceptor->workers[i], next);
+    }
+}
+
+static void reap_workers(struct acceptor *acceptor)
+{
+    int status;
+    for (pid_t child; (child = waitpid(-1, &status, WNOHANG)) > 0;) {
+        for (size_t i = 0; i < NODE_WORKERS; i++) {
+            struct worker *worker = &acceptor->workers[i];
+            if (worker->pid != child)
+                continue;
+            worker->pid = 0;
+            if (WIFSIGNALED(status))
+                write_off(acceptor, &worker->of,
+                          "the process that reported it was killed");
+        }
+    }
+}
+
+// end_waits closes connections whose processes have waited too long.
+static void end_waits(struct acceptor *acceptor)
+{
+    uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
+    while (acceptor->waiting_count != 0 &&
+           now_ms - acceptor->waiting[0].since_ms > acceptor->node->hold_ms) {
+        write_off(acceptor, &acceptor->waiting[0],
+                  "too many processes crashed at the same time");
+        (void)close(acceptor->waiting[0].fd);
+        acceptor->waiting_count--;
+        memmove(&acceptor->waiting[0], &acceptor->waiting[1],
+                acceptor->waiting_count * sizeof(acceptor->waiting[0]));
+    }
+}
+
+static void reject(int fd)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    enum { AT_ONCE_MS = 20 };
+    if (poll(&ready, 1, AT_ONCE_MS) == 1)
+        (void)answer_kernel(fd, CHOOSE_REJECT);
+    (void)close(fd);
+}
+
+static void accept_one(struct acceptor *acceptor)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    int fd = accept4(acceptor->listens, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) {
+        (void)close(fd);
+        return;
+    }
+    if (node_reject(acceptor->node, peer.pid)) {
+        reject(fd);
+        return;
+    }
+    if (acceptor->waiting_count == WAITING_MAX) {
+        reject(fd);
+        return;
+    }
+    acceptor->waiting[acceptor->waiting_count++] =
+        (struct waiting){ .fd = fd,
+                          .pid = peer.pid,
+                          .uid = peer.uid,
+                          .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
+}
+
+static void wake(int signal)
+{
+    (void)signal; // poll returns
+}
+
+int node_listen(struct node *node, const char *path)
+{
+    static struct acceptor acceptor;
+    const struct sigaction action = { .sa_handler = wake };
+    acceptor.node = node;
+    acceptor.listens = open_socket(path);
+    if (acceptor.listens < 0)
+        return command_fail("cannot listen on '%s': %s", path, strerror(errno));
+    (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
+    (void)sigaction(SIGCHLD, &action, NULL);
+    tell_systemd("READY=1");
+    for (;;) {
+        struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };
+        if (poll(&ready, 1, TICK_MS) == 1)
+            accept_one(&acceptor);
+        reap_workers(&acceptor);
+        end_waits(&acceptor);
+        start_workers(&acceptor);
+        tell_systemd("WATCHDOG=1");
+    }
+}

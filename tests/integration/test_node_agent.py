@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# crashhook node: programs that the kernel holds while it passes on their cores. The
+# kernel's own settings are one for the whole machine, so these tests run at the full count
+# alone. Without them, gdb holds a program as the kernel does.
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import core_handler
+import harness
+from harness import FULL, Scene, crashed_thread, example, expanded, names_of, program, wait_for
+
+# The kernel takes 127 bytes of a pattern.
+COMMAND = harness.through_link(harness.CRASHHOOK)
+MARK = f"{os.getpid()}.{int(time.time())}"
+WORKER = 4711
+OWN_KERNEL = FULL and os.geteuid() == 0 and os.access(core_handler.SETTINGS["core_pattern"],
+                                                     os.W_OK)
+SIMPLE = program("core_threads_static")
+NULL_READ = "import ctypes\nctypes.string_at(0)\n"
+
+
+def kernel_version():
+    return tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+
+
+class Machine(Scene):
+    """A folder that stands for a machine's /, with the kernel's settings in it."""
+
+    def __init__(self, pattern="|/usr/share/apport/apport %p"):
+        super().__init__()
+        self.values = {"core_pattern": pattern, "core_pipe_limit": "3", "suid_dumpable": "0"}
+        for name, value in self.values.items():
+            path = self.folder + core_handler.SETTINGS[name]
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="ascii") as file:
+                file.write(value + "\n")
+
+    def settings(self):
+        found = {}
+        for name, path in core_handler.SETTINGS.items():
+            with open(self.folder + path, encoding="ascii") as file:
+                found[name] = file.read().strip()
+        return found
+
+    def node(self, *arguments):
+        return self.command("node", *arguments, "--root", self.folder)
+
+
+class Installation(unittest.TestCase):
+    def test_install_sets_what_it_says_now_and_for_the_next_boot(self):
+        with Machine() as machine:
+            done = machine.node("install", "--command", COMMAND, "--spool", "/srv/x", "--suid")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wanted = {"core_pattern": f"|{COMMAND} node --pipe %P --spool=/srv/x",
+                      "core_pipe_limit": "16", "suid_dumpable": "2"}
+            self.assertEqual(machine.settings(), wanted)
+            with open(machine.folder + "/etc/sysctl.d/61-crashhook-node.conf",
+                      encoding="ascii") as file:
+                boot = file.read()
+            self.assertIn("kernel.core_pattern=" + wanted["core_pattern"], boot)
+            self.assertIn("fs.suid_dumpable=2", boot)
+            status = machine.node("status")
+            self.assertEqual(status.returncode, 0)
+            self.assertIn("core_pattern before: |/usr/share/apport/apport %p", status.stdout)
+
+    def test_remove_gives_back_what_was_before_the_first_install(self):
+        with Machine() as machine:
+            machine.node("install", "--command", COMMAND)
+            machine.node("install", "--command", COMMAND, "--per-minute", "5", "--suid")
+            self.assertIn("--per-minute=5", machine.settings()["core_pattern"])
+            self.assertEqual(machine.node("remove").returncode, 0)
+            self.assertEqual(machine.settings(), machine.values)
+            self.assertEqual(os.listdir(machine.folder + "/etc/sysctl.d"), [])
+            self.assertEqual(machine.node("status").returncode, 1)
+
+    def test_suid_dumpable_is_left_alone_unless_it_is_asked_for(self):
+        with Machine() as machine:
+            done = machine.node("install", "--command", COMMAND)
+            self.assertIn("fs.suid_dumpable is unchanged", done.stdout)
+            self.assertEqual(machine.settings()["suid_dumpable"], "0")
+
+    def test_remove_leaves_alone_what_somebody_set_since(self):
+        with Machine() as machine:
+            machine.node("install", "--command", COMMAND)
+            with open(machine.folder + core_handler.SETTINGS["core_pattern"], "w",
+                      encoding="ascii") as file:
+                file.write("core.%p\n")
+            done = machine.node("remove")
+            self.assertIn("is not the node agent's and stays: core.%p", done.stderr)
+            self.assertEqual(machine.settings()["core_pattern"], "core.%p")
+
+    def test_what_the_kernel_would_cut_or_split_is_refused(self):
+        with Machine("core") as machine:
+            for spool in ("/" + "x" * 120, "/var/lib/two words", "/var/%p"):
+                done = machine.node("install", "--command", COMMAND, "--spool", spool)
+                self.assertEqual(done.returncode, 1, spool)
+            self.assertEqual(machine.node("install", "--socket", "relative").returncode, 1)
+            self.assertEqual(machine.settings(), machine.values)
+            self.assertFalse(os.path.exists(machine.folder + "/var"))
+            self.assertEqual(machine.command("node").returncode, 2)
+            self.assertEqual(machine.command("node", "--pipe", "x").returncode, 2)
+
+
+def as_streamed(core):
+    """Makes gdb's core what the kernel streams first: headers and notes, and no memory."""
+    with open(core, "r+b") as file:
+        whole = file.read()
+        count = int.from_bytes(whole[56:58], "little")
+        at, size = (int.from_bytes(whole[n:n + 8], "little") for n in (64 + 8, 64 + 32))
+        end = 64 + 56 * count
+        head = bytearray(whole[:end])
+        head[64 + 8:64 + 16] = end.to_bytes(8, "little")
+        file.seek(0)
+        file.write(bytes(head) + whole[at:at + size])
+        file.truncate()
+
+
+def ledger(scene):
+    done = scene.command("deaths", "--json")
+    return json.loads(done.stdout)
+
+
+@unittest.skipUnless(shutil.which("gdb"), "there is no gdb")
+class HeldByDebugger(unittest.TestCase):
+    """gdb stops a crashed program and writes its core: what the kernel does, but for the
+    hold, which is ptrace's here."""
+
+    @contextlib.contextmanager
+    def held(self, scene, command, **variables):
+        core = os.path.join(scene.folder, "gdb.core")
+        environment = scene.environment({"CRASHHOOK_ENABLE": "no", **variables})
+        debugger = subprocess.Popen(
+            ["gdb", "-q", "-nx", "--args", *command], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=scene.folder,
+            env={k: v for k, v in environment.items() if k != "LD_PRELOAD"})
+        try:
+            debugger.stdin.write("set confirm off\nset debuginfod enabled off\n"
+                                 f"run\ngenerate-core-file {core}\n"
+                                 "python print('held', gdb.selected_inferior().pid)\n")
+            debugger.stdin.flush()
+            for line in debugger.stdout:
+                found = re.search(r"held (\d+)$", line)
+                if found:
+                    self.assertTrue(os.path.exists(core), "gdb wrote no core")
+                    as_streamed(core)
+                    yield int(found.group(1)), core
+                    return
+            self.skipTest("gdb does not run programs here")
+        finally:
+            debugger.stdin.write("kill\nquit\n")
+            debugger.communicate(timeout=60)
+
+    def report(self, scene, pid, core, *options):
+        with open(core, "rb") as stream:
+            return subprocess.run(
+                [harness.CRASHHOOK, "node", "--pipe", str(pid), *options, "--spool",
+                 scene.spool], stdin=stream, env=scene.environment({}), check=False,
+                stderr=subprocess.PIPE, text=True, timeout=60)
+
+    def test_registers_come_from_the_notes_and_memory_from_the_process(self):
+        with Scene() as scene:
+            scene.preload = None
+            os.chmod(scene.folder, 0o755)
+            with self.held(scene, [scene.copy(program("core_threads_pie")), "3"],
+                           CRASHHOOK_ENABLE="yes") as (pid, core):
+                done = self.report(scene, pid, core)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report, = scene.reports()
+            self.assertEqual(report["crash"]["name"], "SIGSEGV")
+            self.assertEqual(report["crash"]["kind"], "null-dereference")
+            self.assertEqual(report["process"]["pid"], pid)
+            self.assertEqual(report["agent"]["tier"], "procmem")
+            self.assertEqual(len(report["threads"]), 4)
+            self.assertEqual(names_of(crashed_thread(report))[:2], ["crash", "descend"])
+            self.assertEqual(report["problems"], [])
+            death, = ledger(scene)
+            self.assertEqual((death["pid"], death["signal"], death["report"]),
+                             (pid, signal.SIGSEGV, report["id"]))
+            self.assertTrue(death["program"].endswith("core_threads_pie"))
+
+    def test_a_program_that_wants_no_report_gets_none_and_the_ledger_says_so(self):
+        if os.geteuid() == 0:
+            self.skipTest("variables of root's processes do not apply")
+        with Scene() as scene:
+            scene.preload = None
+            with self.held(scene, [SIMPLE]) as (pid, core):
+                self.assertEqual(self.report(scene, pid, core).returncode, 0)
+            self.assertEqual(scene.reports(), [])
+            self.assertEqual(ledger(scene)[0]["why"], "its CRASHHOOK_ENABLE is no")
+
+    def test_what_is_no_core_is_refused_and_told(self):
+        with Scene() as scene, self.held(scene, [SIMPLE],
+                                         CRASHHOOK_ENABLE="yes") as (pid, core):
+            with open(core, "rb") as file:
+                whole = file.read()
+            for content, why in ((b"", "it ends inside its header"),
+                                 (whole[:100], "it ends inside its header"),
+                                 (whole[:-1], "it ends inside its header"),
+                                 (b"x" * 4096, "not a core file")):
+                with open(core, "wb") as file:
+                    file.write(content)
+                done = self.report(scene, pid, core)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(why, done.stderr)
+                self.assertEqual(ledger(scene)[-1]["why"], why)
+            self.assertEqual(scene.reports(), [])
+
+    def test_above_the_rate_crashes_are_counted_and_not_reported(self):
+        with Scene() as scene:
+            os.chmod(scene.folder, 0o755)
+            with self.held(scene, [scene.copy(SIMPLE)],
+                           CRASHHOOK_ENABLE="yes") as (pid, core):
+                time.sleep(60 - time.monotonic() % 60 if time.monotonic() % 60 > 50 else 0)
+                for _ in range(8):
+                    self.report(scene, pid, core, "--per-minute", "9")
+            self.assertEqual(len(scene.reports()), 4)  # a third, and one
+            told = [d.get("rejected", 1) for d in ledger(scene) if "report" not in d]
+            self.assertEqual(told, [1, 2, 4])
+
+
+class Node:
+    """A node agent in the socket's form."""
+
+    def __init__(self, scene, *options):
+        self.path = os.path.join(scene.folder, "crashhook-node")
+        self.process = subprocess.Popen(
+            [harness.CRASHHOOK, "node", "--listen", self.path, "--spool", scene.spool, *options],
+            env=scene.environment({}))
+        wait_for(lambda: os.path.exists(self.path))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def become(user):
+    def change():
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    return change
+
+
+def not_dumpable():
+    ctypes.CDLL(None).prctl(4, 0)
+
+
+@unittest.skipUnless(OWN_KERNEL, "changes settings of the whole machine")
+class HeldByKernel(unittest.TestCase):
+    @contextlib.contextmanager
+    def handed_over(self, scene, form, *options):
+        """Crashes of programs with our mark go to the node agent."""
+        os.chmod(scene.folder, 0o755)
+        scene.preload = None
+        scene.variables["CRASHHOOK_TEST_MARK"] = MARK
+        root = os.path.join(scene.folder, "root")
+        state = root + "/var/lib/crashhook-node"
+        os.makedirs(state)
+        with core_handler.kept_settings() as before:
+            with open(state + "/core_pattern", "w", encoding="ascii") as file:
+                file.write(before["core_pattern"] + "\n")
+            core_handler.write("core_pipe_limit", "16")
+            if form == "pipe":
+                script = os.path.join(scene.folder, "n")
+                words = " ".join(["node", "--spool=" + scene.spool, "--root=" + root, *options])
+                with open(script, "w", encoding="ascii") as file:
+                    file.write(f'#!/bin/sh\nexec {COMMAND} {words} --pipe "$1"\n')
+                os.chmod(script, 0o700)
+                pattern = core_handler.filtered(scene.folder, MARK, f"{script} %P")
+                core_handler.write("core_pattern", pattern)
+                yield
+                return
+            # The others' cores are written by --then.
+            with Node(scene, "--root", root, "--then", *options) as node:
+                core_handler.write("core_pattern", "@@" + node.path)
+                yield
+
+    def forms(self):
+        yield "pipe"
+        if kernel_version() >= (6, 17):
+            yield "socket"
+
+    def crash(self, scene, command, environment=None, **options):
+        process = subprocess.Popen(
+            command, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**scene.environment(environment or {}), "CRASHHOOK_SPOOL": ""}, **options)
+        self.assertNotEqual(process.wait(timeout=60), 0)
+        return process.pid
+
+    def death(self, scene, pid):
+        """The ledger's line about a process, which comes after the report."""
+        def find():
+            return next((d for d in ledger(scene) if d["pid"] == pid), None)
+        return wait_for(find)
+
+    def report(self, scene, pid):
+        death = self.death(scene, pid)
+        self.assertIn("report", death, death)
+        path = os.path.join(scene.spool, death["report"] + ".json")
+        return expanded(harness.read_when_done(path))
+
+    def programs(self, scene):
+        """Name, command, how it is started, and a function that its report must have."""
+        def copy(name):
+            return scene.copy(program(name))
+
+        static = copy("core_threads_static")
+        dynamic = copy("core_threads_pie")
+        folder = os.path.join(scene.folder, "jail")
+        os.makedirs(folder)
+        shutil.copy(static, folder)
+        inside = "/" + os.path.basename(static)
+        yield "dynamic", [dynamic, "3"], {}, "crash"
+        yield "static", [static, "3"], {}, "crash"
+        yield "1,000 threads", [dynamic, "1000"], {}, "crash"
+        yield "another user", [dynamic, "3"], {"preexec_fn": become(WORKER)}, "crash"
+        yield "a chroot", [inside, "3"], {"preexec_fn": lambda: os.chroot(folder)}, "crash"
+        yield "an IFUNC", [program("resolver_alone")], {}, "resolve_answer"
+        yield "strict seccomp", [program("strict_alone"), "alone"], {}, None
+        yield "own handlers", [program("own_handlers"), "sigaction", "default-raise"], {}, None
+        yield "an abort", [example("heap_abort")], {}, None
+        yield "a division", [example("divide")], {}, None
+        yield "an overflow", [example("overflow")], {}, None
+        yield "Python", [sys.executable, "-c", NULL_READ], {}, None
+        yield "a PID namespace", ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                                  f"{SIMPLE}; exit 1"], {}, "crash"
+
+    def test_every_program_is_reported_by_both_forms(self):
+        for form in self.forms():
+            with Scene() as scene, self.handed_over(scene, form, "--per-minute=1000"):
+                count = 0
+                for name, command, options, function in self.programs(scene):
+                    with self.subTest(form=form, program=name):
+                        before = len(ledger(scene)) if os.path.isdir(scene.spool) else 0
+                        pid = self.crash(scene, command, **options)
+                        if name == "a PID namespace":
+                            wait_for(lambda b=before: len(ledger(scene)) > b)
+                            pid = ledger(scene)[-1]["pid"]
+                        report = self.report(scene, pid)
+                        names = names_of(crashed_thread(report))
+                        self.assertEqual(report["agent"]["tier"], "procmem")
+                        if function is not None:
+                            self.assertIn(function, names)
+                        count += 1
+                print(f"{form}: {count} programs")
+
+    def test_the_report_is_in_the_group_of_the_handlers(self):
+        for form in self.forms():
+            with Scene() as scene, self.handed_over(scene, form):
+                for name in ("null_write", "divide", "heap_abort", "uncaught", "overflow"):
+                    with self.subTest(form=form, program=name), Scene() as linked:
+                        linked.run([example(name)])
+                        wanted, = linked.reports()
+                        copied = self.crash(scene, [example(name)],
+                                            {"CRASHHOOK_ENABLE": "no"})
+                        found = self.report(scene, copied)
+                        self.assertEqual(found["fingerprint"], wanted["fingerprint"])
+                        self.assertEqual(found["title"] if "title" in found else None,
+                                         wanted.get("title"))
+
+    def test_a_crash_that_the_handler_reported_is_not_reported_again(self):
+        for form in self.forms():
+            with Scene() as scene, self.handed_over(scene, form), Scene() as own:
+                ended = own.run([example("null_write")], CRASHHOOK_TEST_MARK=MARK)
+                self.assertEqual(len(own.reports()), 1)
+                death = self.death(scene, ended.pid)
+                self.assertEqual(death["why"], "its library has reported it")
+                self.assertEqual(scene.report_paths(), [])
+
+    def test_a_crash_that_the_tracer_reports_is_not_reported_again(self):
+        with Scene() as scene, self.handed_over(scene, "pipe"), Scene() as own:
+            own.preload = None
+            own.run([harness.CRASHHOOK, "run", "--via", "trace", "--",
+                     program("core_threads_static"), "3"], CRASHHOOK_TEST_MARK=MARK)
+            report, = own.reports()
+            death = self.death(scene, report["process"]["pid"])
+            self.assertEqual(death["why"], "crashhook run traces it, and reports it")
+
+    def test_what_the_library_could_not_report_is_reported_with_what_it_knows(self):
+        with Scene() as scene, self.handed_over(scene, "pipe"):
+            pid = self.crash(scene, [program("unseen_fault")], {"CRASHHOOK_TAGS": "a=b"},
+                             preexec_fn=become(WORKER))
+            report = self.report(scene, pid)
+            self.assertEqual(report["tags"], {"a": "b", "color": "green"})
+            self.assertEqual(report["breadcrumbs"][0]["message"], "about to fault")
+            self.assertIn("fault_unseen", names_of(crashed_thread(report)))
+
+    def test_nothing_is_read_with_more_rights_than_the_process_had(self):
+        with Scene() as scene, self.handed_over(scene, "pipe"):
+            pid = self.crash(scene, [scene.copy(SIMPLE)],
+                             preexec_fn=become(WORKER))
+            report = self.report(scene, pid)
+            self.assertEqual(report["process"]["uid"], WORKER)
+            file = os.stat(os.path.join(scene.spool, report["id"] + ".json"))
+            self.assertEqual((file.st_uid, file.st_mode & 0o777), (0, 0o600))
+
+    def test_a_spool_that_the_program_names_is_written_as_its_user(self):
+        with Scene() as scene, self.handed_over(scene, "pipe"):
+            theirs = os.path.join(scene.folder, "theirs")
+            os.mkdir(theirs, 0o700)
+            os.chown(theirs, WORKER, WORKER)
+            process = subprocess.Popen(
+                [scene.copy(SIMPLE)], preexec_fn=become(WORKER), cwd="/",
+                env={**scene.environment({}), "CRASHHOOK_SPOOL": theirs})
+            process.wait(timeout=60)
+            death = self.death(scene, process.pid)
+            file = os.stat(os.path.join(theirs, death["report"] + ".json"))
+            self.assertEqual((file.st_uid, file.st_mode & 0o777), (WORKER, 0o600))
+            self.assertEqual(scene.report_paths(), [])
+            # A folder that is not the user's is not written to, for root neither.
+            process = subprocess.Popen(
+                [os.path.join(scene.folder, os.path.basename(SIMPLE))], preexec_fn=become(WORKER),
+                cwd="/", env={**scene.environment({}), "CRASHHOOK_SPOOL": "/root/spool"})
+            process.wait(timeout=60)
+            self.report(scene, process.pid)
+
+    def test_a_core_file_is_still_written_where_that_is_asked_for(self):
+        for form in self.forms():
+            with Scene() as scene, self.handed_over(scene, form, "--then"):
+                folder = os.path.join(scene.folder, "dumps")
+                os.mkdir(folder)
+                os.chown(folder, WORKER, WORKER)
+                most = harness.place.core_limit()
+                if most == 0:
+                    self.skipTest("the hard limit of core files is 0")
+
+                def start(folder=folder, most=most):
+                    os.chdir(folder)
+                    harness.resource.setrlimit(harness.resource.RLIMIT_CORE, (most, most))
+                    become(WORKER)()
+
+                process = subprocess.Popen([scene.copy(program("core_threads_pie")), "3"],
+                                           preexec_fn=start, env=scene.environment({}))
+                process.wait(timeout=60)
+                self.assertTrue(self.death(scene, process.pid).get("report"))
+                name, = os.listdir(folder)
+                self.assertEqual(os.stat(os.path.join(folder, name)).st_uid, WORKER)
+                shown = scene.command("core", os.path.join(folder, name))
+                self.assertIn("SIGSEGV in crash", shown.stdout)
+
+    def test_a_process_that_may_not_be_dumped_is_not_seen(self):
+        with Scene() as scene, self.handed_over(scene, "pipe"):
+            code = "import ctypes\nctypes.CDLL(None).prctl(4, 0)\nctypes.string_at(0)\n"
+            pid = self.crash(scene, [sys.executable, "-c", code])
+            other = self.crash(scene, [sys.executable, "-c", NULL_READ])
+            self.report(scene, other)
+            self.assertEqual([d for d in ledger(scene) if d["pid"] == pid], [])
+
+    def test_no_process_is_held_for_longer_than_the_deadline(self):
+        if "socket" not in self.forms():
+            self.skipTest("the kernel has no socket for cores")
+        with Scene() as scene, self.handed_over(scene, "socket", "--deadline=2", "--per-minute=1000"):
+            began = time.monotonic()
+            command = [scene.copy(program("core_threads_pie")), "20"]
+            environment = {**scene.environment({}), "CRASHHOOK_SPOOL": ""}
+            all_of_them = [subprocess.Popen(command, env=environment, cwd="/",
+                                            preexec_fn=become(WORKER + i % 3))
+                           for i in range(100)]
+            for process in all_of_them:
+                process.wait(timeout=60)
+            seconds = time.monotonic() - began
+            print(f"100 crashes in {seconds:.1f} s")
+            self.assertLess(seconds, 30)
+            wait_for(lambda: len(ledger(scene)) >= 100)
+
+
+if __name__ == "__main__":
+    harness.main()
