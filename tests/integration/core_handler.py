@@ -11,10 +11,11 @@ import os
 import select
 import stat
 
+import harness
+
 SETTINGS = {"core_pattern": "/proc/sys/kernel/core_pattern",
             "core_pipe_limit": "/proc/sys/kernel/core_pipe_limit",
             "suid_dumpable": "/proc/sys/fs/suid_dumpable"}
-LOCK = "/run/crashhook-core-pattern.lock"
 SECONDS = 300  # after which the watching process restores them
 
 # A core of a program without the mark is written as the pattern `core` has it.
@@ -56,8 +57,7 @@ def watch(before, ended):
 @contextlib.contextmanager
 def kept_settings():
     """Restores the settings at the end. One test at a time."""
-    with open(LOCK, "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with harness.lock_core_pattern(fcntl.LOCK_EX):
         before = {name: read(name) for name in SETTINGS}
         ended, open_end = os.pipe()
         watcher = os.fork()

@@ -304,9 +304,25 @@ def names_of(thread):
     return [f["function"] for f in frames_of(thread) if "function" in f]
 
 
+def lock_core_pattern(how=fcntl.LOCK_SH):
+    """Waits until nobody else has the setting as a test of his own needs it, and keeps it so
+    until the lock is closed, which is returned; None: there is no such lock."""
+    try:
+        lock = open("/run/crashhook-core-pattern.lock", "a", encoding="ascii")
+    except OSError:
+        return None
+    fcntl.flock(lock, how)
+    kept_locks.append(lock)
+    return lock
+
+
+kept_locks = []  # until the end of the process, unless they are closed before
+
+
 def cores_land_in_folder():
     """Has core files written to the working folder of who dumps, if it can."""
     path = "/proc/sys/kernel/core_pattern"
+    lock_core_pattern()
     with open(path, encoding="ascii") as file:
         before = file.read()
     if before.strip() == "core":
