@@ -132,9 +132,11 @@ applications: everything
 	packaging/install-packages packaging/more-packages.txt
 	tests/check-applications
 
-# Every program of tests/truth and tests/sentences by every compiler, live, traced, from its core.
+# Every program of tests/truth and tests/sentences by every compiler, live, traced, from its core;
+# then 500 crashes of damaged programs of Debian, compared with gdb.
 truth: everything
 	CRASHHOOK_BUILD=build/release CRASHHOOK_FULL=1 /usr/bin/python3 tests/truth/test_truth.py
+	CRASHHOOK_BUILD=build/release CRASHHOOK_FULL=1 /usr/bin/python3 tests/truth/test_harm.py
 
 # The packages in a machine of qemu's: cgroup version 2, Yama, AppArmor, systemd.
 system: packages
