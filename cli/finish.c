@@ -5,6 +5,7 @@
 // call it.
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/system/bounded_write.h"
 #include "base/system/large_heap.h"
+#include "base/utf8.h"
 #include "cli/render/render.h"
 #include "cli/session/command.h"
 #include "cli/session/confine.h"
@@ -24,6 +26,8 @@
 #include "cli/session/delivery.h"
 #include "cli/session/same_termination.h"
 #include "cli/session/session_spool.h"
+#include "cli/session/stderr_ring.h"
+#include "report/secrets/sanitize.h"
 #include "report/value/report.h"
 #include "symbolizer/search/debug_search.h"
 
@@ -37,8 +41,9 @@ struct finish {
     json_t *report;
     struct symbolizer_held_image images[HELD_IMAGES];
     size_t image_count;
-    bool caches; // the files were read with our own rights
-    bool over;   // the spool exceeds its limits because of reports that others work on
+    const struct stderr_ring *ring; // what the program wrote; NULL: nobody kept it
+    bool caches;                    // the files were read with our own rights
+    bool over; // the spool exceeds its limits because of reports that others work on
 };
 
 // LEAST_UPLOAD_MS is reserved for the upload, however long everything before it took.
@@ -272,6 +277,34 @@ static void hold_images(struct finish *finish, const char *list)
     finish->session.held_image_count = finish->image_count;
 }
 
+// note_stderr adds the last lines that the program wrote on standard error, where `run`
+// keeps them. The program has exited: what it wrote is on its way at most.
+static void note_stderr(const struct finish *finish)
+{
+    enum { SAID_BYTES = 4 << 10, LOOKS_MAX = 20, LOOK_MS = 5 };
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
+    struct text CH_CLEANUP(text_deinit) masked = { 0 };
+    uint64_t before = 0;
+    if (finish->ring == NULL)
+        return;
+    for (int i = 0; i < LOOKS_MAX; i++) {
+        uint64_t now = __atomic_load_n(&finish->ring->written, __ATOMIC_ACQUIRE);
+        if (i > 1 && now == before && finish->ring->busy == 0)
+            break;
+        before = now;
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+    stderr_ring_append(finish->ring, SAID_BYTES, &said);
+    if (!text_ok(&said) || said.size == 0)
+        return;
+    utf8_repair(said.bytes, said.size);
+    const char *line = said.size < SAID_BYTES ? NULL : strchr(said.bytes, '\n');
+    sanitize_string(line != NULL ? line + 1 : said.bytes, getenv("HOME"), &masked);
+    if (text_ok(&masked) && masked.size != 0)
+        (void)json_object_set_new(json_object_get(finish->report, "crash"), "stderr",
+                                  json_string(masked.bytes));
+}
+
 // remove_repeated removes the report of a process that only passed on how another
 // ended. What is known of that may still be a record.
 static bool remove_repeated(struct finish *finish)
@@ -291,6 +324,7 @@ static enum ch_status finish_add_names(struct finish *finish,
 {
     note_write_time(finish->report, options_value(options, "write-us"));
     hold_images(finish, options_value(options, "image-fds"));
+    note_stderr(finish);
     struct session_files files = { .attach = &finish->session.settings };
     map_held(options_value(options, "held-fd"), &files);
     finish->caches = session_complete(&finish->session, finish->report, &files);
@@ -320,6 +354,7 @@ static int run_finish(const struct options *options)
         log_failure(&finish, "lock", spool_why(status));
         return COMMAND_FAILED;
     }
+    finish.ring = stderr_ring_open();
     // Everything read from here on was made by strangers.
     confine_free_phase();
     if (read_raw_report(&finish) != CH_OK)

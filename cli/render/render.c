@@ -468,12 +468,14 @@ static void render_termination(const struct render *render)
     render_field(&render->pen, "Kernel", report_string(termination, "kernel"));
 }
 
-// render_stderr writes what the program wrote last, of one that ended by an exit: its
+// render_stderr writes what the program wrote last: of one that ended by an exit, its
 // stack is in there.
 static void render_stderr(const struct render *render)
 {
     const json_t *crash = json_object_get(render->report, "crash");
     const char *said = report_string(json_object_get(crash, "death"), "stderr");
+    if (said == NULL)
+        said = report_string(crash, "stderr");
     if (said == NULL)
         return;
     pen_plain(&render->pen, "\nStandard error:\n");

@@ -52,6 +52,7 @@
 #include "cli/session/program_kind.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
+#include "cli/session/stderr_ring.h"
 #include "report/summary/signal_name.h"
 #include "shared/signals.h"
 
@@ -159,8 +160,8 @@ static void unreported_tell_exit(const struct session *session, const char *prog
 }
 
 // What a program writes on standard error, passed on by a process in between that keeps
-// the last of it: for `crashhook run --stderr-tail`, whose report of a panic or a
-// failed exit quotes it.
+// the last of it: for `crashhook run --stderr-tail`, whose report of a crash, a panic
+// or a failed exit quotes it.
 //
 // The program gets a pipe, or, where standard error was a terminal, a terminal of its
 // own, so that isatty and colours are as before. Everything is passed on in order, by
@@ -174,28 +175,11 @@ struct stderr_tail {
 };
 
 enum {
-    RING_BYTES = 64 << 10,
-    PIECE_BYTES = RING_BYTES,
+    PIECE_BYTES = STDERR_RING_BYTES,
     IDLE_LOOKS = 3, // how often in a row the relay must have nothing to do
     IDLE_MS = 2,
     WAIT_LOOKS = 1000,
 };
-
-// stderr_ring is shared with the relay.
-struct stderr_ring {
-    uint64_t written; // bytes so far; the last RING_BYTES are kept
-    uint32_t busy;    // the relay has read what it has not written yet
-    char bytes[RING_BYTES];
-};
-
-static void keep_piece(struct stderr_ring *ring, const char *bytes, size_t size)
-{
-    size_t at = (size_t)(ring->written % RING_BYTES);
-    size_t first = size < RING_BYTES - at ? size : RING_BYTES - at;
-    memcpy(ring->bytes + at, bytes, first);
-    memcpy(ring->bytes, bytes + first, size - first);
-    __atomic_store_n(&ring->written, ring->written + size, __ATOMIC_RELEASE);
-}
 
 // relay passes on until nobody can write any more. A terminal's end of file is EIO.
 __attribute__((noreturn)) static void relay(struct stderr_ring *ring, int from)
@@ -207,7 +191,7 @@ __attribute__((noreturn)) static void relay(struct stderr_ring *ring, int from)
         if (count < 0)
             continue;
         __atomic_store_n(&ring->busy, 1, __ATOMIC_SEQ_CST);
-        keep_piece(ring, piece, (size_t)count);
+        stderr_ring_keep(ring, piece, (size_t)count);
         bool passed = file_write_all(STDERR_FILENO, piece, (size_t)count);
         __atomic_store_n(&ring->busy, 0, __ATOMIC_SEQ_CST);
         if (!passed) // then the program is to hear of it
@@ -258,15 +242,14 @@ static bool open_ends(struct stderr_tail *tail)
 CH_CHECKED static enum ch_status stderr_tail_begin(struct stderr_tail *tail)
 {
     *tail = (struct stderr_tail){ .program_fd = -1, .relay_fd = -1 };
-    void *ring = mmap(NULL, sizeof(*tail->ring), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (ring == MAP_FAILED)
-        return CH_ERR_NO_MEMORY;
-    if (!open_ends(tail)) {
-        (void)munmap(ring, sizeof(*tail->ring));
+    if (!open_ends(tail))
         return CH_ERR_IO;
+    tail->ring = stderr_ring_create();
+    if (tail->ring == NULL) {
+        file_close(&tail->program_fd);
+        file_close(&tail->relay_fd);
+        return CH_ERR_NO_MEMORY;
     }
-    tail->ring = ring;
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(tail->program_fd);
@@ -292,10 +275,7 @@ static void stderr_tail_read(struct stderr_tail *tail, struct text *out)
         idle = is_idle(tail) ? idle + 1 : 0;
         (void)poll(NULL, 0, IDLE_MS);
     }
-    uint64_t end = __atomic_load_n(&tail->ring->written, __ATOMIC_ACQUIRE);
-    uint64_t start = end > RING_BYTES ? end - RING_BYTES : 0;
-    for (uint64_t at = start; at < end; at++)
-        text_append(out, &tail->ring->bytes[at % RING_BYTES], 1);
+    stderr_ring_append(tail->ring, STDERR_RING_BYTES, out);
 }
 
 enum {

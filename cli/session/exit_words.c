@@ -28,6 +28,19 @@ static const struct runtime_words {
     { "Traceback (most recent call last):", "", "uncaught-exception", 1 },
     { "Uncaught ", "", "uncaught-exception", 1 },
     { "terminate called ", "", "uncaught-exception", -1 },
+    { "raised ", " : ", "uncaught-exception", 1 },              // Ada's
+    { "Exception in thread \"", "", "uncaught-exception", 1 },  // Java's
+    { "Unhandled exception. ", "", "uncaught-exception", -1 },  // .NET's
+    { "Fatal error: exception ", "", "uncaught-exception", 2 }, // OCaml's
+    { "core.exception.", "@", "uncaught-exception", 1 },        // D's
+    { "object.", "@", "uncaught-exception", 1 },
+    { "Error: unhandled exception: ", "", "uncaught-exception", 1 }, // Nim's
+    { "An unhandled exception occurred at $", "", "uncaught-exception",
+      217 }, // Pascal's
+    { "Runtime error ", " at $", "fatal-exit", -1 },
+    { "Fortran runtime error: ", "", "fatal-exit", 2 },
+    { "ERROR STOP", "", "fatal-exit", -1 },
+    { "PHP Fatal error: ", "", "uncaught-exception", 255 },
 };
 
 static const struct runtime_words *words_of_line(const char *line, size_t size,
@@ -51,17 +64,58 @@ static bool is_undefined(const char *line, size_t size)
     return memmem(line, size, mark, sizeof(mark) - 1) != NULL;
 }
 
+// is_of_perl is how Perl ends what `die` says, and is_of_ruby how Ruby begins and ends
+// an exception that nobody caught: TEXT at FILE line NUMBER. and FILE:LINE:in `NAME':
+// TEXT (TYPE).
+static bool is_of_perl(const char *line, size_t size, int exit_status)
+{
+    static const char mark[] = " line ";
+    const char *at = memmem(line, size, " at ", 4);
+    size_t left = at != NULL ? size - (size_t)(at - line) : 0;
+    const char *number = left != 0 ? memmem(at, left, mark, sizeof(mark) - 1) : NULL;
+    if (number == NULL || exit_status != 255)
+        return false;
+    number += sizeof(mark) - 1;
+    return number + strspn(number, "0123456789") + 1 == line + size &&
+           line[size - 1] == '.';
+}
+
+static bool is_of_ruby(const char *line, size_t size, int exit_status)
+{
+    return exit_status == 1 && size != 0 && line[size - 1] == ')' &&
+           (memmem(line, size, ":in `", 5) != NULL ||
+            memmem(line, size, ":in '", 5) != NULL) &&
+           memmem(line, size, "': ", 3) != NULL;
+}
+
+// kind_of_line is the kind of the end that the line tells of; NULL: of none.
+static const char *kind_of_line(const char *line, size_t size, int exit_status)
+{
+    const struct runtime_words *words = words_of_line(line, size, exit_status);
+    if (words != NULL)
+        return words->kind;
+    if (is_undefined(line, size))
+        return "sanitizer";
+    return is_of_perl(line, size, exit_status) || is_of_ruby(line, size, exit_status)
+               ? "uncaught-exception"
+               : NULL;
+}
+
 // words_size is where a message ends: before an empty line, or a stack.
 static size_t words_size(const char *text)
 {
-    const char *end = strstr(text, "\n\n");
-    const char *note = strstr(text, "\nnote: run with `RUST_BACKTRACE");
-    const char *stack = strstr(text, "\nstack backtrace:");
-    size_t size = end != NULL ? (size_t)(end - text) : strlen(text);
-    if (note != NULL && (size_t)(note - text) < size)
-        size = (size_t)(note - text);
-    if (stack != NULL && (size_t)(stack - text) < size)
-        size = (size_t)(stack - text);
+    static const char *const ends[] = { "\n\n",
+                                        "\nnote: run with `RUST_BACKTRACE",
+                                        "\nstack backtrace:",
+                                        "\n\tat ",
+                                        "\n   at ",
+                                        "\n\tfrom " };
+    size_t size = strlen(text);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        const char *end = strstr(text, ends[i]);
+        if (end != NULL && (size_t)(end - text) < size)
+            size = (size_t)(end - text);
+    }
     while (size != 0 && text[size - 1] == '\n')
         size--;
     return size < WORDS_MAX ? size : WORDS_MAX;
@@ -83,9 +137,9 @@ void last_words_find(const char *text, int exit_status, struct last_words *out)
     *out = (struct last_words){ 0 };
     for (const char *line = text; *line != 0;) {
         size_t size = strcspn(line, "\n");
-        const struct runtime_words *words = words_of_line(line, size, exit_status);
-        if (words != NULL || is_undefined(line, size)) {
-            out->kind = words != NULL ? words->kind : "sanitizer";
+        const char *kind = kind_of_line(line, size, exit_status);
+        if (kind != NULL) {
+            out->kind = kind;
             out->text = line;
         }
         line += size + (line[size] == '\n');

@@ -221,10 +221,12 @@ static void write_links(struct text *out, const struct viewed_report *viewed,
 // panic.
 static void write_termination(struct text *out, const json_t *report)
 {
-    const json_t *termination =
-        json_object_get(json_object_get(report, "crash"), "death");
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *termination = json_object_get(crash, "death");
     const char *kernel = report_string(termination, "kernel");
     const char *said = report_string(termination, "stderr");
+    if (said == NULL)
+        said = report_string(crash, "stderr");
     struct text CH_CLEANUP(text_deinit) memory = { 0 };
     if (memory_words_append(report, &memory) && text_ok(&memory))
         html_write(out, "<p>Memory: %s</p>", memory.bytes);

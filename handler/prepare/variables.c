@@ -37,7 +37,8 @@
     ROW(TRACEPARENT) \
     ROW(DEBUGINFOD_URLS) \
     ROW(DEBUGINFOD_TIMEOUT) \
-    ROW(DEBUGINFOD_CACHE_PATH)
+    ROW(DEBUGINFOD_CACHE_PATH) \
+    ROW(_CRASHHOOK_STDERR)
 // clang-format on
 
 // passed_on has each name after its length: no pointer has to be relocated, and most

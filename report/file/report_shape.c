@@ -44,6 +44,7 @@ const struct report_shape_member report_shape_crash[] = {
     { "kind", REPORT_SHAPE_STRING, false },
     { "summary", REPORT_SHAPE_STRING, false },
     { "message", REPORT_SHAPE_STRING, false },
+    { "stderr", REPORT_SHAPE_STRING, false },
     { "exception", REPORT_SHAPE_OBJECT, false },
     { 0 },
 };

@@ -46,6 +46,36 @@ elif sys.argv[1] == "exit":
 else:
     find_page([])
 """
+# Languages whose runtime ends a program by an exit: what compiles the program, its source,
+# and what the report says of it.
+OTHER_LANGUAGES = {
+    "perl": (None, "print.pl", "#!/usr/bin/perl\nsub total { die 'no such order' } total();\n",
+             "uncaught-exception", "no such order at "),
+    "ruby": (None, "total.rb", "#!/usr/bin/ruby\ndef total\n  raise 'no such order'\nend\ntotal\n",
+             "uncaught-exception", "no such order (RuntimeError)"),
+    "gnatmake": (["gnatmake", "-q", "-o", "total", "total.adb"], "total.adb",
+                 "procedure Total is\n   No_Order : exception;\nbegin\n"
+                 "   raise No_Order with \"order 7\";\nend Total;\n",
+                 "uncaught-exception", "NO_ORDER : order 7"),
+    "gfortran": (["gfortran", "-fcheck=bounds", "-o", "total", "total.f90"], "total.f90",
+                 "program total\n  integer :: a(3), i\n  read(*, *, iostat=i) a\n"
+                 "  a(4 + i - i) = 1\n  print *, a\nend program\n",
+                 "fatal-exit", "Index '4'"),
+}
+# What runtimes that are rarely installed write, with the status, and what a report quotes.
+OTHER_WORDS = [
+    (2, 'Fatal error: exception Failure("no such order")', "uncaught-exception"),
+    (1, "core.exception.RangeError@total.d(7): Range violation", "uncaught-exception"),
+    (1, "total.nim(3) total\nError: unhandled exception: no order [ValueError]",
+     "uncaught-exception"),
+    (1, 'Exception in thread "main" java.lang.IllegalStateException: no order\n'
+        "\tat Total.main(Total.java:3)", "uncaught-exception"),
+    (134, "Unhandled exception. System.InvalidOperationException: no order\n"
+          "   at Total.Main()", "uncaught-exception"),
+    (255, "PHP Fatal error:  Uncaught Exception: no order in total.php:3", "uncaught-exception"),
+    (1, "ERROR STOP no order", "fatal-exit"),
+    (201, "Runtime error 201 at $0000000000401123 in order", "fatal-exit"),
+]
 WRITES = """
 import os
 piece = bytes(range(256)) * 256
@@ -286,9 +316,52 @@ fn main() {
             self.assertEqual((crash["kind"], crash["message"]),
                              ("uncaught-exception", "KeyError: 'page'"))
 
+    def test_the_last_lines_before_a_crash_are_in_its_report_and_masked(self):
+        says = ("import os, signal\nos.write(2, b'checking order 7\\npassword=hunter2hunter\\n')\n"
+                "os.kill(os.getpid(), signal.%s)")
+        for name in ("SIGABRT", "SIGSEGV"):
+            with self.subTest(name), Scene() as scene:
+                ended = self.run_kept(scene, "/usr/bin/python3", "-c", says % name)
+                self.assertEqual(ended.signal, getattr(signal, name))
+                said = self.only_crash(scene)["stderr"]
+                self.assertIn("checking order 7\n", said)
+                self.assertNotIn("hunter2hunter", said)
+                shown = scene.command("show", *scene.report_paths()).stdout
+                self.assertIn("Standard error:\n  checking order 7\n", shown)
+
+    def test_error_exits_of_other_languages_are_reported(self):
+        for compiler, (command, name, source, kind, said) in OTHER_LANGUAGES.items():
+            if shutil.which(compiler) is None:
+                print(f"skipped: there is no {compiler}")
+                continue
+            with self.subTest(compiler), Scene() as scene:
+                path = os.path.join(scene.folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(source)
+                os.chmod(path, 0o755)
+                if command:
+                    subprocess.run(command, cwd=scene.folder, check=True,
+                                   stdout=subprocess.DEVNULL)
+                    path = os.path.join(scene.folder, "total")
+                self.run_kept(scene, path)
+                crash = self.only_crash(scene)
+                self.assertEqual(crash["kind"], kind)
+                self.assertIn(said, crash["message"])
+        for status, words, kind in OTHER_WORDS:
+            with self.subTest(words=words), Scene() as scene:
+                self.run_kept(scene, "/bin/sh", "-c", 'printf "%s\\n" "$1" >&2; exit $2', "sh",
+                              words, str(status))
+                crash = self.only_crash(scene)
+                self.assertEqual(crash["kind"], kind)
+                quoted = words.split("\n")
+                self.assertEqual(crash["message"], next(
+                    line for line in quoted if "order" in line or "Range" in line))
+
     def test_an_exit_without_such_words_is_no_crash(self):
         with Scene() as scene:
-            for command in ("echo no >&2; exit 3", "echo 'panic: no' >&2; exit 0", "exit 2"):
+            for command in ("echo no >&2; exit 3", "echo 'panic: no' >&2; exit 0", "exit 2",
+                            "echo 'bad total at total.txt line 7.' >&2; exit 1",
+                            "echo 'usage: total (FILE)' >&2; exit 1"):
                 self.run_kept(scene, "/bin/sh", "-c", command)
             self.assertEqual(scene.report_paths(), [])
 
