@@ -76,7 +76,8 @@ static void write_facet_bar(void *context, const struct store_counted *counted)
         end_bars(bars);
         html_write(out, "<div>");
         if (!bars->named)
-            html_write(out, "<h3>%s</h3>", key->label);
+            html_write(out, bars->wanted != NULL ? "<h3>%s</h3>" : "<h2>%s</h2>",
+                       key->label);
         html_write(out, "<ul class=\"bars\">");
         bars->key = key;
     }

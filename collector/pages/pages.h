@@ -26,6 +26,12 @@ void page_group(struct http_request *request);
 // page.
 void page_post_group(struct http_request *request);
 
+// page_releases shows the releases of each program, page_machines the machines that
+// crash, page_symbols the debug files that are missing or here.
+void page_releases(struct http_request *request);
+void page_machines(struct http_request *request);
+void page_symbols(struct http_request *request);
+
 // page_alerts shows who is told of crashes; page_post_alerts sends one of them a test.
 void page_alerts(struct http_request *request);
 void page_post_alerts(struct http_request *request);

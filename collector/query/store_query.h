@@ -11,8 +11,9 @@
 // Lists of groups are narrowed by facets, which are exact for one condition; where
 // several conditions must hold for the same report, the reports of the groups that the
 // facets let through are examined as well. Searches use the index over facets.
-// Alternatives and values with wildcards are not looked for in facets: like terms that
-// must not hold, they are examined in the reports of each group.
+// Values with wildcards are not looked for in facets, nor are alternatives that one of
+// those is among, or a term that is negated or wide: like terms that must not hold,
+// they are examined in the reports of each group.
 #pragma once
 #include "collector/store/store_internal.h"
 
@@ -96,6 +97,7 @@ enum query_list {
     LIST_COUNTED_REST, // without both
     LIST_LONE,         // the only one on reports, if that is not negated
     LIST_REST_LONE,    // the same without words
+    LIST_CHOICE,       // alternatives that indexes find all of
 };
 
 // query_value is a value in a statement; those of a term come last.
@@ -174,11 +176,13 @@ size_t store_query_bound(const struct store_query *query);
 // which SQLite finds reports so.
 bool store_query_finds_by_group(const struct store_query *query);
 
-// store_query_has_probe says whether an index can tell how many facets have a term, and
-// store_query_has_trigram whether it finds them without reading all of it. The index of
-// PostgreSQL leaves out what is no letter or digit. store_query_finds_part says whether
-// the value may be a part of what reports carry.
+// store_query_is_indexed says whether an index can tell how many facets have a term,
+// and store_query_has_probe whether that narrows the list, as no alternative alone
+// does; store_query_has_trigram whether it finds them without reading all of it. The
+// index of PostgreSQL leaves out what is no letter or digit. store_query_finds_part
+// says whether the value may be a part of what reports carry.
 bool store_query_has_probe(const struct store_term *term);
+bool store_query_is_indexed(const struct store_term *term);
 bool store_query_finds_part(const struct store_term *term);
 bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term);
 

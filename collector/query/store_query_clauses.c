@@ -80,9 +80,14 @@ bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *
     return letters == INDEXED_CHARACTERS;
 }
 
+bool store_query_is_indexed(const struct store_term *term)
+{
+    return term->key < STORE_KEY_SINCE && !term->wildcard;
+}
+
 bool store_query_has_probe(const struct store_term *term)
 {
-    return term->key < STORE_KEY_SINCE && !term->alternative && !term->wildcard;
+    return store_query_is_indexed(term) && !term->alternative;
 }
 
 bool store_query_finds_part(const struct store_term *term)
@@ -156,6 +161,23 @@ static int rank_of(const struct store_query *query, const struct store_term *ter
     return column ? 0 : 1 + is_wide(query, term);
 }
 
+// is_choice says whether a term is one of alternatives that indexes find all of.
+static bool is_choice(const struct store_query *query, const struct store_term *term)
+{
+    const struct store_filter *filter = query->filter;
+    const struct store_term *end = filter->terms + filter->term_count;
+    if (!term->alternative)
+        return false;
+    while (term->joined)
+        term--;
+    do {
+        if (!store_query_is_indexed(term) || term->negated || is_wide(query, term))
+            return false;
+        term++;
+    } while (term < end && term->joined);
+    return true;
+}
+
 // is_in_list says whether a term is in a list; lone ones are the only ones.
 static bool is_in_list(const struct store_query *query, enum query_list list,
                        const struct store_term *term)
@@ -163,6 +185,8 @@ static bool is_in_list(const struct store_query *query, enum query_list list,
     switch (list) {
     case LIST_TERM:
         return true;
+    case LIST_CHOICE:
+        return is_choice(query, term);
     case LIST_RANKED:
     case LIST_LONE:
         return is_of_reports(term);
@@ -238,8 +262,8 @@ void store_query_enter(struct store_query *query, const struct store_term *term)
                             term->key <= STORE_KEY_TIME;
     holds[CLAUSE_SEARCHED] = is_searched(term);
     holds[CLAUSE_LISTED] = is_searched(term) && !(holds[CLAUSE_BOUNDED] && wide);
-    holds[CLAUSE_FACET] = store_query_has_probe(term) && term->key != STORE_KEY_WORD;
-    holds[CLAUSE_WIDE] = wide;
+    holds[CLAUSE_FACET] = store_query_is_indexed(term) && term->key != STORE_KEY_WORD;
+    holds[CLAUSE_WIDE] = wide && !term->alternative;
     holds[CLAUSE_FOUND_BY_GROUP] = is_found_by_group(term, look != NULL && !wide);
     holds[CLAUSE_BY_TIME] = query->dialect == SQL_SQLITE && look != NULL &&
                             look->many[term - query->filter->terms];
@@ -389,6 +413,7 @@ bool store_query_finds_by_group(const struct store_query *query)
         bool of_group = !is_of_reports(term) && term->key != STORE_KEY_ANY;
         bool shown = term->key == STORE_KEY_SHORT_WORD && is_required(term);
         if (shown || (of_group && query->dialect == SQL_SQLITE) ||
+            is_choice(query, term) ||
             (!is_wide(query, term) && is_found_by_group(term, true)))
             return true;
     }

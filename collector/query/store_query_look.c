@@ -40,9 +40,11 @@ static enum ch_status look_count(struct sql *sql, enum store_statement statement
                                  const struct store_term *term, int64_t most,
                                  int64_t *out)
 {
-    const struct store_filter filter = { .terms = { *term },
-                                         .term_count = 1,
-                                         .limit = (size_t)most };
+    struct store_filter filter = { .terms = { *term },
+                                   .term_count = 1,
+                                   .limit = (size_t)most };
+    filter.terms[0].alternative = false;
+    filter.terms[0].joined = false;
     CH_CLEANUP(store_query_deinit) struct store_query query;
     store_query_begin(&query, sql->dialect, &filter, NULL);
     return store_query_run(&query, sql, statement, sql_take_number, out);
@@ -52,7 +54,7 @@ static enum ch_status look_at_term(struct sql *sql, const struct store_filter *f
                                    size_t i, struct store_look *out)
 {
     const struct store_term *term = &filter->terms[i];
-    if (!store_query_has_probe(term))
+    if (!store_query_is_indexed(term))
         return CH_OK;
     int64_t most = term->key == STORE_KEY_WORD ? STORE_WIDE_WORD : STORE_WIDE;
     int64_t count = most + 1;

@@ -51,6 +51,11 @@ void api_list_starts(struct http_request *request);
 void api_post_releases(struct http_request *request);
 void api_list_releases(struct http_request *request);
 
+// api_list_machines lists the machines that crashed, api_list_missing the builds whose
+// names reports lack.
+void api_list_machines(struct http_request *request);
+void api_list_missing(struct http_request *request);
+
 // api_get_symbols sends a debug file back; a HEAD request learns its size.
 void api_get_symbols(struct http_request *request);
 

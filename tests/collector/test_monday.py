@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import sys
+import time
 import unittest
 import urllib.parse
 
@@ -306,6 +307,63 @@ class Monday(unittest.TestCase):
         for query in ("by=nothing", "then=host", "by=host&most=0", "by=host&form=pdf"):
             self.assertEqual(self.collector.json("GET", "/api/v1/facets?" + query)[0], 400)
 
+    def table(self, index=0):
+        """The rows of a table of the page that is shown, as texts."""
+        return self.browser.evaluate(
+            f"[...document.querySelectorAll('table')[{index}].querySelectorAll('tbody tr')]"
+            ".map(row => [...row.querySelectorAll('td')].map(e => e.innerText.trim()))")
+
+    def test_releases_say_what_they_crash_began_and_brought_back(self):
+        programs = sorted({p.rsplit("/", 1)[1] for p in monday_reports.PROGRAMS})
+        reports = collections.Counter(
+            (r["process"]["executable"].rsplit("/", 1)[1], r["release"])
+            for r in self.monday.reports)
+        new = collections.Counter(
+            monday_reports.program_of(g).rsplit("/", 1)[1] for g in monday_reports.NEW)
+        back = collections.Counter(
+            monday_reports.program_of(g).rsplit("/", 1)[1] for g in monday_reports.BACK)
+        crash_free = 100 - 100 * monday_reports.CRASHED_SESSIONS / 1000
+        self.start()
+        self.follow("Releases")
+        for index, program in enumerate(programs):
+            rows = self.table(index)
+            self.assertEqual([row[0].split()[0] for row in rows],
+                             monday_reports.RELEASES[::-1])
+            self.assertEqual({row[0].split()[0]: int(row[1]) for row in rows},
+                             {r: reports[program, r] for r in monday_reports.RELEASES})
+            self.assertEqual(rows[0][3:7], [str(new[program]), str(back[program]), "16.7\u2009%",
+                                            f"{crash_free}\u2009%"])
+            self.assertIn("current", rows[0][0])
+            self.assertEqual(rows[1][6], "100.0\u2009%")
+        self.browser.click("table a[href*='first_release']")
+        self.assertEqual(len(self.listed()), new[programs[0]])
+        self.start("/releases?program=" + programs[1])
+        self.browser.click("table a[href*='for_release']")
+        self.assertEqual(set(self.listed()),
+                         self.all_of(g for g in monday_reports.BACK
+                                     if monday_reports.program_of(g).endswith(programs[1])))
+
+    def test_machines_are_ordered_by_their_reports_of_some_days(self):
+        self.start()
+        self.follow("Machines")
+        for days in (7, 30):
+            since = self.monday.now - days * monday_reports.DAY
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since + 600))
+            wanted = collections.Counter(r["host"]["hostname"] for r in self.monday.reports
+                                         if r["time"] > stamp)
+            self.start(f"/machines?days={days}")
+            shown = {row[0]: int(row[3]) for row in self.table()}
+            # A report may have left the days since it was planted.
+            self.assertLessEqual(sum(shown.values()) - wanted.total(), 2)
+            self.assertGreaterEqual(sum(shown.values()), wanted.total() - 2)
+            self.assertEqual(list(shown.values()), sorted(shown.values(), reverse=True))
+            self.assertEqual(set(shown), set(wanted))
+        self.follow(list(shown)[0])
+        self.assertIn("host:" + list(shown)[0], self.text())
+        self.assertEqual(self.collector.json("GET", "/api/v1/machines?days=0")[0], 400)
+        _, answer = self.collector.json("GET", "/api/v1/machines?days=30")
+        self.assertEqual([row["host"] for row in answer["machines"]], list(shown))
+
     def test_lists_are_there_as_csv_without_formulas(self):
         status, headers, body = self.collector.request("GET", "/api/v1/groups?form=csv")
         self.assertEqual(status, 200)
@@ -451,7 +509,9 @@ class Monday(unittest.TestCase):
                 "group": "/groups/" + fingerprint_of(monday_reports.DEEP),
                 "report": "/reports/" + of_group[-1], "alerts": "/alerts",
                 "compare": f"/compare?r={of_group[0]}&r={of_group[-1]}",
-                "access": "/access"}
+                "access": "/access", "releases": "/releases", "machines": "/machines",
+                "symbols": "/symbols", "counts": "/facets",
+                "pairs": "/facets?by=program&then=release"}
 
     def test_pages_fit_every_width_in_light_and_dark_and_can_be_read_by_all(self):
         for name, path in self.every_page().items():

@@ -10,13 +10,14 @@ import json
 import os
 import random
 import sys
+import tempfile
 import threading
 import time
 import unittest
 
 import debug_program
 import sample_reports
-from running import Collector
+from running import Collector, wait_for
 
 BINARY = None
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
@@ -222,6 +223,32 @@ class Naming(unittest.TestCase):
             moved = [past for past in old["history"] if past["kind"] == "moved"]
             self.assertEqual([(past["who"], past["count"]) for past in moved],
                              [(ignored, per_function)])
+
+    def test_builds_whose_debug_file_is_missing_are_listed_until_it_comes(self):
+        with tempfile.TemporaryDirectory(prefix="crashhook-missing.") as folder, \
+                Collector(BINARY) as collector:
+            debug, build_id, symbols = build(folder)
+            for number in range(3):
+                self.assertEqual(
+                    collector.post(nameless(number + 1, build_id, symbols))[0], 201)
+            status, answer = collector.json("GET", "/api/v1/symbols")
+            self.assertEqual(status, 200)
+            self.assertEqual([(row["build_id"], row["reports"], row["program"])
+                              for row in answer["missing"]], [(build_id, 3, "named")])
+            self.assertEqual(answer["files"], 0)
+            page = collector.request("GET", "/symbols")[-1].decode()
+            self.assertIn(build_id, page)
+            self.assertIn(f"/reports/{answer['missing'][0]['report']}#missing", page)
+            with open(debug, "rb") as file:
+                self.assertEqual(collector.request(
+                    "PUT", f"/api/v1/symbols/{build_id}", file.read())[0], 201)
+            wait_for(lambda: not collector.json("GET", "/api/v1/symbols")[1]["missing"],
+                     "no build is missing")
+            answer = collector.json("GET", "/api/v1/symbols")[1]
+            self.assertEqual((answer["files"], answer["bytes"]), (1, os.path.getsize(debug)))
+            page = collector.request("GET", "/symbols")[-1].decode()
+            self.assertIn("No names are missing", page)
+            self.assertIn(build_id, page.split('id="files"')[1])
 
     def test_near_groups_are_listed_to_compare_and_merge(self):
         with Collector(BINARY) as collector:

@@ -85,6 +85,7 @@ SELECT g.number, g.kept
 FROM groups g
 WHERE 1 = 1
     {GROUP_TERMS}
+    {CHOICE_SEARCH g.number}
     --: each term {
     {NARROW_SEARCH g.number}                --: found_by_group !wide
     --: }
@@ -168,6 +169,7 @@ FROM groups g
 WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     AND g.number = {GROUP_OF_KEY}           --: in_group
     {GROUP_TERMS}
+    {CHOICE_SEARCH g.number}
     --: each term {
     AND g.last_seen >= :number              --: listed since
     AND g.first_seen < :number              --: listed until
@@ -187,6 +189,7 @@ FROM groups g
 WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     AND g.number = {GROUP_OF_KEY}           --: in_group
     {GROUP_TERMS}
+    {CHOICE_SEARCH g.number}
     --: each term {
     AND g.last_seen >= :number              --: listed since
     AND g.first_seen < :number              --: listed until
@@ -196,6 +199,32 @@ WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     --: }
     ORDER BY {PLACE} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1    --: sorts
 {HITS_EXAMINED}
+
+-- part: CHOICE_SEARCH
+-- Keeps the groups with a report that has one of alternatives; their number is @.
+--: each choice {
+AND (                                       --: opens
+OR                                          --: joined
+@ IN (SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED})   --: facet
+--: word {
+@ IN (SELECT f.group_number FROM facets f WHERE f.kind <= {FACET_SUMMARY}
+    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+OR @ IN ({GROUPS_OF_WORDS})
+--: }
+)                                           --: closes
+--: }
+-- postgres:
+--: each choice {
+AND (                                       --: opens
+OR                                          --: joined
+(@ IN (SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED})) IS TRUE     --: facet
+--: word {
+@ IN (SELECT f.group_number FROM facets f WHERE f.kind <= {FACET_RELEASE}
+    AND f.value ILIKE :pattern)
+OR @ IN ({GROUPS_OF_WORDS})
+--: }
+)                                           --: closes
+--: }
 
 -- part: HITS_EXAMINED
 -- What is asked of each group that the above lists. Facets decide one condition; several

@@ -98,6 +98,34 @@ FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
     GROUP BY project, program, release
     ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
+-- name: STORE_RELEASE_GROUPS
+-- How many groups were first seen in each release of the program ?2 (empty: of all), and
+-- how many came back in it.
+SELECT project, program, release, CAST(sum(began) AS bigint) AS began,
+    CAST(sum(back) AS bigint) AS back
+FROM (SELECT project, program, first_release AS release, 1 AS began, 0 AS back
+    FROM groups
+    WHERE first_release <> '' AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+    UNION ALL
+    SELECT project, program, status_release, 0, 1
+    FROM groups
+    WHERE status = 'regressed' AND (?1 = '' OR project = ?1)
+        AND (?2 = '' OR program = ?2)) g
+GROUP BY project, program, release
+
+-- name: STORE_LIST_MACHINES
+-- The hosts of the last ?4 reports since ?2. counted: reports of all hosts.
+SELECT r.hostname AS host, count(*) AS reports,
+    count(DISTINCT r.group_number) AS group_count, max(r.time) AS last_seen,
+    CAST(sum(count(*)) OVER () AS bigint) AS counted
+FROM (SELECT o.hostname, o.group_number, o.time
+    FROM reports o
+    WHERE o.time >= ?2 AND (?1 = '' OR EXISTS(SELECT 1 FROM groups g
+        WHERE g.number = o.group_number AND g.project = ?1))
+    ORDER BY o.time DESC LIMIT ?4) r
+GROUP BY r.hostname
+ORDER BY 2 DESC, 1 LIMIT ?3
+
 -- name: STORE_LIST_PROGRAMS
 SELECT program, CAST(sum(count) AS bigint) AS count
 FROM program_days

@@ -270,6 +270,35 @@ WHERE project <> '' AND (?1 = '' OR build = project || '/' || ?1)
 -- name: STORE_LIST_LACKING
 SELECT DISTINCT build FROM nameless WHERE report {LISTED}
 
+-- name: STORE_LIST_MISSING
+-- The builds whose names the last ?3 reports lack, and whose debug file nobody sent for
+-- their project, with one of these reports.
+SELECT n.build, count(*) AS reports, max(r.time) AS last_seen, max(r.id) AS example,
+    coalesce(max(r.program), '') AS program
+FROM (SELECT o.number, o.id, o.time, g.program, g.project
+    FROM reports o
+    JOIN groups g ON g.number = o.group_number
+    WHERE ?1 = '' OR g.project = ?1
+    ORDER BY o.time DESC LIMIT ?3) r
+JOIN nameless n ON n.report = r.number
+WHERE NOT EXISTS(SELECT 1 FROM symbols s
+    WHERE s.build IN (n.build, r.project || '/' || n.build))
+GROUP BY n.build
+ORDER BY 2 DESC, 1 LIMIT ?2
+
+-- name: STORE_SYMBOLS_TOTAL
+-- Of the files of a project and everybody's.
+SELECT count(*) AS files, CAST(coalesce(sum(size), 0) AS bigint) AS size,
+    CAST(coalesce(sum(kept), 0) AS bigint) AS kept
+FROM symbol_files
+WHERE ?1 = '' OR project IN (?1, '')
+
+-- name: STORE_SYMBOLS_LATEST
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE ?1 = '' OR project IN (?1, '')
+ORDER BY used DESC, key LIMIT ?2
+
 -- name: STORE_LIST_UNASKED
 -- One look into the index for each build, however many reports lack its names.
 WITH RECURSIVE b(build, n) AS (

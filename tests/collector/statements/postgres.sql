@@ -1053,6 +1053,31 @@ FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
     GROUP BY project, program, release
     ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
+-- STORE_RELEASE_GROUPS
+SELECT project, program, release, CAST(sum(began) AS bigint) AS began,
+CAST(sum(back) AS bigint) AS back
+FROM (SELECT project, program, first_release AS release, 1 AS began, 0 AS back
+    FROM groups
+    WHERE first_release <> '' AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+    UNION ALL
+    SELECT project, program, status_release, 0, 1
+    FROM groups
+    WHERE status = 'regressed' AND (?1 = '' OR project = ?1)
+    AND (?2 = '' OR program = ?2)) g
+GROUP BY project, program, release
+
+-- STORE_LIST_MACHINES
+SELECT r.hostname AS host, count(*) AS reports,
+count(DISTINCT r.group_number) AS group_count, max(r.time) AS last_seen,
+CAST(sum(count(*)) OVER () AS bigint) AS counted
+FROM (SELECT o.hostname, o.group_number, o.time
+    FROM reports o
+    WHERE o.time >= ?2 AND (?1 = '' OR EXISTS(SELECT 1 FROM groups g
+            WHERE g.number = o.group_number AND g.project = ?1))
+    ORDER BY o.time DESC LIMIT ?4) r
+GROUP BY r.hostname
+ORDER BY 2 DESC, 1 LIMIT ?3
+
 -- STORE_LIST_PROGRAMS
 SELECT program, CAST(sum(count) AS bigint) AS count
 FROM program_days
@@ -1256,6 +1281,32 @@ WHERE project <> '' AND (?1 = '' OR build = project || '/' || ?1)
 
 -- STORE_LIST_LACKING
 SELECT DISTINCT build FROM nameless WHERE report = ANY(CAST(?1 AS bigint[]))
+
+-- STORE_LIST_MISSING
+SELECT n.build, count(*) AS reports, max(r.time) AS last_seen, max(r.id) AS example,
+coalesce(max(r.program), '') AS program
+FROM (SELECT o.number, o.id, o.time, g.program, g.project
+    FROM reports o
+    JOIN groups g ON g.number = o.group_number
+    WHERE ?1 = '' OR g.project = ?1
+    ORDER BY o.time DESC LIMIT ?3) r
+JOIN nameless n ON n.report = r.number
+WHERE NOT EXISTS(SELECT 1 FROM symbols s
+    WHERE s.build IN (n.build, r.project || '/' || n.build))
+GROUP BY n.build
+ORDER BY 2 DESC, 1 LIMIT ?2
+
+-- STORE_SYMBOLS_TOTAL
+SELECT count(*) AS files, CAST(coalesce(sum(size), 0) AS bigint) AS size,
+CAST(coalesce(sum(kept), 0) AS bigint) AS kept
+FROM symbol_files
+WHERE ?1 = '' OR project IN (?1, '')
+
+-- STORE_SYMBOLS_LATEST
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE ?1 = '' OR project IN (?1, '')
+ORDER BY used DESC, key LIMIT ?2
 
 -- STORE_LIST_UNASKED
 WITH RECURSIVE b(build, n) AS (
@@ -1571,48 +1622,46 @@ WITH hit AS (
                     ) {if closes}){end}
             {end}
         {end}
-        {each term}
-            {if listed since}AND g.last_seen >= :number{end}
-            {if listed until}AND g.first_seen < :number{end}
-            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
-            {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                        AND f.value ILIKE :pattern)
-                    OR g.number IN (SELECT f.group_number FROM facets f
-                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
-            {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value {if !wildcard}= :value{end}
-                                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end})) IS TRUE{end}
+        {each choice}
+            {if opens}AND ({end}
+                {if joined}OR{end}
+                {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                    FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                            {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                                {if program}(f.value {if !wildcard}= :value{end}
+                                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                            {if signal}f.value = CAST(:number AS text){end}
+                            {if part}{if ascii}
+                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(f.value) <> length(f.value)
+                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                            {if whole}f.value = :value{end}{end})) IS TRUE{end}
+            {if word}
+                g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR g.number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))
+            {end}
+            {if closes}){end}
     {end}
-    {if sorts}ORDER BY {if by_count}g.count{end}
-        {if by_machines}g.machines{end}
-        {if by_first_seen}g.first_seen{end}
-        {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-        {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
-{if bounded}
     {each term}
-        {if searched wide !word}AND (
-                (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if listed since}AND g.last_seen >= :number{end}
+        {if listed until}AND g.first_seen < :number{end}
+        {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR g.number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
+        {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                            FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
@@ -1625,21 +1674,16 @@ WITH hit AS (
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end}
-                LIMIT 1) IS NOT NULL
-            {if word}
-                OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    f.kind <= 5 AND {if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-            {end}
-    ){end}
+                    {if whole}f.value = :value{end}{end})) IS TRUE{end}
 {end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+    {if by_machines}g.machines{end}
+    {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+    {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
+{if bounded}
 {each term}
-    {if searched wide word !compares_column}AND (
+    {if searched wide !word}AND (
             (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
                 {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
                         (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
@@ -1673,10 +1717,15 @@ WITH hit AS (
         {end}
 ){end}
 {end}
-{end}
-{if several}
 {each term}
-{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if searched wide word !compares_column}AND (
+        (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
             {if !word}f.kind >= 3 AND f.kind = :kind AND
                 {if program}(f.value {if !wildcard}= :value{end}
                         {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -1691,23 +1740,22 @@ WITH hit AS (
                 {end}
                 {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
             {if whole}f.value = :value{end}{end}
-        {if word}
-            (f.kind IN (1, 3, 5)
-                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+        LIMIT 1) IS NOT NULL
+    {if word}
+        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            f.kind <= 5 AND {if ascii}
                 (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                     OR (octet_length(f.value) <> length(f.value)
                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
             {end}
-            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-        {end}
-        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-        LIMIT 1) IS NOT NULL){end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+    {end}
+){end}
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{end}
+{if several}
 {each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
         {if !word}f.kind >= 3 AND f.kind = :kind AND
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -1732,24 +1780,55 @@ CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
     {end}
     AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-    LIMIT 1) IS NOT NULL{end}
+    LIMIT 1) IS NOT NULL){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+    {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if program}(f.value {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+    {if signal}f.value = CAST(:number AS text){end}
+    {if part}{if ascii}
+            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(f.value) <> length(f.value)
+                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+    {if whole}f.value = :value{end}{end}
+{if word}
+    (f.kind IN (1, 3, 5)
+        OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(f.value) <> length(f.value)
+                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+    {end}
+    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+LIMIT 1) IS NOT NULL{end}
 {end} THEN
 {if rest_whole}
 CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 {each rest_lone}
 (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-    {if program}(f.value {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if program}(f.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
 {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
 {if signal}f.value = CAST(:number AS text){end}
 {if part}{if ascii}
-        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-            OR (octet_length(f.value) <> length(f.value)
-                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-    {end}
-    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(f.value) <> length(f.value)
+            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
 {if whole}f.value = :value{end}) > 0
 {end}
 ELSE
@@ -1759,62 +1838,62 @@ ELSE
 {if opens}({end}
 {if joined}OR{end}
 {if negated}NOT{end} (
-    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-        {if since}r.time >= :number{end}
-        {if until}r.time < :number{end}
-        {if time}r.time BETWEEN :number AND :high{end}
-        {if signal}r.signal = :number{end}
-        {if release}r.release {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if environment}r.environment {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if signal_name}r.signal_name {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if host}r.hostname {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if program}(r.executable {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-            {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-    {if tag}
-        EXISTS(SELECT 1 FROM tags t
-            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+    {if since}r.time >= :number{end}
+    {if until}r.time < :number{end}
+    {if time}r.time BETWEEN :number AND :high{end}
+    {if signal}r.signal = :number{end}
+    {if release}r.release {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if environment}r.environment {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if signal_name}r.signal_name {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if host}r.hostname {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if program}(r.executable {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+    EXISTS(SELECT 1 FROM tags t
+        WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+    {if ascii}
+        (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
     {end}
-    {if word}
-        {if ascii}
-            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-        {end}
-        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                {if as_is part !wildcard}{if ascii}
-                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(m.list) <> length(m.list)
-                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                {if part !wildcard}{if ascii}
-                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                LIMIT 1) IS NOT NULL{end}
-        {if word}){end}
-    {if by_row}LIMIT 1) IS NOT NULL{end}
+    {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+        {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+    {end}
+    {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+            {if as_is part !wildcard}{if ascii}
+                    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(m.list) <> length(m.list)
+                            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+            {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+            {if part !wildcard}{if ascii}
+                    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+            {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            LIMIT 1) IS NOT NULL{end}
+    {if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end} LIMIT 1) IS NOT NULL
 {if rest_whole}END{end}
@@ -1831,54 +1910,54 @@ ELSE
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
 {if release}r.release {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if environment}r.environment {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if signal_name}r.signal_name {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if host}r.hostname {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if program}(r.executable {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
 {if tag}
 EXISTS(SELECT 1 FROM tags t
-    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
 {end}
 {if word}
 {if ascii}
-    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
 {end}
 {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-        {if as_is part !wildcard}{if ascii}
-                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                    OR (octet_length(m.list) <> length(m.list)
-                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-            {end}
-            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-        {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-        {if part !wildcard}{if ascii}
-                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-            {end}
-            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        LIMIT 1) IS NOT NULL{end}
+    {if as_is part !wildcard}{if ascii}
+            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(m.list) <> length(m.list)
+                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+    {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+    {if part !wildcard}{if ascii}
+            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    LIMIT 1) IS NOT NULL{end}
 {if word}){end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
@@ -2047,7 +2126,7 @@ FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end
 {if as_is part !wildcard}{if ascii}
 (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(m.list) <> length(m.list)
-    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
 {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
@@ -2056,7 +2135,7 @@ OR (octet_length(m.list) <> length(m.list)
 {if part !wildcard}{if ascii}
 (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
 {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
@@ -2124,7 +2203,7 @@ FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end
 {if as_is part !wildcard}{if ascii}
 (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(m.list) <> length(m.list)
-    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
 {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
@@ -2133,7 +2212,7 @@ OR (octet_length(m.list) <> length(m.list)
 {if part !wildcard}{if ascii}
 (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
 {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
@@ -3060,48 +3139,46 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                     ) {if closes}){end}
             {end}
         {end}
-        {each term}
-            {if listed since}AND g.last_seen >= :number{end}
-            {if listed until}AND g.first_seen < :number{end}
-            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
-            {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                        AND f.value ILIKE :pattern)
-                    OR g.number IN (SELECT f.group_number FROM facets f
-                        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
-            {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
-                        {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                            {if program}(f.value {if !wildcard}= :value{end}
-                                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                        {if signal}f.value = CAST(:number AS text){end}
-                        {if part}{if ascii}
-                                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(f.value) <> length(f.value)
-                                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                        {if whole}f.value = :value{end}{end})) IS TRUE{end}
+        {each choice}
+            {if opens}AND ({end}
+                {if joined}OR{end}
+                {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                    FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                            {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                                {if program}(f.value {if !wildcard}= :value{end}
+                                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                            {if signal}f.value = CAST(:number AS text){end}
+                            {if part}{if ascii}
+                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(f.value) <> length(f.value)
+                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                            {if whole}f.value = :value{end}{end})) IS TRUE{end}
+            {if word}
+                g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR g.number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))
+            {end}
+            {if closes}){end}
     {end}
-    {if sorts}ORDER BY {if by_count}g.count{end}
-        {if by_machines}g.machines{end}
-        {if by_first_seen}g.first_seen{end}
-        {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-        {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
-{if bounded}
     {each term}
-        {if searched wide !word}AND (
-                (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if listed since}AND g.last_seen >= :number{end}
+        {if listed until}AND g.first_seen < :number{end}
+        {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR g.number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
+        {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                            FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
@@ -3114,21 +3191,16 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end}
-                LIMIT 1) IS NOT NULL
-            {if word}
-                OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                    f.kind <= 5 AND {if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-            {end}
-    ){end}
+                    {if whole}f.value = :value{end}{end})) IS TRUE{end}
 {end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+    {if by_machines}g.machines{end}
+    {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+    {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
+{if bounded}
 {each term}
-    {if searched wide word !compares_column}AND (
+    {if searched wide !word}AND (
             (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
                 {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
                         (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
@@ -3162,10 +3234,15 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {end}
 ){end}
 {end}
-{end}
-{if several}
 {each term}
-{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if searched wide word !compares_column}AND (
+        (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
             {if !word}f.kind >= 3 AND f.kind = :kind AND
                 {if program}(f.value {if !wildcard}= :value{end}
                         {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -3180,23 +3257,22 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                 {end}
                 {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
             {if whole}f.value = :value{end}{end}
-        {if word}
-            (f.kind IN (1, 3, 5)
-                OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+        LIMIT 1) IS NOT NULL
+    {if word}
+        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            f.kind <= 5 AND {if ascii}
                 (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                     OR (octet_length(f.value) <> length(f.value)
                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
             {end}
-            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-        {end}
-        AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-        LIMIT 1) IS NOT NULL){end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+    {end}
+){end}
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{end}
+{if several}
 {each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
         {if !word}f.kind >= 3 AND f.kind = :kind AND
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -3221,24 +3297,55 @@ CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
     {end}
     AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-    LIMIT 1) IS NOT NULL{end}
+    LIMIT 1) IS NOT NULL){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+    {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if program}(f.value {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+    {if signal}f.value = CAST(:number AS text){end}
+    {if part}{if ascii}
+            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(f.value) <> length(f.value)
+                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+    {if whole}f.value = :value{end}{end}
+{if word}
+    (f.kind IN (1, 3, 5)
+        OR f.kind BETWEEN 11 AND 14) AND {if ascii}
+        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(f.value) <> length(f.value)
+                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+    {end}
+    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+LIMIT 1) IS NOT NULL{end}
 {end} THEN
 {if rest_whole}
 CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 {each rest_lone}
 (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-    {if program}(f.value {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if program}(f.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
 {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
 {if signal}f.value = CAST(:number AS text){end}
 {if part}{if ascii}
-        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-            OR (octet_length(f.value) <> length(f.value)
-                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-    {end}
-    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(f.value) <> length(f.value)
+            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
 {if whole}f.value = :value{end}) > 0
 {end}
 ELSE
@@ -3248,62 +3355,62 @@ ELSE
 {if opens}({end}
 {if joined}OR{end}
 {if negated}NOT{end} (
-    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-        {if since}r.time >= :number{end}
-        {if until}r.time < :number{end}
-        {if time}r.time BETWEEN :number AND :high{end}
-        {if signal}r.signal = :number{end}
-        {if release}r.release {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if environment}r.environment {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if signal_name}r.signal_name {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if host}r.hostname {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if program}(r.executable {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-            {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-    {if tag}
-        EXISTS(SELECT 1 FROM tags t
-            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+    {if since}r.time >= :number{end}
+    {if until}r.time < :number{end}
+    {if time}r.time BETWEEN :number AND :high{end}
+    {if signal}r.signal = :number{end}
+    {if release}r.release {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if environment}r.environment {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if signal_name}r.signal_name {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if host}r.hostname {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if program}(r.executable {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+    EXISTS(SELECT 1 FROM tags t
+        WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+    {if ascii}
+        (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+            OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
     {end}
-    {if word}
-        {if ascii}
-            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-        {end}
-        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-                {if as_is part !wildcard}{if ascii}
-                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(m.list) <> length(m.list)
-                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-                {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-                {if part !wildcard}{if ascii}
-                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                LIMIT 1) IS NOT NULL{end}
-        {if word}){end}
-    {if by_row}LIMIT 1) IS NOT NULL{end}
+    {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+        {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+    {end}
+    {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+            {if as_is part !wildcard}{if ascii}
+                    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(m.list) <> length(m.list)
+                            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+            {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+            {if part !wildcard}{if ascii}
+                    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+            {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            LIMIT 1) IS NOT NULL{end}
+    {if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end} LIMIT 1) IS NOT NULL
 {if rest_whole}END{end}
@@ -3320,54 +3427,54 @@ ELSE
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
 {if release}r.release {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if environment}r.environment {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if signal_name}r.signal_name {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if host}r.hostname {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if program}(r.executable {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
 {if tag}
 EXISTS(SELECT 1 FROM tags t
-    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
 {end}
 {if word}
 {if ascii}
-    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
 {end}
 {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-        {if as_is part !wildcard}{if ascii}
-                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                    OR (octet_length(m.list) <> length(m.list)
-                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-            {end}
-            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-        {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-        {if part !wildcard}{if ascii}
-                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-            {end}
-            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        LIMIT 1) IS NOT NULL{end}
+    {if as_is part !wildcard}{if ascii}
+            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(m.list) <> length(m.list)
+                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+    {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+    {if part !wildcard}{if ascii}
+            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    LIMIT 1) IS NOT NULL{end}
 {if word}){end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
@@ -3773,13 +3880,10 @@ WHERE 1 = 1
             ) {if closes}){end}
     {end}
 {end}
-{each term}
-    {if found_by_group !wide}{if word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                    AND f.value ILIKE :pattern)
-                OR g.number IN (SELECT f.group_number FROM facets f
-                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
-        {if !word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+{each choice}
+    {if opens}AND ({end}
+        {if joined}OR{end}
+        {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                             FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
                         {if program}(f.value {if !wildcard}= :value{end}
@@ -3794,7 +3898,38 @@ WHERE 1 = 1
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+                    {if whole}f.value = :value{end}{end})) IS TRUE{end}
+    {if word}
+        g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+            AND f.value ILIKE :pattern)
+        OR g.number IN (SELECT f.group_number FROM facets f
+            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))
+    {end}
+    {if closes}){end}
+{end}
+{each term}
+{if found_by_group !wide}{if word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                AND f.value ILIKE :pattern)
+            OR g.number IN (SELECT f.group_number FROM facets f
+                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
+    {if !word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
 {end}
 LIMIT :limit
 

@@ -1040,6 +1040,31 @@ FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
     GROUP BY project, program, release
     ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
+-- STORE_RELEASE_GROUPS
+SELECT project, program, release, CAST(sum(began) AS bigint) AS began,
+CAST(sum(back) AS bigint) AS back
+FROM (SELECT project, program, first_release AS release, 1 AS began, 0 AS back
+    FROM groups
+    WHERE first_release <> '' AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+    UNION ALL
+    SELECT project, program, status_release, 0, 1
+    FROM groups
+    WHERE status = 'regressed' AND (?1 = '' OR project = ?1)
+    AND (?2 = '' OR program = ?2)) g
+GROUP BY project, program, release
+
+-- STORE_LIST_MACHINES
+SELECT r.hostname AS host, count(*) AS reports,
+count(DISTINCT r.group_number) AS group_count, max(r.time) AS last_seen,
+CAST(sum(count(*)) OVER () AS bigint) AS counted
+FROM (SELECT o.hostname, o.group_number, o.time
+    FROM reports o
+    WHERE o.time >= ?2 AND (?1 = '' OR EXISTS(SELECT 1 FROM groups g
+            WHERE g.number = o.group_number AND g.project = ?1))
+    ORDER BY o.time DESC LIMIT ?4) r
+GROUP BY r.hostname
+ORDER BY 2 DESC, 1 LIMIT ?3
+
 -- STORE_LIST_PROGRAMS
 SELECT program, CAST(sum(count) AS bigint) AS count
 FROM program_days
@@ -1244,6 +1269,32 @@ WHERE project <> '' AND (?1 = '' OR build = project || '/' || ?1)
 
 -- STORE_LIST_LACKING
 SELECT DISTINCT build FROM nameless WHERE report IN (SELECT value FROM json_each(?1))
+
+-- STORE_LIST_MISSING
+SELECT n.build, count(*) AS reports, max(r.time) AS last_seen, max(r.id) AS example,
+coalesce(max(r.program), '') AS program
+FROM (SELECT o.number, o.id, o.time, g.program, g.project
+    FROM reports o
+    JOIN groups g ON g.number = o.group_number
+    WHERE ?1 = '' OR g.project = ?1
+    ORDER BY o.time DESC LIMIT ?3) r
+JOIN nameless n ON n.report = r.number
+WHERE NOT EXISTS(SELECT 1 FROM symbols s
+    WHERE s.build IN (n.build, r.project || '/' || n.build))
+GROUP BY n.build
+ORDER BY 2 DESC, 1 LIMIT ?2
+
+-- STORE_SYMBOLS_TOTAL
+SELECT count(*) AS files, CAST(coalesce(sum(size), 0) AS bigint) AS size,
+CAST(coalesce(sum(kept), 0) AS bigint) AS kept
+FROM symbol_files
+WHERE ?1 = '' OR project IN (?1, '')
+
+-- STORE_SYMBOLS_LATEST
+SELECT key, name, project, release, size, kept, used
+FROM symbol_files
+WHERE ?1 = '' OR project IN (?1, '')
+ORDER BY used DESC, key LIMIT ?2
 
 -- STORE_LIST_UNASKED
 WITH RECURSIVE b(build, n) AS (
@@ -1545,25 +1596,10 @@ WITH hit AS (
                     ) {if closes}){end}
             {end}
         {end}
-        {each term}
-            {if listed since}AND g.last_seen >= :number{end}
-            {if listed until}AND g.first_seen < :number{end}
-            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
-            {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if listed word !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR +g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if listed facet bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+        {each choice}
+            {if opens}AND ({end}
+                {if joined}OR{end}
+                {if facet}g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                                 WHERE +w.kind = :kind
                                 AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
@@ -1574,8 +1610,37 @@ WITH hit AS (
                         {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                         {if signal}f.value = CAST(:number AS text){end}
                         {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end})){end}
-        {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        {if whole}f.value = :value{end}{end}){end}
+            {if word}
+                g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))
+            {end}
+            {if closes}){end}
+    {end}
+    {each term}
+        {if listed since}AND g.last_seen >= :number{end}
+        {if listed until}AND g.first_seen < :number{end}
+        {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if listed word !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR +g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if listed facet bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
@@ -1587,19 +1652,10 @@ WITH hit AS (
                     {if signal}f.value = CAST(:number AS text){end}
                     {if part}contains(:value, f.value){end}
                     {if whole}f.value = :value{end}{end})){end}
-{end}
-{if sorts}ORDER BY {if by_count}g.count{end}
-    {if by_machines}g.machines{end}
-    {if by_first_seen}g.first_seen{end}
-    {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-    {if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
-{if sorts}WHERE g.number = o.sorted{end}
-{if bounded}
-{each term}
-    {if searched wide !word}AND (
-            EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                {if !word}f.kind >= 3 AND f.kind = :kind AND
+    {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
@@ -1607,16 +1663,17 @@ WITH hit AS (
                 {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                 {if signal}f.value = CAST(:number AS text){end}
                 {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end}
-        )
-        {if word}
-            OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                f.kind <= 5 AND contains(:value, f.value) )
-        {end}
-){end}
+                {if whole}f.value = :value{end}{end})){end}
 {end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
+{if sorts}WHERE g.number = o.sorted{end}
+{if bounded}
 {each term}
-{if searched wide word !compares_column}AND (
+{if searched wide !word}AND (
         EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
             {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
             {if !word}f.kind >= 3 AND f.kind = :kind AND
@@ -1635,10 +1692,10 @@ WITH hit AS (
     {end}
 ){end}
 {end}
-{end}
-{if several}
 {each term}
-{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if searched wide word !compares_column}AND (
+    EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
         {if !word}f.kind >= 3 AND f.kind = :kind AND
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -1648,18 +1705,17 @@ WITH hit AS (
         {if signal}f.value = CAST(:number AS text){end}
         {if part}contains(:value, f.value){end}
         {if whole}f.value = :value{end}{end}
-    {if word}
-        (f.kind IN (1, 3, 5)
-            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-    {end}
-    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-)){end}
+)
+{if word}
+    OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        f.kind <= 5 AND contains(:value, f.value) )
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+){end}
+{end}
+{end}
+{if several}
 {each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
     {if !word}f.kind >= 3 AND f.kind = :kind AND
         {if program}(f.value {if !wildcard}= :value{end}
                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -1674,6 +1730,27 @@ CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
         OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
 {end}
 AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+)){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+    {if program}(f.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+    OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
 ){end}
 {end} THEN
 {if rest_whole}
@@ -1681,9 +1758,9 @@ CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 {each rest_lone}
 (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
 {if program}(f.value {if !wildcard}= :value{end}
-        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
 {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
 {if signal}f.value = CAST(:number AS text){end}
 {if part}contains(:value, f.value){end}
@@ -1700,40 +1777,40 @@ EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
 {if release}r.release {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if environment}r.environment {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if signal_name}r.signal_name {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if host}r.hostname {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if program}(r.executable {if !wildcard}= :value{end}
-        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
 {if tag}
 EXISTS(SELECT 1 FROM tags t
-    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
 {end}
 {if word}
 contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-            AND (w.kind BETWEEN 11 AND 14
-                OR w.kind BETWEEN 3 AND 5)) AND{end}
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+        AND (w.kind BETWEEN 11 AND 14
+            OR w.kind BETWEEN 3 AND 5)) AND{end}
 {end}
 {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-        {if as_is part !wildcard}contains(:value, m.list) AND{end}
-        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
-        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if as_is part !wildcard}contains(:value, m.list) AND{end}
+    {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+    {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end} )
@@ -1768,10 +1845,10 @@ WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{en
 {if word}
 contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
 {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-    AND (w.kind BETWEEN 11 AND 14
-        OR w.kind BETWEEN 3 AND 5)) AND{end}
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+    OR w.kind BETWEEN 3 AND 5)) AND{end}
 {end}
 {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
 {if as_is part !wildcard}contains(:value, m.list) AND{end}
@@ -1780,9 +1857,9 @@ contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
 {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
 {if part !wildcard}contains(:value, substr(j.value, 4)){end}
 {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end} )
@@ -2700,25 +2777,10 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                     ) {if closes}){end}
             {end}
         {end}
-        {each term}
-            {if listed since}AND g.last_seen >= :number{end}
-            {if listed until}AND g.first_seen < :number{end}
-            {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
-            {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if listed word !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                        AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                    OR +g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                        AND (w.kind BETWEEN 11 AND 14
-                            OR w.kind BETWEEN 3 AND 5))){end}
-            {if listed facet bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+        {each choice}
+            {if opens}AND ({end}
+                {if joined}OR{end}
+                {if facet}g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                                 WHERE +w.kind = :kind
                                 AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
@@ -2729,8 +2791,37 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                         {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                         {if signal}f.value = CAST(:number AS text){end}
                         {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end})){end}
-        {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        {if whole}f.value = :value{end}{end}){end}
+            {if word}
+                g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))
+            {end}
+            {if closes}){end}
+    {end}
+    {each term}
+        {if listed since}AND g.last_seen >= :number{end}
+        {if listed until}AND g.first_seen < :number{end}
+        {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if listed word !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+                OR +g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5))){end}
+        {if listed facet bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
@@ -2742,19 +2833,10 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                     {if signal}f.value = CAST(:number AS text){end}
                     {if part}contains(:value, f.value){end}
                     {if whole}f.value = :value{end}{end})){end}
-{end}
-{if sorts}ORDER BY {if by_count}g.count{end}
-    {if by_machines}g.machines{end}
-    {if by_first_seen}g.first_seen{end}
-    {if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-    {if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
-{if sorts}WHERE g.number = o.sorted{end}
-{if bounded}
-{each term}
-    {if searched wide !word}AND (
-            EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                {if !word}f.kind >= 3 AND f.kind = :kind AND
+    {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
@@ -2762,16 +2844,17 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                 {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                 {if signal}f.value = CAST(:number AS text){end}
                 {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end}
-        )
-        {if word}
-            OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                f.kind <= 5 AND contains(:value, f.value) )
-        {end}
-){end}
+                {if whole}f.value = :value{end}{end})){end}
 {end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC LIMIT -1) o CROSS JOIN groups g{end}
+{if sorts}WHERE g.number = o.sorted{end}
+{if bounded}
 {each term}
-{if searched wide word !compares_column}AND (
+{if searched wide !word}AND (
         EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
             {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
             {if !word}f.kind >= 3 AND f.kind = :kind AND
@@ -2790,10 +2873,10 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
     {end}
 ){end}
 {end}
-{end}
-{if several}
 {each term}
-{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if searched wide word !compares_column}AND (
+    EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
         {if !word}f.kind >= 3 AND f.kind = :kind AND
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -2803,18 +2886,17 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {if signal}f.value = CAST(:number AS text){end}
         {if part}contains(:value, f.value){end}
         {if whole}f.value = :value{end}{end}
-    {if word}
-        (f.kind IN (1, 3, 5)
-            OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-    {end}
-    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-)){end}
+)
+{if word}
+    OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+        f.kind <= 5 AND contains(:value, f.value) )
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+){end}
+{end}
+{end}
+{if several}
 {each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
     {if !word}f.kind >= 3 AND f.kind = :kind AND
         {if program}(f.value {if !wildcard}= :value{end}
                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
@@ -2829,6 +2911,27 @@ CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
         OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
 {end}
 AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
+)){end}
+{end}
+AND
+{if words}
+CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
+{each term}
+{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+{if !word}f.kind >= 3 AND f.kind = :kind AND
+    {if program}(f.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part}contains(:value, f.value){end}
+{if whole}f.value = :value{end}{end}
+{if word}
+(f.kind IN (1, 3, 5)
+    OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{end}
+AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
 ){end}
 {end} THEN
 {if rest_whole}
@@ -2836,9 +2939,9 @@ CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 {each rest_lone}
 (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
 {if program}(f.value {if !wildcard}= :value{end}
-        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
 {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
 {if signal}f.value = CAST(:number AS text){end}
 {if part}contains(:value, f.value){end}
@@ -2855,40 +2958,40 @@ EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
 {if release}r.release {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if environment}r.environment {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if signal_name}r.signal_name {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if host}r.hostname {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if program}(r.executable {if !wildcard}= :value{end}
-        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
 {if tag}
 EXISTS(SELECT 1 FROM tags t
-    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
 {end}
 {if word}
 contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-            AND (w.kind BETWEEN 11 AND 14
-                OR w.kind BETWEEN 3 AND 5)) AND{end}
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+        AND (w.kind BETWEEN 11 AND 14
+            OR w.kind BETWEEN 3 AND 5)) AND{end}
 {end}
 {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-        {if as_is part !wildcard}contains(:value, m.list) AND{end}
-        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
-        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if as_is part !wildcard}contains(:value, m.list) AND{end}
+    {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+    {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end} )
@@ -2923,10 +3026,10 @@ WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{en
 {if word}
 contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
 {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-    AND (w.kind BETWEEN 11 AND 14
-        OR w.kind BETWEEN 3 AND 5)) AND{end}
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+    OR w.kind BETWEEN 3 AND 5)) AND{end}
 {end}
 {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
 {if as_is part !wildcard}contains(:value, m.list) AND{end}
@@ -2935,9 +3038,9 @@ contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
 {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
 {if part !wildcard}contains(:value, substr(j.value, 4)){end}
 {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end} )
@@ -3305,34 +3408,10 @@ WHERE 1 = 1
             ) {if closes}){end}
     {end}
 {end}
-{each term}
-    {if found_by_group !wide}{if word by_time}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                OR +g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                    AND (w.kind BETWEEN 11 AND 14
-                        OR w.kind BETWEEN 3 AND 5))){end}
-        {if word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
-                    AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
-                OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-                    AND (w.kind BETWEEN 11 AND 14
-                        OR w.kind BETWEEN 3 AND 5))){end}
-        {if !word by_time}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
-                            WHERE +w.kind = :kind
-                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
-                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value {if !wildcard}= :value{end}
-                                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end})){end}
-    {if !word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+{each choice}
+    {if opens}AND ({end}
+        {if joined}OR{end}
+        {if facet}g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
@@ -3343,7 +3422,57 @@ WHERE 1 = 1
                 {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
                 {if signal}f.value = CAST(:number AS text){end}
                 {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end})){end}{end}
+                {if whole}f.value = :value{end}{end}){end}
+    {if word}
+        g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+            AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+        OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5))
+    {end}
+    {if closes}){end}
+{end}
+{each term}
+{if found_by_group !wide}{if word by_time}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+            OR +g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                AND (w.kind BETWEEN 11 AND 14
+                    OR w.kind BETWEEN 3 AND 5))){end}
+    {if word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
+                AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
+            OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                AND (w.kind BETWEEN 11 AND 14
+                    OR w.kind BETWEEN 3 AND 5))){end}
+    {if !word by_time}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                        WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+                {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part}contains(:value, f.value){end}
+                {if whole}f.value = :value{end}{end})){end}
+{if !word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+                    WHERE +w.kind = :kind
+                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
+            {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                {if program}(f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if signal}f.value = CAST(:number AS text){end}
+            {if part}contains(:value, f.value){end}
+            {if whole}f.value = :value{end}{end})){end}{end}
 {end}
 LIMIT :limit
 

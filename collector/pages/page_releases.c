@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The releases of each program: what they crash, what began and came back in them, how
+// far they are adopted, and which part of their sessions did not crash.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "collector/database/timestamp.h"
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/pages.h"
+#include "collector/query/releases.h"
+#include "collector/query/store_fleet.h"
+#include "collector/requests/api.h"
+#include "collector/requests/collector.h"
+#include "collector/requests/filter.h"
+#include "collector/store/store_starts.h"
+
+enum { RELEASES_OF_EACH = 12, RELEASES_OF_ONE = 200, PER_MILLE = 1000 };
+
+// release_row is what is known of a release beside its reports.
+struct release_row {
+    int64_t began;
+    int64_t back;
+    int64_t starts;
+    int64_t crashes;
+};
+
+struct releases_page {
+    struct http_request *request;
+    struct text *out;
+    int64_t now_ms;
+    const char *program; // chosen, or empty
+    struct releases releases;
+    struct release_row *rows; // of each of the releases
+};
+
+static void take_began(void *context, const struct store_release_groups *release)
+{
+    struct releases_page *page = context;
+    for (size_t i = 0; i < page->releases.count; i++) {
+        const struct release *known = &page->releases.list[i];
+        if (strcmp(known->name, release->release) != 0 ||
+            strcmp(known->program, release->program) != 0 ||
+            strcmp(known->project, release->project) != 0)
+            continue;
+        page->rows[i].began = release->began;
+        page->rows[i].back = release->back;
+    }
+}
+
+// take_sessions takes the sessions of a release, which are counted without a program.
+static void take_sessions(void *context, const struct store_start_row *row)
+{
+    struct releases_page *page = context;
+    for (size_t i = 0; i < page->releases.count; i++) {
+        if (strcmp(page->releases.list[i].name, row->release) != 0)
+            continue;
+        page->rows[i].starts = row->starts;
+        page->rows[i].crashes = row->crashes < row->starts ? row->crashes : row->starts;
+    }
+}
+
+static void write_per_mille(struct text *out, int64_t part, int64_t whole)
+{
+    int64_t mille = part * PER_MILLE / whole;
+    html_write(out, "%lld.%lld\u2009%%", (long long)(mille / 10),
+               (long long)(mille % 10));
+}
+
+// write_release_count writes a number as a link to the groups that it counts.
+static void write_release_count(struct text *out, const struct release *release,
+                                const char *key, const char *more, int64_t number)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    html_write(out, "<td>");
+    if (number == 0) {
+        html_write(out, "0</td>");
+        return;
+    }
+    search_write_term(&query, "program", release->program);
+    text_append_string(&query, " is:any ");
+    search_write_term(&query, key, release->name);
+    html_write(out, "<a href=\"/groups?q=");
+    filter_encode(out, text_ok(&query) ? query.bytes : "");
+    html_write(out, "%s\">", more);
+    page_write_number(out, number);
+    html_write(out, "</a></td>");
+}
+
+// write_back writes how many groups came back in a release, as a link to them.
+static void write_back(struct text *out, const struct release *release, int64_t number)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    if (number == 0) {
+        html_write(out, "<td>0</td>");
+        return;
+    }
+    search_write_term(&query, "program", release->program);
+    text_append_string(&query, " is:regressed");
+    html_write(out, "<td><a href=\"/groups?q=");
+    filter_encode(out, text_ok(&query) ? query.bytes : "");
+    html_write(out, "&for_release=");
+    filter_encode(out, release->name);
+    html_write(out, "\">");
+    page_write_number(out, number);
+    html_write(out, "</a></td>");
+}
+
+static void write_release(struct releases_page *page, size_t i, int64_t starts)
+{
+    struct text *out = page->out;
+    const struct release *release = &page->releases.list[i];
+    const struct release_row *row = &page->rows[i];
+    html_write(out, "<tr><td><b>%.*s</b>", PAGE_SHORT, release->name);
+    html_write(out, release->current ? " <span class=\"mark\">current</span></td>"
+                                     : "</td>");
+    write_release_count(out, release, "release", "&sort=count", release->count);
+    html_write(out, "<td>");
+    page_write_number(out, release->recent);
+    html_write(out, "</td>");
+    write_release_count(out, release, "first_release", "", row->began);
+    write_back(out, release, row->back);
+    html_write(out, "<td>");
+    if (starts > 0 && row->starts > 0)
+        write_per_mille(out, row->starts + starts / (2 * PER_MILLE), starts);
+    html_write(out, "</td><td>");
+    if (row->starts > 0)
+        write_per_mille(out, row->starts - row->crashes, row->starts);
+    html_write(out, "</td><td>");
+    page_write_age(out, "", release->first_seen_ms, page->now_ms);
+    html_write(out, "</td><td>");
+    page_write_age(out, "", release->last_seen_ms, page->now_ms);
+    html_write(out, "</td></tr>\n");
+}
+
+static void write_program(struct releases_page *page, size_t start, size_t end)
+{
+    struct text *out = page->out;
+    const struct release *first = &page->releases.list[start];
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    size_t most = page->program[0] != 0 ? RELEASES_OF_ONE : RELEASES_OF_EACH;
+    size_t shown = end - start < most ? end - start : most;
+    int64_t starts = 0;
+    for (size_t i = start; i < end; i++)
+        starts += page->rows[i].starts;
+    filter_encode(&name, first->program);
+    html_write(out,
+               "<section class=\"card\"><h2><a href=\"/releases?program=%.*s\">%.*s</a>"
+               "%s%.*s</h2><div class=\"scroll\"><table class=\"counts\"><thead><tr>"
+               "<th>release</th><th>reports</th><th>of 14 days</th><th>new groups</th>"
+               "<th>came back</th><th>adoption</th><th>crash-free</th><th>first seen"
+               "</th><th>last seen</th></tr></thead><tbody>\n",
+               3 * PAGE_SHORT, text_ok(&name) && name.size != 0 ? name.bytes : "",
+               PAGE_SHORT, first->program, first->project[0] != 0 ? " \u00b7 " : "",
+               PAGE_SHORT, first->project);
+    for (size_t i = start; i < start + shown; i++)
+        write_release(page, i, starts);
+    html_write(out, "</tbody></table></div>");
+    if (shown < end - start)
+        html_write(out, "<p class=\"cut\">The newest %zu of %zu.</p>", shown,
+                   end - start);
+    html_write(out, "</section>\n");
+}
+
+static enum ch_status read_releases_page(struct releases_page *page)
+{
+    struct store *store = collector_of(page->request)->store;
+    const char *project = page->request->who.project;
+    const struct releases_of of = { project, page->program, "" };
+    size_t capacity = 0;
+    enum ch_status status = releases_find(store, &of, &page->releases);
+    if (status != CH_OK || page->releases.count == 0)
+        return status;
+    if (!array_grow(&page->rows, &capacity, page->releases.count,
+                    sizeof(page->rows[0])))
+        return CH_ERR_NO_MEMORY;
+    memset(page->rows, 0, capacity * sizeof(page->rows[0]));
+    status = store_list_release_groups(store, project, page->program, take_began, page);
+    return status == CH_OK
+               ? store_list_release_starts(store, project, take_sessions, page)
+               : status;
+}
+
+static void write_releases_page(struct releases_page *page)
+{
+    struct text *out = page->out;
+    bool counted = false;
+    page_begin(out, "Releases", "Releases");
+    html_write(out, "<h1>Releases</h1>");
+    for (size_t i = 0; i < page->releases.count; i++)
+        counted |= page->rows[i].starts > 0;
+    if (counted)
+        html_write(out, "<p class=\"lead\">Adoption is a release's part of the sessions"
+                        " of the last 30 days, crash-free the part of its sessions"
+                        " that did not crash. Sessions are counted by release: programs"
+                        " with the same release share them.</p>");
+    if (page->releases.count == 0)
+        html_write(out, "<p class=\"cut\">No report names a release.</p>");
+    for (size_t start = 0; start < page->releases.count;) {
+        size_t end = releases_program_end(&page->releases, start);
+        write_program(page, start, end);
+        start = end;
+    }
+    page_end(out);
+}
+
+void page_releases(struct http_request *request)
+{
+    const char *program = http_parameter_value(request, "program");
+    struct releases_page page = { .request = request,
+                                  .out = &request->answer.body,
+                                  .now_ms = timestamp_now(),
+                                  .program = program != NULL ? program : "" };
+    if (!filter_knows(request, "program"))
+        return;
+    enum ch_status status = read_releases_page(&page);
+    if (status == CH_OK)
+        write_releases_page(&page);
+    releases_deinit(&page.releases);
+    free(page.rows);
+    if (status != CH_OK) {
+        api_fail_store(request, status, "release");
+        return;
+    }
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+}
