@@ -257,6 +257,7 @@ void page_groups(struct http_request *request)
     page_groups_write_search(out, &filter);
     write_terms(out, &filter, filter.store.term_count > asked);
     write_help(out);
+    page_searches_write(out, request, &filter.search, orders[filter.store.sort].value);
     if (totals.groups == 0)
         page_groups_write_nothing(out, request);
     else

@@ -81,6 +81,11 @@ void page_triage_write(struct text *out, struct store *store,
 void page_facets_beside_write(struct text *out, struct store *store,
                               const struct filter *filter);
 
+// page_searches_write links the saved searches, and has the forms that save the present
+// one and remove others.
+void page_searches_write(struct text *out, struct http_request *request,
+                         const struct search *search, const char *sort);
+
 // page_similar_write lists the groups whose stacks are nearest, to compare or merge.
 void page_similar_write(struct text *out, struct store *store,
                         const struct store_group *group);

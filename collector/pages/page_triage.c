@@ -152,6 +152,64 @@ void page_ask_merge(struct http_request *request, const struct form *form,
     request->answer.content_type = "text/html; charset=utf-8";
 }
 
+static void write_field(struct text *out, const char *label, const char *name,
+                        const char *value)
+{
+    html_write(out,
+               "<label><span>%s</span><input name=\"%s\" value=\"%.*s\""
+               " autocomplete=\"off\"></label>",
+               label, name, STORE_NOTE_SIZE, value != NULL ? value : "");
+}
+
+// write_conflict replaces the refusal of a form from a page that is out of date by one
+// with the same fields, for the group as it is now.
+static void write_conflict(struct http_request *request, const struct form *form)
+{
+    struct text *out = &request->answer.body;
+    CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
+    const struct store_group *group = &copy.group;
+    const char *status = given_field(form, "status");
+    const char *texts[] = { form_value(form, "note"), form_value(form, "comment") };
+    if (group_copy_find(collector_of(request)->store, request->who.project, request->id,
+                        &copy) != CH_OK)
+        return;
+    text_clear(out);
+    page_begin(out, "Changed meanwhile", group->title);
+    html_write(out,
+               "<h1>Somebody else changed this group meanwhile</h1><p class=\"lead\">"
+               "<a href=\"/groups/%s\">%.*s</a> is now %s, assigned to %.*s. Nothing of"
+               " yours is saved yet.</p>",
+               group->id, PAGE_NAME, group->title, group->status, STORE_ASSIGNEE_SIZE,
+               group->assignee[0] != 0 ? group->assignee : "nobody");
+    html_write(out, "<section class=\"card triage\"><h2>Its note now</h2>");
+    html_write(out, "<pre class=\"note-text\">%.*s</pre></section>", STORE_NOTE_SIZE,
+               group->note[0] != 0 ? group->note : "none");
+    html_write(out,
+               "<section class=\"card triage\"><h2>What you typed</h2><form"
+               " method=\"post\" action=\"/groups/%s\"><input type=\"hidden\""
+               " name=\"version\" value=\"%lld\">",
+               group->id, (long long)group->version);
+    write_field(out, "Assigned to", "assignee", form_value(form, "assignee"));
+    html_write(out,
+               "<label><span>Note</span><textarea name=\"note\" rows=\"2\""
+               " maxlength=\"1000\">%.*s</textarea></label><label><span>Comment</span>"
+               "<textarea name=\"comment\" rows=\"2\" maxlength=\"1000\">%.*s"
+               "</textarea></label>",
+               STORE_NOTE_SIZE, texts[0] != NULL ? texts[0] : "", STORE_NOTE_SIZE,
+               texts[1] != NULL ? texts[1] : "");
+    write_field(out, "Resolved in release", "release", form_value(form, "release"));
+    write_field(out, "Ignored until", "until", form_value(form, "until"));
+    html_write(out, "<p class=\"buttons\">");
+    if (status != NULL)
+        html_write(out,
+                   "<button class=\"main\" name=\"status\" value=\"%.*s\">Save it all"
+                   ", as %.*s</button>",
+                   PAGE_SHORT, status, PAGE_SHORT, status);
+    html_write(out, "<button class=\"quiet\" name=\"save\" value=\"1\">Save without a"
+                    " new status</button></p></form></section>\n");
+    page_end(out);
+}
+
 void page_post_group(struct http_request *request)
 {
     struct form form;
@@ -176,8 +234,11 @@ void page_post_group(struct http_request *request)
         page_ask_merge(request, &form, sides, 2);
         return;
     }
-    if (!triage_do(request, &triage, id))
+    if (!triage_do(request, &triage, id)) {
+        if (request->answer.status == 409)
+            write_conflict(request, &form);
         return;
+    }
     snprintf(request->answer.location, sizeof(request->answer.location), "/groups/%s",
              id);
     request->answer.status = 303;

@@ -32,6 +32,9 @@ void page_releases(struct http_request *request);
 void page_machines(struct http_request *request);
 void page_symbols(struct http_request *request);
 
+// page_post_searches saves a search or forgets one.
+void page_post_searches(struct http_request *request);
+
 // page_alerts shows who is told of crashes; page_post_alerts sends one of them a test.
 void page_alerts(struct http_request *request);
 void page_post_alerts(struct http_request *request);

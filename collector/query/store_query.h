@@ -176,14 +176,18 @@ size_t store_query_bound(const struct store_query *query);
 // which SQLite finds reports so.
 bool store_query_finds_by_group(const struct store_query *query);
 
-// store_query_is_indexed says whether an index can tell how many facets have a term,
-// and store_query_has_probe whether that narrows the list, as no alternative alone
-// does; store_query_has_trigram whether it finds them without reading all of it. The
-// index of PostgreSQL leaves out what is no letter or digit. store_query_finds_part
-// says whether the value may be a part of what reports carry.
-bool store_query_has_probe(const struct store_term *term);
+// store_query_is_indexed says whether an index can tell how many facets have a term.
 bool store_query_is_indexed(const struct store_term *term);
+
+// store_query_has_probe says whether that narrows a list, as no single alternative
+// does.
+bool store_query_has_probe(const struct store_term *term);
+
+// store_query_finds_part says whether the value may be a part of what reports carry.
 bool store_query_finds_part(const struct store_term *term);
+
+// store_query_has_trigram says whether an index finds the facets without reading all of
+// it. That of PostgreSQL leaves out what is no letter or digit.
 bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term);
 
 // store_query_look looks up what a filter's query needs to know; store_look_deinit

@@ -23,6 +23,12 @@ void api_get_report(struct http_request *request);
 // api_list_groups lists groups as JSON.
 void api_list_groups(struct http_request *request);
 
+// api_list_searches, api_post_search and api_remove_search list, save and remove
+// searches with a name.
+void api_list_searches(struct http_request *request);
+void api_post_search(struct http_request *request);
+void api_remove_search(struct http_request *request);
+
 // api_list_facets counts the values that reports carry.
 void api_list_facets(struct http_request *request);
 

@@ -70,11 +70,55 @@ class Deciding(unittest.TestCase):
         for words in ("of a colleague", "lee", "my own", "kim", "ignored"):
             self.assertIn(words, page.decode())
         self.assertEqual(self.group("cccccc01")["note"], "of a colleague")
+        version = re.search(rb'name="version" value="(\d+)"', page).group(1)
+        status, _, _ = form(self.collector, "/groups/cccccc01", version=version,
+                            note="my own", assignee="kim", status="ignored")
+        self.assertEqual(status, 303)
+        self.assertEqual(self.group("cccccc01")["note"], "my own")
         status, answer = self.ask("cccccc01", version=0, note="x")
         self.assertEqual(status, 409, answer)
         status, answer = self.ask("cccccc01", version=self.group("cccccc01")["version"],
                                   note="x")
         self.assertEqual((status, answer["note"]), (200, "x"))
+
+    def test_what_was_typed_stands_in_the_form_of_a_refusal(self):
+        send(self.collector, 44, "cccccc04")
+        self.ask("cccccc04", note="of a colleague")
+        status, _, page = form(self.collector, "/groups/cccccc04", version=0, note="a <b>",
+                               comment="long words", until="14d", release="2.0")
+        page = page.decode()
+        self.assertEqual(status, 409)
+        for words in (">a &lt;b&gt;</textarea>", ">long words</textarea>", 'value="14d"',
+                      'value="2.0"', "of a colleague"):
+            self.assertIn(words, page)
+
+    def test_searches_are_saved_shown_and_removed(self):
+        status, headers, _ = form(self.collector, "/searches", name="new <here>",
+                                  q="is:any (host:a OR host:b)", sort="count")
+        self.assertEqual((status, headers["Location"]),
+                         (303, "/groups?q=is:any+%28host:a+OR+host:b%29&sort=count"))
+        page = self.collector.request("GET", "/groups")[2].decode()
+        self.assertIn('href="/groups?q=is:any+%28host:a+OR+host:b%29&sort=count">new'
+                      " &lt;here&gt;</a>", page)
+        status, answer = self.collector.json("GET", "/api/v1/searches")
+        self.assertEqual([(s["name"], s["query"], s["sort"]) for s in answer["searches"]],
+                         [("new <here>", "is:any (host:a OR host:b)", "count")])
+        def save(**what):
+            return self.collector.json("POST", "/api/v1/searches", json.dumps(what))
+        self.assertEqual(save(name="new <here>", query="host:c")[0], 201)
+        self.assertEqual(save(name="x", query="hots:c")[0], 400)
+        self.assertEqual(save(name="x" * 81, query="")[0], 400)
+        self.assertEqual(save(name="x", query="", sort="size")[0], 400)
+        answer = self.collector.json("GET", "/api/v1/searches")[1]["searches"]
+        self.assertEqual([(s["query"], s["sort"]) for s in answer], [("host:c", "")])
+        self.assertEqual(form(self.collector, "/searches", forget="new <here>")[0], 303)
+        self.assertEqual(form(self.collector, "/searches", forget="new <here>")[0], 404)
+        for number in range(101):
+            status, _ = save(name=f"search {number}", query="host:c")
+            self.assertEqual(status, 201 if number < 100 else 400)
+        for number in range(100):
+            self.collector.request("DELETE", f"/api/v1/searches?name=search+{number}")
+        self.assertEqual(self.collector.json("GET", "/api/v1/searches")[1]["searches"], [])
 
     def test_what_was_done_is_in_the_history(self):
         send(self.collector, 42, "cccccc02", release="1.0")

@@ -167,3 +167,12 @@ BEGIN
 END $$;
 CREATE TRIGGER group_removed AFTER DELETE ON groups FOR EACH ROW
     EXECUTE FUNCTION crashhook_group_removed();
+
+CREATE TABLE saved_searches(
+    project text NOT NULL,
+    name text NOT NULL,
+    query text NOT NULL,
+    sort text NOT NULL,
+    who text NOT NULL,
+    time bigint NOT NULL,
+    PRIMARY KEY(project, name));

@@ -366,6 +366,16 @@ CREATE TABLE audit(
     what text NOT NULL,
     detail text NOT NULL);
 
+-- Searches that people gave a name.
+CREATE TABLE saved_searches(
+    project text NOT NULL,
+    name text NOT NULL,
+    query text NOT NULL,
+    sort text NOT NULL,
+    who text NOT NULL,
+    time bigint NOT NULL,
+    PRIMARY KEY(project, name)) WITHOUT ROWID;
+
 -- Starts and clean exits of programs, as senders counted them.
 CREATE TABLE start_days(
     project text NOT NULL,

@@ -142,3 +142,12 @@ DROP TRIGGER IF EXISTS group_removed;
 CREATE TRIGGER group_removed AFTER DELETE ON groups BEGIN
     DELETE FROM group_machines WHERE group_number = old.number;
 END;
+
+CREATE TABLE saved_searches(
+    project text NOT NULL,
+    name text NOT NULL,
+    query text NOT NULL,
+    sort text NOT NULL,
+    who text NOT NULL,
+    time bigint NOT NULL,
+    PRIMARY KEY(project, name)) WITHOUT ROWID;

@@ -18,6 +18,22 @@ UPDATE logins SET seen = ?2 WHERE id = ?1
 -- name: STORE_AUDIT_ADD
 INSERT INTO audit(time, who, project, what, detail) VALUES(?1, ?2, ?3, ?4, ?5)
 
+-- name: STORE_SEARCH_SAVE
+-- Unless the project has ?7 others.
+INSERT INTO saved_searches(project, name, query, sort, who, time)
+SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS text),
+    CAST(?5 AS text), CAST(?6 AS bigint)
+WHERE (SELECT count(*) FROM saved_searches WHERE project = ?1 AND name <> ?2) < ?7
+ON CONFLICT(project, name) DO UPDATE SET query = excluded.query, sort = excluded.sort,
+    who = excluded.who, time = excluded.time
+RETURNING time
+
+-- name: STORE_SEARCH_FORGET
+DELETE FROM saved_searches WHERE project = ?1 AND name = ?2 RETURNING time
+
+-- name: STORE_SEARCHES
+SELECT name, query, sort, who, time FROM saved_searches WHERE project = ?1 ORDER BY name
+
 -- name: STORE_LOGIN_FIND
 SELECT id, token, name, address, created, seen FROM logins
 WHERE id = ?1 AND created > ?2

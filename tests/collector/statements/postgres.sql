@@ -783,6 +783,21 @@ UPDATE logins SET seen = ?2 WHERE id = ?1
 -- STORE_AUDIT_ADD
 INSERT INTO audit(time, who, project, what, detail) VALUES(?1, ?2, ?3, ?4, ?5)
 
+-- STORE_SEARCH_SAVE
+INSERT INTO saved_searches(project, name, query, sort, who, time)
+SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text), CAST(?4 AS text),
+CAST(?5 AS text), CAST(?6 AS bigint)
+WHERE (SELECT count(*) FROM saved_searches WHERE project = ?1 AND name <> ?2) < ?7
+ON CONFLICT(project, name) DO UPDATE SET query = excluded.query, sort = excluded.sort,
+who = excluded.who, time = excluded.time
+RETURNING time
+
+-- STORE_SEARCH_FORGET
+DELETE FROM saved_searches WHERE project = ?1 AND name = ?2 RETURNING time
+
+-- STORE_SEARCHES
+SELECT name, query, sort, who, time FROM saved_searches WHERE project = ?1 ORDER BY name
+
 -- STORE_ALERT_ADD
 INSERT INTO alerts(id, once, kind, group_id, report, title, detail, body, time)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
