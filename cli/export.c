@@ -33,11 +33,21 @@ static int export_sentry(const json_t *report, const struct options *options)
     return print_body(&body, status);
 }
 
+static int export_otlp_protobuf(const json_t *report, const struct options *options)
+{
+    (void)options;
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    enum ch_status status =
+        otlp_logs_write(report, (int64_t)time(NULL) * 1000, OTLP_PROTOBUF, &body);
+    return print_body(&body, status);
+}
+
 static int export_otlp(const json_t *report, const struct options *options)
 {
     (void)options;
     struct text CH_CLEANUP(text_deinit) body = { 0 };
-    enum ch_status status = otlp_logs_write(report, (int64_t)time(NULL) * 1000, &body);
+    enum ch_status status =
+        otlp_logs_write(report, (int64_t)time(NULL) * 1000, OTLP_JSON, &body);
     text_append_string(&body, "\n");
     return print_body(&body, status);
 }
@@ -70,8 +80,11 @@ static const struct {
     const char *name;
     int (*run)(const json_t *report, const struct options *options);
 } forms[] = {
-    { "sentry", export_sentry },     { "otlp", export_otlp },
-    { "minidump", export_minidump }, { "fdr", export_trace },
+    { "sentry", export_sentry },
+    { "otlp", export_otlp },
+    { "otlp-protobuf", export_otlp_protobuf },
+    { "minidump", export_minidump },
+    { "fdr", export_trace },
     { "text", export_text },
 };
 
@@ -88,13 +101,13 @@ static int run_export(const struct options *options)
             return COMMAND_FAILED;
         return forms[i].run(report, options);
     }
-    return command_misused(
-        "export: --format '%s': it takes sentry, otlp, minidump, fdr or text",
-        format != NULL ? format : "");
+    return command_misused("export: --format '%s': it takes sentry, otlp, "
+                           "otlp-protobuf, minidump, fdr or text",
+                           format != NULL ? format : "");
 }
 
 static const struct option export_options[] = {
-    { "format", "sentry|otlp|minidump|fdr|text", "the form to write", 0 },
+    { "format", "sentry|otlp|otlp-protobuf|minidump|fdr|text", "the form to write", 0 },
     { "fdr-version", "1|3|5", "of a trace in XRay's form (1)", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { 0 },

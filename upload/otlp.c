@@ -7,6 +7,7 @@
 
 #include "report/value/report.h"
 #include "upload/bodies/otlp_logs.h"
+#include "upload/bodies/otlp_protobuf.h"
 #include "upload/shipment.h"
 
 #define INTAKE "/v1/logs"
@@ -32,12 +33,27 @@ static void judge_otlp_answer(const json_t *answer, bool empty, struct verdict *
     }
 }
 
-static void otlp_judge(const struct http_reply *reply, struct verdict *out)
+#define JSON_TYPE "application/json"
+#define PROTOBUF_TYPE "application/x-protobuf"
+
+// read_answer reads an answer in either form; some intakes answer in JSON to protobuf.
+static json_t *read_answer(const struct http_reply *reply, bool protobuf, bool taken)
 {
-    json_auto_t *answer = verdict_answer(reply);
+    if (!protobuf || reply->body.size == 0 ||
+        strchr("{<", reply->body.bytes[0]) != NULL)
+        return verdict_answer(reply);
+    return taken ? otlp_protobuf_response(reply->body.bytes, reply->body.size)
+                 : otlp_protobuf_status(reply->body.bytes, reply->body.size);
+}
+
+static void otlp_judge(const struct http_reply *reply, bool protobuf,
+                       struct verdict *out)
+{
+    bool taken = reply->status >= 200 && reply->status < 300;
+    json_auto_t *answer = read_answer(reply, protobuf, taken);
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
-    if (reply->status >= 200 && reply->status < 300)
+    if (taken)
         judge_otlp_answer(answer, reply->body.size == 0, out);
     else
         verdict_refused(reply, "the report", report_string(answer, "message"), out);
@@ -57,10 +73,14 @@ void otlp_ask(const struct target *target, const struct shipment *shipment,
               struct shipment_question *out)
 {
     write_intake_url(target, &out->url);
-    text_append_string(&out->body, "{\"resourceLogs\":[]}");
+    // In protobuf it is one empty message, because an empty body would be none.
+    text_append_string(&out->body,
+                       shipment->otlp_protobuf ? "\n" : "{\"resourceLogs\":[]}");
+    if (shipment->otlp_protobuf)
+        text_append(&out->body, "", 1);
     if (shipment->otlp_headers != NULL)
         text_append_string(&out->headers, shipment->otlp_headers);
-    out->content_type = "application/json";
+    out->content_type = shipment->otlp_protobuf ? PROTOBUF_TYPE : JSON_TYPE;
 }
 
 void otlp_send(const struct target *target, const struct shipment *shipment,
@@ -70,7 +90,9 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
     struct text CH_CLEANUP(text_deinit) packed = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    struct http_request request = { .content_type = "application/json",
+    struct http_request request = { .content_type = shipment->otlp_protobuf
+                                                        ? PROTOBUF_TYPE
+                                                        : JSON_TYPE,
                                     .headers = shipment->otlp_headers,
                                     .timeout_ms = shipment->timeout_ms,
                                     .progress = shipment->progress,
@@ -78,7 +100,8 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
     verdict_begin(out);
     write_intake_url(target, &url);
     enum ch_status status =
-        otlp_logs_write(shipment->report, (int64_t)time(NULL) * 1000, &body);
+        otlp_logs_write(shipment->report, (int64_t)time(NULL) * 1000,
+                        shipment->otlp_protobuf ? OTLP_PROTOBUF : OTLP_JSON, &body);
     if (status == CH_OK)
         status = packing_body(&body, &packed, &request);
     request.url = url.bytes;
@@ -87,5 +110,5 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
     else if (http_send(&request, &reply) != CH_OK)
         verdict_down(out, "%s", reply.error);
     else
-        otlp_judge(&reply, out);
+        otlp_judge(&reply, shipment->otlp_protobuf, out);
 }

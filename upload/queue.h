@@ -77,6 +77,7 @@ struct queue {
     struct target_list targets;
     const char *token;        // for collectors; "" or NULL: none
     const char *otlp_headers; // for log intakes, one per line; NULL: none
+    bool otlp_protobuf;       // log intakes get protobuf, not JSON
     uint64_t deadline_ms; // on CLOCK_MONOTONIC; 0: only timeout_ms limits each request
     uint64_t timeout_ms;  // of one request
     struct spool_rate rate;

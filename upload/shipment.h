@@ -24,6 +24,7 @@ struct shipment {
     size_t size;
     const char *token;        // for collectors; "" or NULL: none
     const char *otlp_headers; // for log intakes, in http_request's form; NULL: none
+    bool otlp_protobuf;       // log intakes get protobuf, not JSON
     bool expand;              // the target accepts only version 1 of reports
     bool attach; // send the report too, where it is an attachment of an event
     uint64_t timeout_ms;

@@ -23,6 +23,7 @@
 struct probe_credentials {
     const char *token;        // for collectors; NULL: none
     const char *otlp_headers; // for log intakes; NULL: none
+    bool otlp_protobuf;
 };
 
 enum {
@@ -81,7 +82,8 @@ probe_target(const struct target *target, const struct probe_credentials *creden
 {
     const struct protocol *protocol = protocol_of(target->kind);
     const struct shipment shipment = { .token = credentials->token,
-                                       .otlp_headers = credentials->otlp_headers };
+                                       .otlp_headers = credentials->otlp_headers,
+                                       .otlp_protobuf = credentials->otlp_protobuf };
     struct shipment_question question = { .token = NULL };
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     enum ch_status status = CH_ERR_NOT_FOUND;
@@ -123,6 +125,7 @@ static bool note_checked_target(const struct delivery *delivery,
     const struct probe_credentials credentials = {
         .token = delivery->queue.token,
         .otlp_headers = delivery->queue.otlp_headers,
+        .otlp_protobuf = delivery->queue.otlp_protobuf,
     };
     char why[512];
     char line[1024];

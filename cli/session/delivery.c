@@ -88,6 +88,16 @@ static void read_otlp_headers(struct delivery *delivery)
     delivery->queue.otlp_headers = delivery->otlp_headers.bytes;
 }
 
+// wants_protobuf reads OpenTelemetry's variables for the protocol. Their default is
+// protobuf, but intakes that take this take JSON too, which people can read on its way.
+static bool wants_protobuf(void)
+{
+    const char *logs = getenv("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL");
+    const char *all = getenv("OTEL_EXPORTER_OTLP_PROTOCOL");
+    const char *named = logs != NULL && *logs != 0 ? logs : all;
+    return named != NULL && strcmp(named, "http/protobuf") == 0;
+}
+
 enum ch_status delivery_init(struct delivery *delivery, struct session *session,
                              queue_say_fn *to, void *context)
 {
@@ -121,6 +131,7 @@ enum ch_status delivery_init(struct delivery *delivery, struct session *session,
         return status;
     }
     read_otlp_headers(delivery);
+    delivery->queue.otlp_protobuf = wants_protobuf();
     return CH_OK;
 }
 

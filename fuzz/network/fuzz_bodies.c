@@ -13,7 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (report_parse((const char *)bytes, size, &report, &error) != CH_OK)
         return 0;
     (void)!sentry_envelope_write(report, (const char *)bytes, size, 0, &body);
-    (void)!otlp_logs_write(report, 0, &body);
+    (void)!otlp_logs_write(report, 0, OTLP_JSON, &body);
+    text_deinit(&body);
+    body = (struct text){ 0 };
+    (void)!otlp_logs_write(report, 0, OTLP_PROTOBUF, &body);
     text_deinit(&body);
     body = (struct text){ 0 };
     (void)!minidump_file_write(report, &body);

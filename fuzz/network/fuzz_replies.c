@@ -5,6 +5,7 @@
 
 #include "fuzz/fuzz.h"
 #include "net/s3.h"
+#include "upload/bodies/otlp_protobuf.h"
 #include "upload/collector.h"
 
 static void visit_object(void *context, const struct s3_object *object)
@@ -26,6 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     reply.status = statuses[bytes[0] % (sizeof(statuses) / sizeof(statuses[0]))];
     text_append(&reply.body, bytes + 1, size - 1);
     collector_judge(&reply, "0190163d-8694-739b-aea5-966c26f8ad91", &verdict);
+    json_decref(otlp_protobuf_response(bytes + 1, size - 1));
+    json_decref(otlp_protobuf_status(bytes + 1, size - 1));
     if (reply.body.bytes != NULL)
         s3_list_page(&bucket, reply.body.bytes, visit_object, &sum, next);
     text_deinit(&reply.body);

@@ -14,6 +14,7 @@ import unittest
 
 import bodies
 import fault_server
+import otlp_schema
 from certificates import make_certificate
 from fault_server import FaultServer, answer
 from proxies import HttpProxy, Socks5Proxy
@@ -381,6 +382,61 @@ class OpenTelemetry(Faults, unittest.TestCase):
                     200, b'{"partialSuccess":{"rejectedLogRecords":%s,'
                          b'"errorMessage":"no room\\u001b"}}' % count))
                 self.assertIn("rejected the report: no room?", error)
+
+
+class Protobuf(unittest.TestCase):
+    """An OpenTelemetry intake that is sent protobuf."""
+
+    def upload(self, *behaviours, **variables):
+        """What was sent of the report, its state, and the request."""
+        variables = variables or {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        with Spool() as spool, FaultServer(*behaviours) as server:
+            spool.upload("--url", f"otlp+{server.url}", **variables)
+            return spool.report(spool.ids[0]), spool.state(spool.ids[0])[0], server.requests[0]
+
+    def test_the_record_is_the_one_of_json(self):
+        report, state, request = self.upload(answer(200))
+        self.assertEqual(state["state"], "sent")
+        self.assertEqual(request.headers["content-type"], "application/x-protobuf")
+        sent = otlp_schema.make()
+        sent.ParseFromString(request.plain())
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(report, file)
+            file.flush()
+            wanted, said = (subprocess.run([CRASHHOOK, "export", "--format", form, file.name],
+                                           stdout=subprocess.PIPE, check=True).stdout
+                            for form in ("otlp", "otlp-protobuf"))
+        wanted = otlp_schema.read(wanted)
+        exported = otlp_schema.make()
+        exported.ParseFromString(said)
+        for message in (sent, wanted, exported):
+            record = message.resource_logs[0].scope_logs[0].log_records[0]
+            record.observed_time_unix_nano = 0
+        self.assertEqual(exported, wanted)
+        self.assertEqual(sent, wanted)
+
+    def test_the_variable_of_logs_takes_precedence(self):
+        for logs, kind in (("http/protobuf", "application/x-protobuf"),
+                           ("http/json", "application/json")):
+            _, _, request = self.upload(answer(200), OTEL_EXPORTER_OTLP_LOGS_PROTOCOL=logs,
+                                        OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf")
+            self.assertEqual(request.headers["content-type"], kind)
+
+    def test_answers_in_either_form_are_understood(self):
+        rejected = b"\x0a\x0b\x08\x01\x12\x07no room"
+        for status, body, state, why in (
+                (200, b"", "sent", None), (200, b'{"partialSuccess":{}}', "sent", None),
+                (200, b"\x0a\x00", "sent", None),
+                (200, rejected, "failed", "rejected the report: no room"),
+                (200, rejected[:-1], "pending", "is the address right"),
+                (200, b"<html>", "pending", "is the address right"),
+                (400, b"\x08\x03\x12\x03why", "failed", "400: why"),
+                (400, b'{"message":"why"}', "failed", "400: why"),
+                (503, b"\xff", "pending", "503")):
+            with self.subTest(status=status, body=body):
+                _, found, _ = self.upload(answer(status, body))
+                self.assertEqual(found["state"], state)
+                self.assertIn(why or "", found.get("error") or "")
 
 
 class Minidumps(Faults, unittest.TestCase):

@@ -31,6 +31,7 @@
 #include "report/summary/report_waits.h"
 #include "report/value/report.h"
 #include "upload/bodies/crash_type.h"
+#include "upload/bodies/otlp_protobuf.h"
 #include "upload/bodies/telemetry.h"
 
 // A backtrace as lines of text, innermost frame first, as debuggers of native programs
@@ -620,18 +621,21 @@ static json_t *request_json(const json_t *report, int64_t unix_ms, bool all_thre
                      "crashhook", "version", CRASHHOOK_VERSION, "logRecords", record);
 }
 
-enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms, struct text *out)
+enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms,
+                               enum otlp_form form, struct text *out)
 {
     for (int all_threads = 1; all_threads >= 0; all_threads--) {
         json_auto_t *request = request_json(report, unix_ms, all_threads != 0);
-        struct text CH_CLEANUP(text_deinit) json = { 0 };
-        enum ch_status status =
-            request != NULL ? json_tree_write(request, &json) : CH_ERR_NO_MEMORY;
+        struct text CH_CLEANUP(text_deinit) body = { 0 };
+        enum ch_status status = request == NULL ? CH_ERR_NO_MEMORY
+                                : form == OTLP_JSON
+                                    ? json_tree_write(request, &body)
+                                    : otlp_protobuf_write(request, &body);
         if (status != CH_OK)
             return status;
-        if (json.size > BODY_MAX_BYTES && all_threads != 0)
+        if (body.size > BODY_MAX_BYTES && all_threads != 0)
             continue;
-        text_append(out, json.bytes, json.size);
+        text_append(out, body.bytes, body.size);
         break;
     }
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
