@@ -76,6 +76,7 @@ static enum ch_status read_link(const struct memory_reader *reader, uint64_t add
         return status;
     struct cursor c = cursor_over(bytes, sizeof(bytes));
     c.big_endian = reader->big_endian;
+    out->address = address;
     out->bias = cursor_u64(&c);
     out->name = cursor_u64(&c);
     out->dynamic = cursor_u64(&c);

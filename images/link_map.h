@@ -14,6 +14,7 @@
 
 // A link_map_entry is an object as the linker lists it.
 struct link_map_entry {
+    uint64_t address; // of its struct link_map
     uint64_t bias;    // l_addr
     uint64_t dynamic; // l_ld, an address
     uint64_t name;    // l_name, the address of its path: "" for the program itself

@@ -36,8 +36,10 @@ static void judge_otlp_answer(const json_t *answer, bool empty, struct verdict *
 #define JSON_TYPE "application/json"
 #define PROTOBUF_TYPE "application/x-protobuf"
 
-// read_answer reads an answer in either form; some intakes answer in JSON to protobuf.
-static json_t *read_answer(const struct http_reply *reply, bool protobuf, bool taken)
+// otlp_read_answer reads an answer in either form; some intakes answer in JSON to
+// protobuf.
+static json_t *otlp_read_answer(const struct http_reply *reply, bool protobuf,
+                                bool taken)
 {
     if (!protobuf || reply->body.size == 0 ||
         strchr("{<", reply->body.bytes[0]) != NULL)
@@ -50,7 +52,7 @@ static void otlp_judge(const struct http_reply *reply, bool protobuf,
                        struct verdict *out)
 {
     bool taken = reply->status >= 200 && reply->status < 300;
-    json_auto_t *answer = read_answer(reply, protobuf, taken);
+    json_auto_t *answer = otlp_read_answer(reply, protobuf, taken);
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
     if (taken)

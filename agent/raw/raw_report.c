@@ -593,16 +593,23 @@ static void write_raw_agent(struct json_writer *w, const struct capture *capture
     json_write_end(w, '}');
 }
 
-// write_telemetry writes what the program's environment says of it to OpenTelemetry:
+// write_telemetry writes what the program's environment, and the context that it
+// publishes (otel_context.h), say of it to OpenTelemetry:
 // reports are often sent by another process, which has another environment.
-static void write_telemetry(struct json_writer *w, const struct capture *capture)
+static void write_telemetry(struct json_writer *w, const struct capture *capture,
+                            const struct otel_context *otel)
 {
     static const char *const variables[][2] = {
         { "service", "OTEL_SERVICE_NAME" },
         { "attributes", "OTEL_RESOURCE_ATTRIBUTES" },
         { "traceparent", "TRACEPARENT" },
     };
-    bool any = false;
+    bool any = otel->payload.size != 0;
+    if (any) {
+        json_write_key(w, "telemetry");
+        json_write_object(w);
+        otel_context_write(w, capture, otel);
+    }
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *value = getenv(variables[i][1]);
         if (value == NULL || value[0] == 0)
@@ -620,7 +627,8 @@ static void write_telemetry(struct json_writer *w, const struct capture *capture
 
 static void write_raw_head(struct json_writer *w, const struct capture *capture,
                            const struct crash_examination *crash,
-                           const struct waits *waits, const char *id)
+                           const struct waits *waits, const char *id,
+                           const struct otel_context *otel)
 {
     const struct settings *settings = capture->settings;
     uint64_t time_ms = capture->crash != NULL ? capture->crash->realtime_ns / 1000000
@@ -638,7 +646,7 @@ static void write_raw_head(struct json_writer *w, const struct capture *capture,
     write_raw_host(w, capture);
     raw_write_words(w, capture, "release", settings->release);
     raw_write_words(w, capture, "environment", settings->environment);
-    write_telemetry(w, capture);
+    write_telemetry(w, capture, otel);
     context_write(w, capture);
 }
 
@@ -730,7 +738,7 @@ enum ch_status raw_report_write(struct capture *capture,
 
     json_writer_init(&w, fd);
     json_write_object(&w);
-    write_raw_head(&w, capture, &crash, &waits, id);
+    write_raw_head(&w, capture, &crash, &waits, id, &threads.otel);
     raw_threads_write(&threads, &w);
     if (capture->held != NULL) {
         watch_copy(capture, capture->held);

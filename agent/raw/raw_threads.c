@@ -312,6 +312,7 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     raw_jitted_init(&t->jitted, capture, t->space);
     uint64_t begin = capture_clock_us();
     raw_languages_init(&t->languages, capture);
+    otel_context_read(capture, &t->otel);
     raw_languages_serve(&t->languages, t->space);
     t->capture_us += capture_clock_us() - begin;
     t->stacks.find_image = find_place_image;
@@ -330,6 +331,7 @@ void raw_threads_deinit(struct raw_threads *t)
     raw_jitted_deinit(&t->jitted);
     free(t->images);
     free(t->image_number);
+    otel_context_deinit(&t->otel);
     memset(t, 0, offsetof(struct raw_threads, pointers));
 }
 
@@ -620,6 +622,8 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);
+    if (readable)
+        otel_thread_write(w, t->capture, &t->otel, pointer);
     struct goroutine origin;
     if (read_origin(t, &origin))
         raw_write_count(w, "goroutine", origin.id);

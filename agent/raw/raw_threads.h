@@ -4,6 +4,7 @@
 // crashed one first. The stacks follow once all are known.
 #pragma once
 #include "agent/facts/held_pointers.h"
+#include "agent/facts/otel_context.h"
 #include "agent/live/capture.h"
 #include "agent/raw/raw_languages.h"
 #include "agent/raw/raw_stacks.h"
@@ -57,6 +58,7 @@ struct raw_threads {
     bool opened;             // goroutines was opened, with this status
     enum ch_status opened_status;
     struct goroutines goroutines;
+    struct otel_context otel;
     struct held_pointers pointers; // last, as most of it is never touched
 };
 

@@ -261,8 +261,8 @@ static void core_pieces_destroy(struct core_pieces **pieces)
     free(*pieces);
 }
 
-// add_core_piece adds the bytes from offset on as memory at start.
-static void add_core_piece(struct core_pieces *pieces, uint64_t start, size_t offset)
+// add_debug_piece adds the bytes from offset on as memory at start.
+static void add_debug_piece(struct core_pieces *pieces, uint64_t start, size_t offset)
 {
     pieces->list[pieces->count++] = (struct debug_range){
         .start = start, .end = start + pieces->bytes.size - offset, .offset = offset
@@ -314,7 +314,7 @@ static void take_memory(const json_t *memory, struct core_pieces *pieces)
             CH_OK)
             pieces->bytes.size = start;
         else
-            add_core_piece(pieces, core_address(piece, "address"), start);
+            add_debug_piece(pieces, core_address(piece, "address"), start);
     }
     separate_pieces(pieces);
 }
@@ -337,7 +337,7 @@ static void take_libraries(const struct debug_files *files, struct core_pieces *
         if (tag == DEBUG_TAG)
             put_core(out, LIST_ADDRESS, 8);
     }
-    add_core_piece(pieces, files->libraries[0].dynamic, begin);
+    add_debug_piece(pieces, files->libraries[0].dynamic, begin);
     begin = out->size;
     const uint64_t maps = LIST_ADDRESS + DEBUG_SIZE;
     uint64_t name = maps + count * MAP_SIZE;
@@ -356,7 +356,7 @@ static void take_libraries(const struct debug_files *files, struct core_pieces *
     for (size_t i = 1; i < count; i++)
         text_append(out, files->libraries[i].path,
                     strlen(files->libraries[i].path) + 1);
-    add_core_piece(pieces, LIST_ADDRESS, begin);
+    add_debug_piece(pieces, LIST_ADDRESS, begin);
 }
 
 enum ch_status debug_core_write(const json_t *report, const struct debug_files *files,

@@ -11,8 +11,7 @@
 
 #include "base/cursor.h"
 #include "base/hex.h"
-
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+#include "formats/interchange/protobuf.h"
 
 enum field_kind {
     FIELD_STRING,
@@ -92,7 +91,7 @@ static void put_varint(struct text *out, uint64_t value)
 
 static void put_bytes(struct text *out, uint32_t number, const void *bytes, size_t size)
 {
-    put_varint(out, number << 3 | WIRE_BYTES);
+    put_varint(out, number << 3 | PROTOBUF_BYTES);
     put_varint(out, size);
     if (size != 0)
         text_append(out, bytes, size);
@@ -131,14 +130,14 @@ static enum ch_status put_scalar(struct text *out, const struct field *field,
     if (field->kind == FIELD_STRING && string != NULL) {
         put_bytes(out, field->number, string, json_string_length(value));
     } else if (field->kind == FIELD_BOOL && json_is_boolean(value)) {
-        put_varint(out, field->number << 3 | WIRE_VARINT);
+        put_varint(out, field->number << 3 | PROTOBUF_VARINT);
         put_varint(out, json_is_true(value));
     } else if (field->kind == FIELD_FIXED64) {
         uint64_t word = htole64(integer_of(value));
-        put_varint(out, field->number << 3 | WIRE_FIXED64);
+        put_varint(out, field->number << 3 | PROTOBUF_FIXED64);
         text_append(out, &word, sizeof(word));
     } else if (field->kind == FIELD_INT64 || field->kind == FIELD_ENUM) {
-        put_varint(out, field->number << 3 | WIRE_VARINT);
+        put_varint(out, field->number << 3 | PROTOBUF_VARINT);
         put_varint(out, integer_of(value));
     } else {
         return string != NULL ? put_decoded(out, field, string) : CH_ERR_MALFORMED;
@@ -146,8 +145,9 @@ static enum ch_status put_scalar(struct text *out, const struct field *field,
     return CH_OK;
 }
 
-static enum ch_status put_message(struct text *out, const struct field *fields,
-                                  const json_t *object);
+// NOLINTBEGIN(misc-no-recursion): as deep as values are nested, which is limited
+static enum ch_status protobuf_put_message(struct text *out, const struct field *fields,
+                                           const json_t *object);
 
 static enum ch_status put_field(struct text *out, const struct field *field,
                                 const json_t *value)
@@ -163,16 +163,14 @@ static enum ch_status put_field(struct text *out, const struct field *field,
     }
     if (json_is_array(value))
         return CH_OK;
-    status = put_message(&message, field->message, value);
+    status = protobuf_put_message(&message, field->message, value);
     if (status == CH_OK)
         put_bytes(out, field->number, message.bytes, message.size);
     return status == CH_OK && !text_ok(&message) ? CH_ERR_NO_MEMORY : status;
 }
 
-// put_message is called as deep as the values of a report are nested, which
-// report_parse limits.
-static enum ch_status put_message(struct text *out, const struct field *fields,
-                                  const json_t *object)
+static enum ch_status protobuf_put_message(struct text *out, const struct field *fields,
+                                           const json_t *object)
 {
     const char *key;
     json_t *value;
@@ -191,59 +189,12 @@ static enum ch_status put_message(struct text *out, const struct field *fields,
     return CH_OK;
 }
 
+// NOLINTEND(misc-no-recursion)
+
 enum ch_status otlp_protobuf_write(const json_t *request, struct text *out)
 {
-    enum ch_status status = put_message(out, logs_request, request);
+    enum ch_status status = protobuf_put_message(out, logs_request, request);
     return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
-}
-
-static uint64_t take_varint(struct cursor *c)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = cursor_u8(c);
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return value;
-    }
-    cursor_poison(c);
-    return 0;
-}
-
-// A proto_field is a field of an answer. Of a kind that nobody needs only the number is
-// known.
-struct proto_field {
-    uint64_t number;
-    uint64_t value;      // of a varint
-    struct cursor bytes; // of a string or message
-};
-
-static bool take_field(struct cursor *c, struct proto_field *out)
-{
-    if (cursor_left(c) == 0)
-        return false;
-    uint64_t tag = take_varint(c);
-    *out = (struct proto_field){ .number = tag >> 3, .bytes = cursor_over(NULL, 0) };
-    switch (tag & 7) {
-    case WIRE_VARINT:
-        out->value = take_varint(c);
-        break;
-    case WIRE_FIXED64:
-        cursor_skip(c, 8);
-        break;
-    case WIRE_BYTES: {
-        uint64_t size = take_varint(c);
-        out->bytes =
-            cursor_child(c, cursor_ok(c) && size <= SIZE_MAX ? (size_t)size : 0);
-        break;
-    }
-    case WIRE_FIXED32:
-        cursor_skip(c, 4);
-        break;
-    default:
-        cursor_poison(c);
-    }
-    return cursor_ok(c);
 }
 
 // set_string keeps a string if it is UTF-8, which jansson checks.
@@ -259,13 +210,13 @@ static void set_string(json_t *object, const char *key, struct cursor c)
 json_t *otlp_protobuf_response(const void *bytes, size_t size)
 {
     struct cursor c = cursor_over(bytes, size);
-    struct proto_field field;
+    struct protobuf_field field;
     json_t *partial = json_object();
-    while (take_field(&c, &field)) {
+    while (protobuf_next(&c, &field)) {
         struct cursor inner = field.bytes;
         if (field.number != 1)
             continue;
-        while (take_field(&inner, &field)) {
+        while (protobuf_next(&inner, &field)) {
             if (field.number == 1)
                 (void)json_object_set_new(partial, "rejectedLogRecords",
                                           json_integer((json_int_t)field.value));
@@ -284,9 +235,9 @@ json_t *otlp_protobuf_response(const void *bytes, size_t size)
 json_t *otlp_protobuf_status(const void *bytes, size_t size)
 {
     struct cursor c = cursor_over(bytes, size);
-    struct proto_field field;
+    struct protobuf_field field;
     json_t *status = json_object();
-    while (take_field(&c, &field)) {
+    while (protobuf_next(&c, &field)) {
         if (field.number == 2)
             set_string(status, "message", field.bytes);
     }

@@ -26,6 +26,9 @@ static void copy_hex_id(char *out, const char *text, size_t length)
 bool telemetry_trace_of(const json_t *report, struct telemetry_trace *out)
 {
     const json_t *tags = json_object_get(report, "tags");
+    const json_t *published = json_object_get(report_crashed_thread(report), "trace");
+    if (report_string(published, "trace_id") != NULL)
+        tags = published;
     const char *trace = report_string(tags, "trace_id");
     const char *span = report_string(tags, "span_id");
     const char *parent =
@@ -105,5 +108,13 @@ json_t *telemetry_attributes(const json_t *report)
         (void)json_object_clear(attributes);
     if (service != NULL && service[0] != 0)
         (void)json_object_set_new(attributes, "service.name", json_string(service));
+    const json_t *published = json_object_get(telemetry, "resource");
+    for (size_t i = 0; i < json_array_size(published); i++) {
+        const json_t *attribute = json_array_get(published, i);
+        const char *key = report_string(attribute, "key");
+        const char *value = report_string(attribute, "value");
+        if (key != NULL && value != NULL && strlen(value) < TELEMETRY_VALUE_SIZE)
+            (void)json_object_set_new(attributes, key, json_string(value));
+    }
     return attributes;
 }

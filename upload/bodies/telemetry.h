@@ -19,13 +19,14 @@ struct telemetry_trace {
     char span[TELEMETRY_SPAN_SIZE]; // empty: not known
 };
 
-// telemetry_trace_of finds the trace: by the tags `trace_id` and `span_id` that a
-// program sets as it goes, otherwise by TRACEPARENT (W3C Trace Context). false: there
-// is none.
+// telemetry_trace_of finds the trace: by the context that the crashed thread published
+// (OTEP 4947), by the tags `trace_id` and `span_id` that a program sets as it goes,
+// otherwise by TRACEPARENT (W3C Trace Context). false: there is none.
 bool telemetry_trace_of(const json_t *report, struct telemetry_trace *out);
 
 // telemetry_attributes gives the resource attributes of the environment as an object of
-// strings: those of OTEL_RESOURCE_ATTRIBUTES, percent-decoded, and `service.name` of
-// OTEL_SERVICE_NAME, which takes precedence. A list that is wrong is left out whole, as
-// the specification of SDKs has it.
+// strings: those of OTEL_RESOURCE_ATTRIBUTES, percent-decoded, `service.name` of
+// OTEL_SERVICE_NAME, and those that the program published (OTEP 4719), each of which
+// takes precedence over those before it. A list that is wrong is left out whole, as the
+// specification of SDKs has it.
 json_t *telemetry_attributes(const json_t *report);
