@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// backtrace_peers [DEPTH...]: one table in one run of what this machine has of the
-// libraries for a program's own backtraces: the median of a capture at each depth, a
-// capture in one of 8 threads, and the first and the later names of an address. All
-// walk the same stack in turns, so that other load affects all alike.
+// backtrace_peers [LIBRARY] [DEPTH...]: one table in one run of the libraries for a
+// program's own backtraces that this machine has: the median of a capture at each
+// depth, the same in one thread and in each of 8, the first and the later names of an
+// address, and the memory that these took. All walk the same stack in turns, so that
+// other load affects all alike. With a LIBRARY the program first loads 500 copies of
+// it.
 //
 //     build/release/bench/backtrace_peers 14 94
+//     build/release/bench/backtrace_peers build/release/bench/libempty.so 14 94
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -185,6 +190,12 @@ std::size_t capture_standard()
 {
     return std::stacktrace::current(0, room).size();
 }
+
+// symbolize_standard names another address: an entry cannot be made of one.
+void symbolize_standard(std::uint64_t)
+{
+    (void)std::stacktrace::current(0, 1)[0].description();
+}
 #endif
 
 const peer peers[] = {
@@ -207,7 +218,7 @@ const peer peers[] = {
     { "cpptrace", capture_cpptrace, symbolize_cpptrace },
 #endif
 #if defined(__cpp_lib_stacktrace)
-    { "std::stacktrace", capture_standard, nullptr },
+    { "std::stacktrace", capture_standard, symbolize_standard },
 #endif
 };
 constexpr std::size_t peer_count = sizeof(peers) / sizeof(peers[0]);
@@ -233,16 +244,28 @@ double time_captures(const peer &measured, int captures)
     return (now_ns() - begin) / captures;
 }
 
-// measure_threads gives the time of a capture while 8 threads capture.
-double measure_threads(const peer &measured)
+// capture_below measures captures at a depth.
+__attribute__((noinline)) void capture_below(const peer &measured, std::size_t depth,
+                                             double &time)
 {
-    std::vector<double> times(8);
+    if (depth != 0) {
+        capture_below(measured, depth - 1, time);
+    } else {
+        measured.capture();
+        time = time_captures(measured, 500);
+    }
+    __asm__ volatile("");
+}
+
+// measure_threads gives the time of a capture of 20 frames while count threads capture.
+double measure_threads(const peer &measured, std::size_t count)
+{
+    std::vector<double> times(count);
     std::vector<std::thread> threads;
     for (double &time : times)
         threads.emplace_back([&measured, &time] {
             (void)crashhook_backtrace_thread_prepare();
-            measured.capture();
-            time = time_captures(measured, 2000);
+            capture_below(measured, 12, time);
         });
     for (std::thread &thread : threads)
         thread.join();
@@ -276,8 +299,34 @@ __attribute__((noinline)) void descend(std::size_t depth, std::size_t wanted)
     __asm__ volatile("");
 }
 
+// resident_kb is the memory of this process that is not of files.
+long resident_kb()
+{
+    long pages[3] = {};
+    std::ifstream statm("/proc/self/statm");
+    statm >> pages[0] >> pages[1] >> pages[2];
+    return (pages[1] - pages[2]) * 4;
+}
+
+// load_copies loads 500 copies of a library.
+void load_copies(const char *path)
+{
+    char folder[] = "/tmp/crashhook-peers.XXXXXX";
+    if (mkdtemp(folder) == nullptr)
+        return;
+    int loaded = 0;
+    for (int i = 0; i < 500; i++) {
+        const std::string copy = std::string(folder) + "/" + std::to_string(i) + ".so";
+        std::filesystem::copy_file(path, copy);
+        loaded += dlopen(copy.c_str(), RTLD_NOW) != nullptr;
+    }
+    std::filesystem::remove_all(folder);
+    std::printf("%d libraries\n", loaded);
+}
+
 void measure_names(const peer &measured)
 {
+    const long before_kb = resident_kb();
     const std::uint64_t address = reinterpret_cast<std::uint64_t>(&measure_threads) + 8;
     const double begin = now_ns();
     measured.symbolize(address);
@@ -288,8 +337,9 @@ void measure_names(const peer &measured)
         measured.symbolize(address);
         later.push_back(now_ns() - again);
     }
-    std::printf("  %-20s first %10.1f us, again %8.2f us\n", measured.name, first / 1e3,
-                median(later) / 1e3);
+    std::printf("  %-20s first %10.1f us, again %8.2f us, memory %7ld KB\n",
+                measured.name, first / 1e3, median(later) / 1e3,
+                resident_kb() - before_kb);
 }
 } // namespace
 
@@ -298,13 +348,17 @@ int main(int argc, char **argv)
 #if defined(ABSL_DEBUGGING_STACKTRACE_H_)
     absl::InitializeSymbolizer(argv[0]);
 #endif
-    for (int i = 1; i < argc; i++) {
+    const bool loads = argc > 1 && std::strchr(argv[1], '/') != nullptr;
+    if (loads)
+        load_copies(argv[1]);
+    for (int i = loads ? 2 : 1; i < argc; i++) {
         const auto depth = static_cast<std::size_t>(std::strtoul(argv[i], nullptr, 10));
         descend(depth, depth);
     }
-    std::printf("in 8 threads\n");
+    std::printf("in 1 thread, and in 8\n");
     for (const peer &measured : peers)
-        std::printf("  %-20s %9.0f ns\n", measured.name, measure_threads(measured));
+        std::printf("  %-20s %9.0f ns %9.0f ns\n", measured.name,
+                    measure_threads(measured, 1), measure_threads(measured, 8));
     std::printf("names\n");
     for (const peer &measured : peers)
         if (measured.symbolize != nullptr)
