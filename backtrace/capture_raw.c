@@ -14,7 +14,8 @@
 enum { SKIPPED_AT_ONCE = 32, WRITTEN_FRAMES = 256, LINE_BYTES = 512 };
 
 // read_context stores the registers that a signal interrupted.
-static void read_context(const ucontext_t *context, struct unwind_registers *out)
+ALIGNS_STACK static void read_context(const ucontext_t *context,
+                                      struct unwind_registers *out)
 {
 #if defined(__x86_64__)
     static const uint8_t order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
@@ -98,8 +99,9 @@ static size_t raw_cbf(struct local_walk *walk, size_t given, void *buffer,
     return writer.size;
 }
 
-static size_t raw_capture(struct local_walk *walk, uint64_t *buffer, size_t capacity,
-                          const struct crashhook_raw_options *options)
+ALIGNS_STACK static size_t raw_capture(struct local_walk *walk, uint64_t *buffer,
+                                       size_t capacity,
+                                       const struct crashhook_raw_options *options)
 {
     size_t offset = options != NULL ? options->offset : 0;
     size_t given = offset != 0 ? raw_skip(walk, offset) : 0;
@@ -199,7 +201,7 @@ static void line_add_image(struct line *line, uint64_t address)
     line_add_number(line, address - image.start, 16, 0);
 }
 
-int crashhook_backtrace_write_addresses(int fd, const uint64_t *addresses, size_t count)
+ALIGNS_STACK static int write_addresses(int fd, const uint64_t *addresses, size_t count)
 {
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
@@ -216,6 +218,11 @@ int crashhook_backtrace_write_addresses(int fd, const uint64_t *addresses, size_
     return error;
 }
 
+int crashhook_backtrace_write_addresses(int fd, const uint64_t *addresses, size_t count)
+{
+    return write_addresses(fd, addresses, count);
+}
+
 __attribute__((noinline)) int crashhook_backtrace_write(int fd)
 {
     struct unwind_registers registers;
@@ -226,5 +233,5 @@ __attribute__((noinline)) int crashhook_backtrace_write(int fd)
     local_walk_to_caller(&walk, __builtin_frame_address(0),
                          (uintptr_t)__builtin_dwarf_cfa());
     size_t count = raw_capture(&walk, addresses, WRITTEN_FRAMES, NULL);
-    return crashhook_backtrace_write_addresses(fd, addresses, count);
+    return write_addresses(fd, addresses, count);
 }

@@ -18,6 +18,15 @@
 #include "crashhook/backtrace.h"
 #include "unwind/unwind_state.h"
 
+// ALIGNS_STACK is for the functions that a signal handler's calls come to first. qemu's
+// user mode starts handlers with a stack that the ABI's alignment does not hold for, so
+// the functions that call these use no vector registers (backtrace/CMakeLists.txt).
+#if defined(__x86_64__)
+#define ALIGNS_STACK __attribute__((force_align_arg_pointer, noinline))
+#else
+#define ALIGNS_STACK __attribute__((noinline))
+#endif
+
 struct local_walk {
     const struct local_thread *thread;    // NULL: not prepared
     struct local_thread *table;           // its table of steps; NULL: not to be used
@@ -45,14 +54,15 @@ struct local_walk {
 
 // local_walk_begin begins at the frame with these registers, whose PC is exact; they
 // must outlive the walk. local_walk_finish ends it.
-void local_walk_begin(struct local_walk *walk, const struct unwind_registers *registers,
-                      enum crashhook_unwind_algorithm algorithm);
+ALIGNS_STACK void local_walk_begin(struct local_walk *walk,
+                                   const struct unwind_registers *registers,
+                                   enum crashhook_unwind_algorithm algorithm);
 
 // local_walk_to_caller moves a walk that begins in the calling function to that one's
 // caller, the quick way: record is the calling function's frame record and cfa its
 // canonical frame address.
-void local_walk_to_caller(struct local_walk *walk, const uint64_t *record,
-                          uint64_t cfa);
+ALIGNS_STACK void local_walk_to_caller(struct local_walk *walk, const uint64_t *record,
+                                       uint64_t cfa);
 void local_walk_finish(struct local_walk *walk);
 
 // local_walk_next moves outward and writes at most `room` addresses. They are return
