@@ -44,7 +44,14 @@ static uint64_t state_at_fork;
 
 // The dynamic linker's lock is not reset in a child that was forked while another
 // thread held it. So a fork waits until no thread of ours is in the linker's list.
+#if defined(PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP)
+static const pthread_rwlock_t unlocked =
+    PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_rwlock_t forking = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+#else
+static const pthread_rwlock_t unlocked = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
+#endif
 
 static void begin_fork(void)
 {
@@ -70,7 +77,6 @@ static uint64_t linker_state(void)
 // end_fork_in_child makes the lock anew: threads that waited for it do not exist here.
 static void end_fork_in_child(void)
 {
-    const pthread_rwlock_t unlocked = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
     forking = unlocked;
     state_at_fork = linker_state();
     atomic_store(&is_child, &_r_debug != NULL);
