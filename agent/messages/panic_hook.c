@@ -21,7 +21,7 @@ static const char marker[] = " panicked at ";
 static void read_stack(const struct memory_reader *reader, uint64_t sp,
                        struct text *out)
 {
-    static const uint8_t hole[1] = { 0 };
+    static const uint8_t hole[8] = { 0 }; // words stay aligned
     uint64_t page = (sp - BELOW_BYTES) & ~(uint64_t)(PIECE_BYTES - 1);
     for (; page < sp + ABOVE_BYTES; page += PIECE_BYTES) {
         uint8_t piece[PIECE_BYTES];
@@ -206,6 +206,60 @@ static bool find_hook_info(const struct memory_reader *reader,
     return false;
 }
 
+// is_second returns true if the panic is one of the runtime's, for another panic that
+// could not unwind.
+static bool is_second(const char *text)
+{
+    return strncmp(text, "panic in a function that cannot unwind", 38) == 0 ||
+           strncmp(text, "panic in a destructor during cleanup", 36) == 0;
+}
+
+// read_in_flight reads the text of the panic whose exception is at address: the
+// unwinder's part begins with Rust's class and has four words; since 1.61 a word of the
+// runtime's own comes before the payload.
+static bool read_in_flight(const struct memory_reader *reader,
+                           const struct panic_search *search, uint64_t address,
+                           char out[static TEXT_BYTES])
+{
+    // "MOZ\0RUST"; older versions have its bytes in the other order.
+    static const uint64_t classes[] = { UINT64_C(0x54535552005a4f4d),
+                                        UINT64_C(0x4d4f5a0052555354) };
+    uint64_t words[7];
+    if (memory_read(reader, address, words, sizeof(words)) != CH_OK ||
+        (words[0] != classes[0] && words[0] != classes[1]))
+        return false;
+    for (size_t i = 5; i >= 4; i--) {
+        uint64_t size;
+        if (may_be_constant(search, words[i + 1]) &&
+            is_payload(reader, words[i], words[i + 1], &size) &&
+            read_payload_text(reader, words[i], size, out))
+            return true;
+    }
+    return false;
+}
+
+// append_first appends what the panics said that were under way when the runtime gave
+// up. The stack has pointers to their exceptions, also where it was used before.
+static void append_first(const struct memory_reader *reader,
+                         const struct panic_search *search, char *out)
+{
+    struct text CH_CLEANUP(text_deinit) stack = { 0 };
+    char text[TEXT_BYTES];
+    read_stack(reader, search->sp, &stack);
+    for (size_t at = stack.size & ~(size_t)7; text_ok(&stack) && at >= 8; at -= 8) {
+        uint64_t word;
+        memcpy(&word, stack.bytes + at - 8, sizeof(word));
+        uint64_t distance = word > search->sp ? word - search->sp : search->sp - word;
+        if (word % 16 != 0 || word <= UINT16_MAX || word >> 47 != 0 ||
+            distance < ABOVE_BYTES + BELOW_BYTES ||
+            !read_in_flight(reader, search, word, text) || strstr(out, text) != NULL)
+            continue;
+        size_t size = strlen(out);
+        (void)snprintf(out + size, ABORT_MESSAGE_MAX - size, "; panic under way: %s",
+                       text);
+    }
+}
+
 enum ch_status panic_hook_read(const struct memory_reader *reader,
                                const struct panic_search *search,
                                char out[static ABORT_MESSAGE_MAX])
@@ -226,6 +280,8 @@ enum ch_status panic_hook_read(const struct memory_reader *reader,
     (void)snprintf(out, ABORT_MESSAGE_MAX,
                    "thread '%s' panicked at %s:%" PRIu32 ":%" PRIu32 ": %s",
                    search->thread, place.file, place.line, place.column, text);
+    if (is_second(text))
+        append_first(reader, search, out);
     abort_message_clean(out);
     return CH_OK;
 }

@@ -12,7 +12,7 @@ enum { VTABLE = 0, PLACE = 4, FILE_TEXT = 8, WORDS = 64 };
 
 static uint64_t stack[WORDS];
 static uint64_t data[WORDS];
-static char heap[128];
+static char heap[256];
 
 static int fill(void **state)
 {
@@ -140,6 +140,39 @@ static void a_vtable_outside_of_images_is_none(void **state)
     assert_nothing_said();
 }
 
+// A panic for another one that cannot unwind: that one's exception is on the heap, with
+// the runtime's own word before the payload or without.
+static void what_a_panic_said_that_could_not_unwind_is_added(void **state)
+{
+    static const char said[] = "panic in a function that cannot unwind";
+    enum { EXCEPTION = 64, TEXT = 160, SLICE_TABLE = 16 };
+    (void)state;
+    for (size_t at = 4; at <= 5; at++) {
+        fill(NULL);
+        put_hook_info(0);
+        memcpy(heap, said, sizeof(said));
+        memcpy(heap + TEXT, "page 7 is torn", strlen("page 7 is torn"));
+        stack[40] = stack[42] = strlen(said);
+        data[SLICE_TABLE + 1] = 16;
+        data[SLICE_TABLE + 2] = 8;
+        stack[50] = HEAP + TEXT;
+        stack[51] = strlen("page 7 is torn");
+        uint64_t exception[7] = { at == 4 ? UINT64_C(0x4d4f5a0052555354)
+                                          : UINT64_C(0x54535552005a4f4d) };
+        exception[at] = SP + 8 * 50;
+        exception[at + 1] = DATA + 8 * SLICE_TABLE;
+        memcpy(heap + EXCEPTION, exception, sizeof(exception));
+        stack[60] = HEAP + EXCEPTION;
+        assert_said(
+            "thread 'main' panicked at src/main.rs:4:9: panic in a function that "
+            "cannot unwind; panic under way: page 7 is torn");
+        heap[EXCEPTION]++; // of another language
+        assert_said(
+            "thread 'main' panicked at src/main.rs:4:9: panic in a function that "
+            "cannot unwind");
+    }
+}
+
 static void a_stack_without_a_panic_says_nothing(void **state)
 {
     (void)state;
@@ -156,6 +189,7 @@ int main(void)
         cmocka_unit_test_setup(a_place_that_is_no_rust_source_is_none, fill),
         cmocka_unit_test_setup(what_is_no_text_is_not_quoted, fill),
         cmocka_unit_test_setup(a_vtable_outside_of_images_is_none, fill),
+        cmocka_unit_test_setup(what_a_panic_said_that_could_not_unwind_is_added, fill),
         cmocka_unit_test_setup(a_stack_without_a_panic_says_nothing, fill),
     };
     return cmocka_run_group_tests_name("agent/panic_hook", tests, NULL, NULL);
