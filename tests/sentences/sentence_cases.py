@@ -100,9 +100,9 @@ def read_cases(path):
     return cases
 
 
-def all_cases(folder=FOLDER):
+def all_cases(folder=FOLDER, suffixes=tuple(BUILDS)):
     sources = sorted(name for name in os.listdir(folder)
-                     if os.path.splitext(name)[1] in BUILDS)
+                     if os.path.splitext(name)[1] in suffixes)
     return [case for name in sources for case in read_cases(os.path.join(folder, name))]
 
 

@@ -7,6 +7,8 @@
 # sentence_cases.py reads.
 
 import os
+import shutil
+import sys
 
 HEAD = r"""// SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
@@ -266,6 +268,25 @@ PLACES = {
 }
 
 
+# Functions of Python that end the interpreter: the signal, the kind, what the summary begins
+# with, and what the function does.
+PYTHON = {
+    "reads_null": ("SEGV", "null-dereference", "Read from 0x0, through a null pointer",
+                   "ctypes.string_at(0)"),
+    "reads_wild": ("SEGV", "unknown", "Read from 0x123456789010, where nothing is mapped",
+                   "ctypes.string_at(0x123456789010)"),
+    "writes_null": ("SEGV", "null-dereference", "Write to 0x0, through a null pointer",
+                    "ctypes.memset(0, 65, 8)"),
+    "writes_literal": ("SEGV", "write-to-read-only", "Write to 0x[0-9a-f]+, which is read-only",
+                       "ctypes.memset(ctypes.cast(ctypes.pythonapi.Py_GetVersion, "
+                       "ctypes.c_void_p).value, 65, 8)"),
+    "calls_null": ("SEGV", "null-dereference", "Jump to 0x0, through a null pointer",
+                   "call(0)"),
+    "calls_number": ("SEGV", "wild-jump", "Jump to 0x3e7", "call(999)"),
+    "aborts": ("ABRT", "abort", "The program aborted", "os.abort()"),
+}
+
+
 def of_case(name, body, **keys):
     lines = [f"//   {key}: {value}" for key, value in keys.items() if value]
     return "\n".join([f"\n// case {name}", *lines, body])
@@ -452,12 +473,31 @@ int main(int argc, char **argv)
     return "\n".join(out)
 
 
+def python_source():
+    """A script whose functions end the interpreter. Its cases are in its first string."""
+    cases, functions = [], []
+    for name, (signal, kind, says, body) in PYTHON.items():
+        cases.append(of_case(name, "", signal=signal, kind=kind, says=says))
+        functions.append(f"def {name}():\n    {body}\n    return 1\n\n")
+    return ("#!/usr/bin/python3\nr\"\"\"\n// all cause: none|null-offset\n" + "\n".join(cases) +
+            "\n\"\"\"\nimport ctypes\nimport os\nimport sys\n\n"
+            "def call(address):\n    ctypes.CFUNCTYPE(None)(address)()\n\n\n" +
+            "\n".join(functions) + "\nglobals()[sys.argv[1]]()\n")
+
+
 def write_sources(folder):
     """Writes the sources of all families."""
     sources = {f"{name}_pointers.c": pointer_source(name) for name in SOURCES}
     sources["library_calls.c"] = library_source()
+    sources["interpreted.python"] = python_source()
     sources["endings.c"] = ending_source()
     sources["thrown.cc"] = exception_source()
     for name, text in sources.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
+
+
+# Called as a compiler: `families.py -o PROGRAM SCRIPT` makes a script a program.
+if __name__ == "__main__":
+    shutil.copy(sys.argv[3], sys.argv[2])
+    os.chmod(sys.argv[2], 0o755)
