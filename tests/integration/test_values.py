@@ -3,6 +3,7 @@
 # What containers hold, in reports of programs that print it themselves before they
 # crash; and the same programs with containers whose memory was overwritten.
 
+import glob
 import json
 import os
 import platform
@@ -16,8 +17,14 @@ from harness import Scene
 
 CASES = os.path.join(harness.SOURCE, "tests", "cases", "types")
 RUNS = 12 if harness.FULL else 3
+GDB_RUNS = RUNS if harness.FULL else 1
 DAMAGED = 200 if harness.FULL else 8
 FEWEST_VALUES = RUNS * 48
+GDB_VALUES = os.path.join(harness.SOURCE, "tests", "symbolizer", "gdb_values.py")
+# Variables of containers.cc that gdb's printers show by their elements.
+OF_PRINTERS = ("numbers words records rows chain queue single both lines distinct names items "
+               "several squares table lists weights seen by_number by_word repeated three line "
+               "pair mixed owner shared weak part maybe number choice small large").split()
 SECONDS = 10  # a damaged container must not take a report longer
 
 
@@ -67,6 +74,26 @@ def is_same_of_go(shown, printed):
             return (all(each in printed[key] for each in shown[key]) and
                     len(shown[key]) == min(8, shown["size"]))
     return shown == printed
+
+
+def leaves(value):
+    """The numbers and texts in a value, in their order, without what describes it."""
+    if isinstance(value, dict):
+        return [leaf for key, each in value.items()
+                if key not in ("container", "address", "size", "owners", "index", "choice")
+                for leaf in leaves(each)]
+    if isinstance(value, list):
+        return [leaf for each in value for leaf in leaves(each)]
+    return [] if value is None else [value]
+
+
+def shown_by_gdb(command):
+    """The leaves of each local variable as gdb's printers have them."""
+    said = subprocess.run(["gdb", "-nx", "-batch", "-x", GDB_VALUES, "--args", *command],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          timeout=120, check=False).stdout
+    lines = [line.split("\t") for line in said.splitlines() if line.startswith("gdb\t")]
+    return {name: json.loads(found) for _, name, found in lines}
 
 
 def crash(scene, command):
@@ -125,6 +152,23 @@ class Values(unittest.TestCase):
             compared = self.check(scene, self.path, range(harness.SEED, harness.SEED + RUNS))
             print(f"{compared} values")
             self.assertGreaterEqual(compared, FEWEST_VALUES)
+
+    @unittest.skipUnless(shutil.which("gdb"), "no gdb")
+    @unittest.skipUnless(glob.glob("/usr/share/gdb/auto-load/usr/lib/*/libstdc++*-gdb.py"),
+                         "no printers of libstdc++ for gdb")
+    def test_containers_hold_what_the_printers_of_gdb_show(self):
+        compared = 0
+        with Scene() as scene:
+            for seed in range(harness.SEED, harness.SEED + GDB_RUNS):
+                command = [self.path, str(seed)]
+                _, shown, _ = crash(scene, command)
+                by_gdb = shown_by_gdb(command)
+                for name in OF_PRINTERS:
+                    if is_known(shown[name]):
+                        compared += 1
+                        self.assertEqual(leaves(shown[name]), by_gdb[name], (seed, name))
+        print(f"{compared} values")
+        self.assertGreaterEqual(compared, GDB_RUNS * len(OF_PRINTERS) * 9 // 10)
 
     def test_containers_of_other_builds_hold_what_the_program_says(self):
         builds = [["-O2"], ["-D_GLIBCXX_DEBUG"],
