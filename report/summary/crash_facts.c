@@ -216,6 +216,25 @@ static bool append_object(const char *container, const char *name, struct text *
     return block;
 }
 
+// append_block_state appends what is known of a block that was freed.
+static void append_block_state(const struct crash_variable *variable, struct text *out)
+{
+    static const char *const words[][2] = {
+        { "stack", ", which is on the stack" },
+        { "image", ", which is in the memory of a file" },
+        { "misaligned", ", which is not aligned as blocks of malloc are" },
+        { "text", ", and text is where its size was" },
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (variable->state != NULL && strcmp(variable->state, words[i][0]) == 0)
+            text_append_string(out, words[i][1]);
+    if (variable->text == NULL)
+        return;
+    text_append_string(out, ": \"");
+    append_variable_name(out, variable->text);
+    text_append_string(out, "\"");
+}
+
 void crash_variable_append(const struct crash_variable *variable, struct text *out)
 {
     append_variable_role(variable, out);
@@ -228,6 +247,7 @@ void crash_variable_append(const struct crash_variable *variable, struct text *o
         append_variable_name(out,
                              variable->address != NULL ? variable->address : "null");
     }
+    append_block_state(variable, out);
     if (variable->elements == 0 && variable->container == NULL)
         return;
     text_append_string(out, ", the ");

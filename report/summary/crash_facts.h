@@ -55,6 +55,9 @@ struct crash_variable {
     uint64_t elements;     // of the array that the number is outside of; 0: none
     const char *array;     // that array's name
     const char *container; // what it is: "vector", "block"; NULL: an array
+    const char *state;     // of a block that was freed: "stack", "image", "misaligned",
+                           // "text"; NULL: not known
+    const char *text;      // that stands in the place of its size
     bool bytes;            // elements are bytes, and the number is a length
 };
 

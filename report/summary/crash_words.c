@@ -282,6 +282,8 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
         .elements = elements > 0 ? (uint64_t)elements : 0,
         .array = report_string(variable, "array"),
         .container = report_string(variable, "container"),
+        .state = report_string(variable, "state"),
+        .text = report_string(variable, "text"),
         .bytes = passed_as != NULL && strcmp(passed_as, "length") == 0,
     };
 }

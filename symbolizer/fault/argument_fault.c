@@ -9,6 +9,7 @@
 #include "base/register_name.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_image.h"
+#include "symbolizer/fault/argument_freed.h"
 #include "symbolizer/fault/argument_index.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
@@ -110,9 +111,11 @@ struct fault {
     uint8_t base;                   // the operand's register
     const struct library_function *function; // that it was passed to; NULL: none
     const char *passed_as;                   // its role there
-    bool likely;  // it is the only one that can be bad, but no code says so
-    bool number;  // the value is a number, of 8 bytes
-    bool refused; // the value is where a call was to go
+    bool likely;       // it is the only one that can be bad, but no code says so
+    const char *state; // of a block that was freed; NULL: not known
+    char text[ARGUMENT_FREED_TEXT]; // in the place of its size
+    bool number;                    // the value is a number, of 8 bytes
+    bool refused;                   // the value is where a call was to go
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -679,6 +682,39 @@ static bool fault_name_length(struct fault *f)
     return false;
 }
 
+// fault_name_freed names the pointer with which the program called free, realloc or
+// delete, where malloc found that it is none of a block, or that the block is damaged.
+static bool fault_name_freed(struct fault *f)
+{
+    static const char *const kinds[] = { "heap-corruption", NULL };
+    struct argument_named *named = &f->named;
+    size_t caller = fault_is_kind(f, kinds) ? fault_caller(f) : 0;
+    const struct argument_step *step =
+        caller != 0 ? argument_trace_step(&f->trace, caller) : NULL;
+    f->function = step != NULL && step->effects.flow == INSTRUCTION_CALLS
+                      ? fault_library_function(f, caller, step)
+                      : NULL;
+    if (f->function == NULL || !library_functions_frees(f->function))
+        return false;
+    f->passed_as = f->function->roles[0];
+    bool known = fault_pointer(f, caller, fault_registers[0], &f->value) &&
+                 !report_flag(json_array_get(f->trace.frames, named->frame), "system");
+    if (!known || f->value == 0) {
+        f->function = NULL;
+        return false;
+    }
+    if (named->is_address || named->added != 0)
+        named->variable = false; // a part or the address of it was passed
+    if (!named->is_address && named->added != 0)
+        text_appendf(&named->expression, " %c %" PRIu64, named->added < 0 ? '-' : '+',
+                     named->added < 0 ? -(uint64_t)named->added
+                                      : (uint64_t)named->added);
+    f->bytes = WORD_BYTES;
+    f->likely = true; // memory may have changed since the call
+    f->state = argument_freed_state(f->trace.stack, f->value, f->text);
+    return text_ok(&named->expression);
+}
+
 // fault_name_index names the index by which the address is outside of an array. Code of
 // libraries' headers that was compiled into the program is passed over.
 static bool fault_name_index(struct fault *f)
@@ -723,6 +759,8 @@ static json_t *fault_value(const struct fault *f)
     uint64_t size = f->bytes;
     if (f->number)
         return json_integer((json_int_t)f->value);
+    if (f->function != NULL && library_functions_frees(f->function))
+        return json_sprintf("0x%" PRIx64, f->value);
     if (type->kind == TYPE_POINTER)
         return f->value == 0 ? json_null() : json_sprintf("0x%" PRIx64, f->value);
     (void)!type_size(table, f->named.type, &size);
@@ -801,6 +839,10 @@ static json_t *fault_write(const struct fault *f)
         if (f->container != NULL && strcmp(f->container, "array") != 0)
             (void)json_object_set_new(variable, "container", json_string(f->container));
     }
+    if (f->state != NULL)
+        (void)json_object_set_new(variable, "state", json_string(f->state));
+    if (f->text[0] != 0)
+        (void)json_object_set_new(variable, "text", json_string(f->text));
     json_t *origin = fault_null_member(f);
     if (origin == NULL)
         origin = fault_freed_stack(f);
@@ -809,52 +851,11 @@ static json_t *fault_write(const struct fault *f)
     return variable;
 }
 
-// fault_nearest tells beside which object of the innermost calls of the program the
-// address of the fault is.
-static json_t *fault_nearest(struct fault *f)
-{
-    enum { CALLS = 4, NULL_AREA_BYTES = 65536 };
-    static const char *const others[] = { "stack-overflow", "null-dereference",
-                                          "wild-jump", "execute-of-data", NULL };
-    const struct argument_stack *stack = f->trace.stack;
-    struct argument_index best = { 0 };
-    size_t looked = 0;
-    uint64_t address;
-    const json_t *access = json_object_get(f->crash, "access");
-    if (fault_is_kind(f, others) || !report_address(access, "address", &address) ||
-        address < NULL_AREA_BYTES)
-        return NULL;
-    for (size_t i = 0; i < stack->count && looked < CALLS; i++) {
-        struct argument_index found = { 0 };
-        if (report_flag(stack->calls[i].from, "system") ||
-            stack->calls[i].image == NULL)
-            continue;
-        looked++;
-        bool nearer = argument_index_find_nearest(&f->trace, i, address, &found) &&
-                      (best.array.size == 0 || llabs(found.value) < llabs(best.value));
-        argument_index_deinit(nearer ? &best : &found);
-        if (nearer)
-            best = found;
-    }
-    if (best.array.size == 0)
-        return NULL;
-    uint64_t bytes = best.extent.count * best.extent.each;
-    json_t *nearest = json_pack(
-        "{s:s, s:s, s:I, s:I, s:s, s:I, s:s*}", "object", best.array.bytes, "container",
-        best.extent.kind, "bytes", (json_int_t)bytes, "distance",
-        (json_int_t)llabs(best.value), "side", best.value < 0 ? "before" : "after",
-        "frame", (json_int_t)best.variable.frame, "function",
-        report_string(json_array_get(f->trace.frames, best.variable.frame),
-                      "function"));
-    argument_index_deinit(&best);
-    return nearest;
-}
-
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
                             const json_t *frames, const json_t *shown)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_target,  fault_name_passed, fault_name_operand,
+        fault_name_freed,   fault_name_target, fault_name_passed, fault_name_operand,
         fault_name_divisor, fault_name_length, fault_name_index,
     };
     struct fault *f = calloc(1, sizeof(*f));
@@ -874,7 +875,9 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
             variable = fault_write(f);
         else if (f->refused)
             variable = json_object();
-    json_t *nearest = stopped && f->container == NULL ? fault_nearest(f) : NULL;
+    json_t *nearest = stopped && f->container == NULL
+                          ? argument_index_nearest(&f->trace, f->crash)
+                          : NULL;
     if (nearest != NULL && variable == NULL)
         variable = json_object();
     if (nearest != NULL)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/value/report.h"
+
 enum { ARRAYS_MAX = 128, NUMBERS_MAX = 256, MEMBERS_MAX = 64, WORD_BYTES = 8 };
 
 // A part is a variable, or a member of what it is or points to.
@@ -326,11 +328,62 @@ bool argument_index_find_array(struct argument_trace *trace, size_t call,
     return found;
 }
 
-bool argument_index_find_nearest(struct argument_trace *trace, size_t call,
-                                 uint64_t address, struct argument_index *out)
+// index_find_nearest finds the array that is nearest to address; out->value is how far
+// it is after the end, or, if it is negative, before the begin.
+static bool index_find_nearest(struct argument_trace *trace, size_t call,
+                               uint64_t address, struct argument_index *out)
 {
     struct search *s = search_begin(trace, call);
     bool found = s != NULL && search_find_nearest(s, address, out);
     free(s);
     return found;
+}
+
+// index_is_beside says whether the crash is an access that may be beside an object, and
+// gives its address.
+static bool index_is_beside(const json_t *crash, uint64_t *out)
+{
+    enum { NULL_AREA_BYTES = 65536 };
+    static const char *const others[] = { "stack-overflow", "null-dereference",
+                                          "wild-jump", "execute-of-data" };
+    const char *kind = report_string(crash, "kind");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (kind != NULL && strcmp(kind, others[i]) == 0)
+            return false;
+    return report_address(json_object_get(crash, "access"), "address", out) &&
+           *out >= NULL_AREA_BYTES;
+}
+
+json_t *argument_index_nearest(struct argument_trace *trace, const json_t *crash)
+{
+    enum { CALLS = 4 };
+    const struct argument_stack *stack = trace->stack;
+    struct argument_index best = { 0 };
+    size_t looked = 0;
+    uint64_t address;
+    if (!index_is_beside(crash, &address))
+        return NULL;
+    for (size_t i = 0; i < stack->count && looked < CALLS; i++) {
+        struct argument_index found = { 0 };
+        if (report_flag(stack->calls[i].from, "system") ||
+            stack->calls[i].image == NULL)
+            continue;
+        looked++;
+        bool nearer = index_find_nearest(trace, i, address, &found) &&
+                      (best.array.size == 0 || llabs(found.value) < llabs(best.value));
+        argument_index_deinit(nearer ? &best : &found);
+        if (nearer)
+            best = found;
+    }
+    if (best.array.size == 0)
+        return NULL;
+    uint64_t bytes = best.extent.count * best.extent.each;
+    json_t *nearest = json_pack(
+        "{s:s, s:s, s:I, s:I, s:s, s:I, s:s*}", "object", best.array.bytes, "container",
+        best.extent.kind, "bytes", (json_int_t)bytes, "distance",
+        (json_int_t)llabs(best.value), "side", best.value < 0 ? "before" : "after",
+        "frame", (json_int_t)best.variable.frame, "function",
+        report_string(json_array_get(trace->frames, best.variable.frame), "function"));
+    argument_index_deinit(&best);
+    return nearest;
 }

@@ -34,8 +34,7 @@ bool argument_index_find_array(struct argument_trace *trace, size_t call,
                                uint64_t begin, uint64_t address,
                                struct argument_index *out);
 
-// argument_index_find_nearest finds the array, container or block in scope that is
-// nearest to address, which is in none of them. out->value is how far it is after the
-// end, or, if it is negative, before the begin, in bytes. False: none is near.
-bool argument_index_find_nearest(struct argument_trace *trace, size_t call,
-                                 uint64_t address, struct argument_index *out);
+// argument_index_nearest tells beside which array, container or block of those that the
+// innermost functions of the program have in scope the access of the crash is, as
+// crash.nearest has it. NULL: none is near, or the kind of the crash says more.
+json_t *argument_index_nearest(struct argument_trace *trace, const json_t *crash);

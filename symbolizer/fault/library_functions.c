@@ -110,6 +110,10 @@ static const struct library_function functions[] = {
     { .name = "pthread_mutex_unlock", .roles = { "mutex" } },
     { .name = "free", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
     { .name = "realloc", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
+    { .name = "_ZdlPv", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
+    { .name = "_ZdlPvm", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
+    { .name = "_ZdaPv", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
+    { .name = "_ZdaPvm", .roles = { "block" }, .before = HEAP_HEAD, .exact = true },
 };
 
 // Functions of C++ are instantiated in the program, which imports nothing for them.
@@ -153,4 +157,9 @@ int library_functions_length(const struct library_function *function)
         if (strcmp(lengths[i].name, function->name) == 0)
             return lengths[i].argument;
     return -1;
+}
+
+bool library_functions_frees(const struct library_function *function)
+{
+    return function->before == HEAP_HEAD;
 }

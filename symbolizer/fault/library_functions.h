@@ -28,3 +28,6 @@ const struct library_function *library_functions_find_scoped(const char *name);
 // library_functions_length gives the number of the argument that says how many bytes
 // the function accesses; negative: none does.
 int library_functions_length(const struct library_function *function);
+
+// library_functions_frees says whether the function takes back a block of the heap.
+bool library_functions_frees(const struct library_function *function);

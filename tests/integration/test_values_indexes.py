@@ -13,6 +13,7 @@ from harness import Scene
 
 SOURCE = os.path.join(harness.SOURCE, "tests", "cases", "types", "indexes.cc")
 BESIDE = os.path.join(os.path.dirname(SOURCE), "beside.c")
+FREED = os.path.join(os.path.dirname(SOURCE), "freed.c")
 FAR = 1 << 42
 WILD = 60 if harness.FULL else 6
 # By number: the index, its value, what it is an index of, the kind and the elements.
@@ -107,6 +108,24 @@ class Indexes(unittest.TestCase):
                 self.assertEqual(nearest["distance"] == 0, how == "block")
                 self.assertIn(f"`{name}` ({size:,} bytes)", crash["summary"])
             self.assertNotIn("nearest", self.crash(scene, path, "none"))
+
+    def test_a_block_that_malloc_refuses_is_named_with_what_is_wrong(self):
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "freed")
+            subprocess.run(["gcc", "-w", "-g", "-O0", FREED, "-o", path], check=True)
+            for how, expression, state in (("twice", "user->name", None),
+                                           ("stack", "user->name", "stack"),
+                                           ("image", "user->name", "image"),
+                                           ("inner", "user->name + 8", "misaligned"),
+                                           ("overrun", "next", "text"),
+                                           ("moved", "user->name + 4", "misaligned")):
+                crash = self.crash(scene, path, how)
+                variable = crash["variable"]
+                self.assertEqual((variable["expression"], variable.get("state"),
+                                  variable["function"], variable["passed_as"]),
+                                 (expression, state, "of_" + how, "block"))
+                self.assertIn(f"`{expression}`", crash["summary"])
+                self.assertNotIn("text", variable)  # it is masked
 
 
 if __name__ == "__main__":
