@@ -119,11 +119,18 @@ static void write_decision(struct group_page *page, const struct store_group *gr
                    (long long)group->kept, (long long)group->count);
 }
 
-// write_ends adds a link to the oldest report of the group.
-static void write_ends(struct group_page *page, const char *newest)
+// write_ends adds links to the most telling and the oldest report of the group.
+static void write_ends(struct group_page *page, const char *group, const char *newest)
 {
     struct store_around around;
-    // A page without the link is better than no page.
+    char telling[REPORT_ID_SIZE];
+    // A page without the links is better than no page.
+    if (store_find_telling(page->store, group, telling) == CH_OK && telling[0] != 0 &&
+        strcmp(telling, newest) != 0)
+        html_write(page->out,
+                   " \u00b7 <a href=\"/reports/%s\" title=\"Of the newest, the one with"
+                   " most names, arguments and messages\">the most telling report</a>",
+                   telling);
     if (store_reports_around(page->store, newest, &around) == CH_OK &&
         around.oldest[0] != 0 && strcmp(around.oldest, newest) != 0)
         html_write(page->out, " \u00b7 <a href=\"/reports/%s\">the oldest report</a>",
@@ -146,7 +153,7 @@ static void write_newest(struct group_page *page, const struct store_group *grou
                "</a>, ",
                id);
     page_write_time(page->out, group->last_seen_ms, page->now_ms);
-    write_ends(page, id);
+    write_ends(page, group->id, id);
     html_write(page->out, "</p>");
     page_threads_write_crashed(page->out, &viewed, address);
     viewed_report_close(&viewed);

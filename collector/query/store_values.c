@@ -107,3 +107,21 @@ enum ch_status store_reports_around(struct store *store, const char *report,
     store_return(store, reader);
     return status;
 }
+
+static void take_telling(void *context, const struct sql_row *row)
+{
+    entry_copy(context, REPORT_ID_SIZE, sql_column_text(row, "id"));
+}
+
+enum ch_status store_find_telling(struct store *store, const char *group,
+                                  char out[REPORT_ID_SIZE])
+{
+    enum { TELLING_AMONG = 50 };
+    const struct sql_value values[] = { sql_text(group), sql_number(TELLING_AMONG) };
+    struct sql *reader = store_borrow_to_list(store);
+    out[0] = 0;
+    enum ch_status status =
+        sql_ask(reader, STORE_FIND_TELLING, values, 2, take_telling, out);
+    store_return(store, reader);
+    return status;
+}

@@ -92,6 +92,11 @@ struct store_around {
 CH_CHECKED enum ch_status store_reports_around(struct store *store, const char *report,
                                                struct store_around *out);
 
+// store_find_telling finds the report that says most among the newest of a group, the
+// one with most functions, files, messages and arguments; empty: there is none.
+CH_CHECKED enum ch_status store_find_telling(struct store *store, const char *group,
+                                             char out[REPORT_ID_SIZE]);
+
 // store_list_lone_hosts visits the hosts with groups that no other host has a part in,
 // the one with most such groups first: count is the number of these groups, elsewhere
 // that of their reports.

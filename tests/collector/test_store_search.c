@@ -334,6 +334,23 @@ static void values_of_the_reports_of_a_search_are_counted(void **state)
     assert_true(found.more);
 }
 
+static void the_most_telling_report_has_most_marks(void **state)
+{
+    struct fixture *fixture = *state;
+    char id[REPORT_ID_SIZE];
+    static const char few[] = "11\nf";
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 9), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "aaaaaaaa", 5), STORE_ADDED);
+    struct entry entry = make_entry(fixture, 3, "aaaaaaaa", 1);
+    memcpy(entry.marks, few, sizeof(few));
+    entry.marks_size = sizeof(few);
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    assert_int_equal(store_find_telling(fixture->store, "aaaaaaaa", id), CH_OK);
+    assert_int_equal(id[35], '2'); // as many marks as the first, and newer
+    assert_int_equal(store_find_telling(fixture->store, "bbbbbbbb", id), CH_OK);
+    assert_string_equal(id, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +362,7 @@ int main(void)
         STORE_TEST(one_of_several_alternatives_has_to_hold),
         STORE_TEST(a_wildcard_stands_for_any_text),
         STORE_TEST(values_of_the_reports_of_a_search_are_counted),
+        STORE_TEST(the_most_telling_report_has_most_marks),
         STORE_TEST(ranges_are_of_times_reports_and_machines),
         STORE_TEST(a_word_is_counted_whether_all_reports_of_a_group_have_it_or_not),
     };

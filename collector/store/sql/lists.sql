@@ -199,6 +199,15 @@ SELECT coalesce((SELECT b.id FROM reports b
 FROM reports r
 WHERE r.id = ?1
 
+-- name: STORE_FIND_TELLING
+-- Of the newest ?2 reports of a group the one with most marks: functions, files, a message,
+-- arguments.
+SELECT r.id
+FROM (SELECT number, id, time FROM reports
+    WHERE group_number = {GROUP_OF_1} ORDER BY time DESC, number DESC LIMIT ?2) r
+LEFT JOIN marks m ON m.report = r.number
+ORDER BY coalesce(length(m.list), 0) DESC, r.time DESC, r.number DESC LIMIT 1
+
 -- name: STORE_FIND_NUMBER
 SELECT number FROM groups WHERE fingerprint = ?1
 

@@ -1529,6 +1529,14 @@ coalesce((SELECT a.id FROM reports a
 FROM reports r
 WHERE r.id = ?1
 
+-- STORE_FIND_TELLING
+SELECT r.id
+FROM (SELECT number, id, time FROM reports
+    WHERE group_number = (SELECT number FROM groups WHERE fingerprint
+        = coalesce((SELECT target FROM merged WHERE fingerprint = ?1), ?1)) ORDER BY time DESC, number DESC LIMIT ?2) r
+LEFT JOIN marks m ON m.report = r.number
+ORDER BY coalesce(length(m.list), 0) DESC, r.time DESC, r.number DESC LIMIT 1
+
 -- STORE_RISEN
 SELECT number, project, program, recent, before
 FROM (SELECT g.number AS number, g.project AS project, g.program AS program,
