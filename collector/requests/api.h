@@ -29,6 +29,9 @@ void api_list_searches(struct http_request *request);
 void api_post_search(struct http_request *request);
 void api_remove_search(struct http_request *request);
 
+// api_describe describes these requests in the OpenAPI format.
+void api_describe(struct http_request *request);
+
 // api_list_facets counts the values that reports carry.
 void api_list_facets(struct http_request *request);
 

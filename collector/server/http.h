@@ -69,6 +69,8 @@ struct http_route {
     http_handle_fn *handle;
     http_begin_fn *begin; // NULL: nothing to do before the body
     http_body_fn *body;   // NULL: the body is kept in request->body
+    const char *about;    // what it does, for the description of the API
+    const char *takes;    // names of its parameters, with a space between them
 };
 
 struct http_parameter {

@@ -53,6 +53,7 @@ REQUESTS = (
     ("GET", "/healthz", None, {"-"}),
     ("GET", "/readyz", None, {"-"}),
     ("GET", "/metrics", None, {"read"}),
+    ("GET", "/api/v1/openapi.json", None, {"read"}),
     ("GET", "/api/v1/groups", None, {"read"}),
     ("GET", "/api/v1/groups/GROUP", None, {"read"}),
     ("GET", "/api/v1/reports", None, {"read"}),
@@ -102,6 +103,31 @@ def send(collector, number, token, **more):
 
 
 class Scopes(unittest.TestCase):
+    def test_the_description_of_the_api_has_every_request_with_its_scopes(self):
+        with Collector(BINARY) as collector:
+            status, described = collector.json("GET", "/api/v1/openapi.json")
+        self.assertEqual((status, described["openapi"]), (200, "3.1.0"))
+        wanted = {}
+        for method, path, _, scopes in REQUESTS:
+            path = path.split("?")[0]
+            if path.startswith("/api/"):
+                for word in ("GROUP", "REPORT", "BUILD"):
+                    path = path.replace(word, "{id}")
+                path = re.sub("/(receivers|test)/ab", r"/\1/{id}", path)
+                wanted[method.lower(), path] = scopes
+        found = {}
+        for path, methods in described["paths"].items():
+            for method, operation in methods.items():
+                found[method, path] = set(operation["x-scopes"])
+                self.assertTrue(operation["summary"], path)
+                names = [p["name"] for p in operation["parameters"] if p["in"] == "path"]
+                self.assertEqual(names, re.findall(r"\{(\w+)\}", path))
+                error = operation["responses"]["default"]["content"]["application/json"]
+                self.assertEqual(error["schema"], {"$ref": "#/components/schemas/Error"})
+                self.assertIn("2XX", operation["responses"])
+        self.assertEqual(found, wanted)
+        self.assertIn("Error", described["components"]["schemas"])
+
     def test_the_table_here_has_every_request_that_there_is(self):
         with open(ROUTES, encoding="utf-8") as file:
             routes = re.findall(r'\{ "([A-Z]+)", "([^"]+)"', file.read())
