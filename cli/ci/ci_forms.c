@@ -123,12 +123,13 @@ static json_t *sarif_location(const struct ci_crash *crash)
 {
     if (crash->file.size == 0)
         return json_array();
-    json_t *region = json_object();
-    if (crash->line > 0)
+    // A region begins with its line, so an unknown line leaves it out.
+    json_t *region = crash->line > 0 ? json_object() : NULL;
+    if (region != NULL)
         (void)json_object_set_new(region, "startLine", json_integer(crash->line));
-    if (crash->line > 0 && crash->column > 0)
+    if (region != NULL && crash->column > 0)
         (void)json_object_set_new(region, "startColumn", json_integer(crash->column));
-    return json_pack("[{s:{s:{s:o}, s:o}}]", "physicalLocation", "artifactLocation",
+    return json_pack("[{s:{s:{s:o}, s:o*}}]", "physicalLocation", "artifactLocation",
                      "uri", sarif_uri(&crash->file), "region", region);
 }
 

@@ -14,6 +14,7 @@ import unittest
 import uuid
 import xml.etree.ElementTree as xml
 
+import ci_schemas
 import harness
 from harness import Scene, crash_line, example
 
@@ -39,9 +40,16 @@ class Case(unittest.TestCase):
             return file.read()
 
     def forms(self):
-        return (xml.fromstring(self.made("junit.xml")),
-                json.loads(self.made("crashes.sarif"))["runs"][0]["results"],
-                json.loads(self.made("gl-code-quality-report.json")))
+        """What each form has, once it is seen to be what its readers take."""
+        junit = xml.fromstring(self.made("junit.xml"))
+        sarif = json.loads(self.made("crashes.sarif"))
+        gitlab = json.loads(self.made("gl-code-quality-report.json"))
+        ci_schemas.check_junit(junit)
+        ci_schemas.check_json(sarif, ci_schemas.SARIF)
+        ci_schemas.check_json(gitlab, ci_schemas.GITLAB)
+        rules = {rule["id"] for rule in sarif["runs"][0]["tool"]["driver"]["rules"]}
+        self.assertEqual(rules, {found["ruleId"] for found in sarif["runs"][0]["results"]})
+        return junit, sarif["runs"][0]["results"], gitlab
 
 
 class Ci(Case):
@@ -82,6 +90,16 @@ class Ci(Case):
         junit, sarif, gitlab = self.forms()
         self.assertEqual((junit.find("testsuite").get("errors"), sarif, gitlab), ("0", [], []))
         self.assertIsNone(junit.find("testsuite/testcase/error"))
+
+    def test_a_crash_whose_line_is_not_known_is_a_finding_without_a_region(self):
+        done = self.ci("echo 'int main(void) { return *(volatile int *)8; }' | "
+                       "cc -x c -g0 -s -Wl,--build-id=none -o d - && ./d; exit 0\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, sarif, gitlab = self.forms()
+        self.assertEqual(len(sarif), 1)
+        for place in sarif[0]["locations"]:
+            self.assertNotIn("region", place["physicalLocation"])
+        self.assertEqual(gitlab[0]["location"]["lines"]["begin"], 1)
 
     def test_the_commands_signal_is_kept(self):
         self.assertEqual(self.ci("kill -TERM $$").returncode, -signal.SIGTERM)
@@ -171,6 +189,11 @@ class Gate(unittest.TestCase):
             report = sample_reports.null_write(number + 1, release=release,
                                            session=f"{number + 1:016x}", id=str(uuid.uuid4()))
             self.assertEqual(self.collector.post(json.dumps(report).encode())[0], 201)
+        harness.wait_for(lambda: self.counted(release) == crashes)
+
+    def counted(self, release):
+        _, found = self.collector.json("GET", f"/api/v1/starts?release={release}")
+        return sum(row["crashes"] for row in found["starts"])
 
     def test_a_release_passes_fails_or_has_too_few_starts(self):
         with running.Collector(harness.COLLECTOR) as self.collector:
