@@ -144,7 +144,7 @@ enum doctor_verdict doctor_confinement(struct doctor *doctor,
 enum doctor_verdict doctor_library(struct doctor *doctor, struct doctor_finding *out)
 {
     char path[PATH_MAX];
-    (void)doctor;
+    char heap[PATH_MAX];
     if (!installed_library(path)) {
         text_append_string(&out->line,
                            "the library of the handler is not beside this program; "
@@ -152,7 +152,14 @@ enum doctor_verdict doctor_library(struct doctor *doctor, struct doctor_finding 
         return DOCTOR_TROUBLE;
     }
     text_append_string(&out->line, path);
-    return DOCTOR_FINE;
+    (void)snprintf(heap, sizeof(heap), "%.*s/" CRASHHOOK_HEAP_SONAME,
+                   (int)(strrchr(path, '/') - path), path);
+    if (doctor->session->settings.heap == HEAP_NO || access(heap, R_OK) == 0)
+        return DOCTOR_FINE;
+    text_clear(&out->line);
+    text_appendf(&out->line, "CRASHHOOK_HEAP has no effect: cannot read '%s': %s", heap,
+                 strerror(errno));
+    return DOCTOR_NOTE;
 }
 
 // note_kills says what else stops where there is no agent.

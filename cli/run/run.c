@@ -220,11 +220,21 @@ static bool is_run_enabled(struct session *session)
                             (settings->enable == SETTING_TTY && isatty(STDERR_FILENO)));
 }
 
-// append_library adds a library that is installed in the folder of the one at path.
-static void append_library(const char *path, const char *soname, struct text *value)
+// append_library adds a library that is installed in the folder of the one at path. One
+// that is not there is left out, and a line says what that means: the program runs
+// without it, as it would with the loader's warning.
+static void append_library(const char *path, const char *soname, const char *variable,
+                           struct text *value)
 {
+    char library[PATH_MAX];
     const char *name = strrchr(path, '/');
-    text_appendf(value, ":%.*s/%s", (int)(name - path), path, soname);
+    (void)snprintf(library, sizeof(library), "%.*s/%s", (int)(name - path), path,
+                   soname);
+    if (access(library, R_OK) == 0)
+        text_appendf(value, ":%s", library);
+    else
+        (void)command_fail("%s has no effect: cannot read '%s': %s", variable, library,
+                           strerror(errno));
 }
 
 // reports_kills returns true if a program that is killed is reported, which its user
@@ -254,10 +264,10 @@ static int preload_library(const char *runtime, const struct settings *settings)
         text_appendf(&value, "%s:", runtime);
     text_append_string(&value, path);
     if (settings->throws == SETTING_YES)
-        append_library(path, CRASHHOOK_THROWS_SONAME, &value);
+        append_library(path, CRASHHOOK_THROWS_SONAME, "CRASHHOOK_THROWS", &value);
     // A sanitizer has an allocator of its own, with checks of its own.
     if (settings->heap != HEAP_NO && runtime[0] == 0)
-        append_library(path, CRASHHOOK_HEAP_SONAME, &value);
+        append_library(path, CRASHHOOK_HEAP_SONAME, "CRASHHOOK_HEAP", &value);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
     if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)

@@ -114,6 +114,24 @@ class Run(unittest.TestCase):
             shutil.copy(os.path.join(cli_scene.BUILD, part), copy)
         return os.path.join(folder, "bin", "crashhook")
 
+    @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    def test_a_library_that_is_not_installed_is_one_line_and_the_program_runs(self):
+        with Scene() as scene:
+            command = self.installation(os.path.join(scene.folder, "product"))
+            for option, variable in (("--heap=sample", "CRASHHOOK_HEAP"),
+                                     ("--throws=yes", "CRASHHOOK_THROWS")):
+                done = subprocess.run([command, "run", option, "--", "sh", "-c", "exit 4"],
+                                      text=True, check=False, env=scene.environment({}),
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual(done.returncode, 4)
+                self.assertRegex(done.stderr, rf"\Acrashhook: {variable} has no effect: cannot "
+                                 r"read '.*/lib/libcrashhook-\w+\.so\.1': No such file or "
+                                 r"directory\n\Z")
+            done = subprocess.run([command, "doctor"], text=True, check=False,
+                                  env=scene.environment({"CRASHHOOK_HEAP": "sample"}),
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertIn("CRASHHOOK_HEAP has no effect: cannot read", done.stdout)
+
     def run_from(self, scene, folder, *command):
         path = os.path.join(scene.folder, folder)
         command = [self.installation(path), "run", "--", *command]
