@@ -123,6 +123,11 @@ static enum ch_status btf_add_parts(struct type_btf *types, const struct btf *bt
         struct type_part added = { .name = part.name,
                                    .offset_bits = part.offset_bits,
                                    .value = part.value };
+        // gcc before 13 marks no enum as signed, and most values of 2^31 and more are
+        // negative. Those that write their arrays in reverse are older than 14.
+        if (source->kind == BTF_ENUM && !source->flag &&
+            types->order == CTF_ORDER_REVERSED)
+            added.value = (int32_t)(uint32_t)part.value;
         if (!is_enum)
             status = btf_resolve(types, part.type, &added.type);
         if (status == CH_OK)

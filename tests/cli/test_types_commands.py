@@ -13,7 +13,7 @@ import unittest
 from cli_scene import CRASHHOOK
 
 SOURCE = """
-enum mood { GLAD = 1, CALM = 2 };
+enum mood { SAD = -1, GLAD = 1, CALM = 2 };
 struct pair { int first; int bits : 3; unsigned m[3][4]; };
 union either { long l; double d; };
 typedef struct pair *pair_p;
