@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread of a Go program, in memory that is the input.
-#include "agent/messages/go_panic.h"
+#include "agent/messages/panics.h"
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
 

@@ -2,7 +2,7 @@
 //
 // A thread of a Rust program: its stack is the input, and so are the program's
 // constants.
-#include "agent/messages/panic_hook.h"
+#include "agent/messages/panics.h"
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
 

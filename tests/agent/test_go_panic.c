@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/messages/go_panic.h"
+#include "agent/messages/panics.h"
 
 #include <string.h>
 
