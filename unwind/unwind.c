@@ -591,6 +591,32 @@ static size_t repeat_steps(struct walk *w, struct unwind_frame *frames, size_t r
     return count;
 }
 
+// try_first_ways tries what goes before the methods of the setting.
+static enum ch_status try_first_ways(struct walk *w, bool asks_runtime)
+{
+    if (w->first && !unwind_space_is_code(w->space, pc_of(w)) &&
+        unwind_try_step(w, step_by_call) == CH_OK)
+        return CH_OK;
+    if (!asks_runtime || unwind_try_step(w, step_by_runtime) != CH_OK)
+        return CH_ERR_NOT_FOUND;
+    w->lost = true; // the registers other than three
+    return CH_OK;
+}
+
+// try_way makes a step by one method. Where a DWARF rule needs a register that is lost,
+// the walk is repeated by DWARF. Once is enough: from there on DWARF is preferred,
+// which recovers what it will need.
+static enum ch_status try_way(struct walk *w, step_fn *way)
+{
+    enum ch_status status = unwind_try_step(w, way);
+    if (status != CH_ERR_UNSUPPORTED || !w->lost || w->how != SETTING_UNWIND_AUTO ||
+        way != step_by_cfi)
+        return status;
+    w->how = SETTING_UNWIND_PRECISE;
+    w->lost = !find_lost(w);
+    return unwind_try_step(w, step_by_cfi);
+}
+
 // walk_to_caller moves to the caller by the first method that leads there. Otherwise it
 // gives the error of the first method that had rules.
 static enum ch_status walk_to_caller(struct walk *w)
@@ -602,41 +628,28 @@ static enum ch_status walk_to_caller(struct walk *w)
     const bool keeps = w->frame.kind == UNWIND_KIND_RA && !asks_runtime;
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
-    if (w->first && !unwind_space_is_code(w->space, pc) &&
-        unwind_try_step(w, step_by_call) == CH_OK)
+    if (try_first_ways(w, asks_runtime) == CH_OK)
         return CH_OK;
-
-    if (asks_runtime && unwind_try_step(w, step_by_runtime) == CH_OK) {
-        w->lost = true; // the registers other than three
-        return CH_OK;
-    }
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
         step_fn *way = means[w->how][i];
         if (way == step_by_sframe && skips_sframe(w))
             continue;
         bool had_rule = w->had_rule;
-        enum ch_status status = unwind_try_step(w, way);
-        if (status == CH_ERR_UNSUPPORTED && w->lost && w->how == SETTING_UNWIND_AUTO &&
-            way == step_by_cfi) {
-            // Once is enough: from here on DWARF is preferred, which recovers what it
-            // will need.
-            w->how = SETTING_UNWIND_PRECISE;
-            w->lost = !find_lost(w);
-            status = unwind_try_step(w, step_by_cfi);
-        }
+        enum ch_status status = try_way(w, way);
         // A frame pointer of 0 ends a chain of frame records where the code proves that
         // nothing called it. It does not end the walk where rules say that the stack
         // goes on.
-        bool in_chain = way == step_by_frame_pointer;
-        bool ends = status == CH_END && (!in_chain || (!had_rule && is_outermost(w)));
+        if (status == CH_END &&
+            (way != step_by_frame_pointer || (!had_rule && is_outermost(w))))
+            return CH_END;
         // The next frame with this return address repeats the step just made, if no
         // other method had rules for it.
-        if (status == CH_OK && keeps && w->space->known_steps != NULL &&
-            w->row != NULL && !had_rule)
-            known_steps_add(w->space->known_steps, w->how, pc, w->row, w->frame.trust);
-        if (status == CH_OK || ends)
-            return status;
+        if (status == CH_OK && keeps && space->known_steps != NULL && w->row != NULL &&
+            !had_rule)
+            known_steps_add(space->known_steps, w->how, pc, w->row, w->frame.trust);
+        if (status == CH_OK)
+            return CH_OK;
         if (reason == CH_ERR_NOT_FOUND && status != CH_END)
             reason = status;
     }

@@ -219,36 +219,46 @@ static enum ch_status read_augmentation(const struct cfi_section *section,
     return cursor_ok(c) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
+// read_cie_head reads a CIE from its version to the return register. out_letters: the
+// augmentation string, whose data follow.
+static enum ch_status read_cie_head(const struct cfi_section *section, struct cursor *c,
+                                    struct cfi_cie *cie, const char **out_letters)
+{
+    size_t address_size = section->narrow ? NARROW_ADDRESS_SIZE : ADDRESS_SIZE;
+    uint8_t version = cursor_u8(c);
+    const char *letters = cursor_string(c);
+    if (!cursor_ok(c))
+        return CH_ERR_TRUNCATED;
+    if (version != CIE_VERSION_1 && version != CIE_VERSION_3 &&
+        version != CIE_VERSION_4)
+        return CH_ERR_UNSUPPORTED;
+    if (version == CIE_VERSION_4 && cursor_u8(c) != address_size)
+        return CH_ERR_UNSUPPORTED;
+    if (version == CIE_VERSION_4)
+        cie->segment_size = cursor_u8(c);
+    // gcc before version 3 wrote the address of exception tables here.
+    if (letters[0] == 'e' && letters[1] == 'h') {
+        cursor_skip(c, address_size);
+        letters += 2;
+    }
+    cie->code_align = cursor_uleb128(c);
+    cie->data_align = cursor_sleb128(c);
+    cie->return_register = version == CIE_VERSION_1 ? cursor_u8(c) : cursor_uleb128(c);
+    *out_letters = letters;
+    return cursor_ok(c) ? CH_OK : CH_ERR_TRUNCATED;
+}
+
 enum ch_status cfi_read_cie(const struct cfi_section *section,
                             const struct cfi_entry *entry, struct cfi_cie *out)
 {
     struct cursor c = entry->body;
     struct cfi_cie cie = { .pointer_encoding = encoding_in(section, FORM_ABSOLUTE) };
-    size_t address_size = section->narrow ? NARROW_ADDRESS_SIZE : ADDRESS_SIZE;
+    const char *letters;
     if (!entry->is_cie)
         return CH_ERR_MALFORMED;
-
-    uint8_t version = cursor_u8(&c);
-    const char *letters = cursor_string(&c);
-    if (!cursor_ok(&c))
-        return CH_ERR_TRUNCATED;
-    if (version != CIE_VERSION_1 && version != CIE_VERSION_3 &&
-        version != CIE_VERSION_4)
-        return CH_ERR_UNSUPPORTED;
-    if (version == CIE_VERSION_4 && cursor_u8(&c) != address_size)
-        return CH_ERR_UNSUPPORTED;
-    if (version == CIE_VERSION_4)
-        cie.segment_size = cursor_u8(&c);
-    // gcc before version 3 wrote the address of exception tables here.
-    if (letters[0] == 'e' && letters[1] == 'h') {
-        cursor_skip(&c, address_size);
-        letters += 2;
-    }
-    cie.code_align = cursor_uleb128(&c);
-    cie.data_align = cursor_sleb128(&c);
-    cie.return_register = version == CIE_VERSION_1 ? cursor_u8(&c) : cursor_uleb128(&c);
-    if (!cursor_ok(&c))
-        return CH_ERR_TRUNCATED;
+    enum ch_status status = read_cie_head(section, &c, &cie, &letters);
+    if (status != CH_OK)
+        return status;
 
     cie.has_sizes = letters[0] == 'z';
     if (cie.has_sizes) {
@@ -257,8 +267,7 @@ enum ch_status cfi_read_cie(const struct cfi_section *section,
             return CH_ERR_TRUNCATED;
         uint64_t address = entry->body_address + cursor_offset(&c);
         struct cursor data = cursor_child(&c, (size_t)size);
-        enum ch_status status =
-            read_augmentation(section, letters + 1, &data, address, &cie);
+        status = read_augmentation(section, letters + 1, &data, address, &cie);
         if (status != CH_OK)
             return status;
     } else if (letters[0] != 0) {

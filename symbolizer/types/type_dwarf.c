@@ -579,6 +579,23 @@ static enum type_dwarf_part part_of_target(const struct type *type,
     return leads_on && part != TYPE_DWARF_WHOLE ? TYPE_DWARF_NAME : part;
 }
 
+// read_kind gives what die's tag and size say of the type.
+static struct type read_kind(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    struct type type = { .kind = kind_of(tag), .name = type_dwarf_name_of(die) };
+    (void)read_number(die, DW_AT_byte_size, &type.size);
+    if (type.kind == TYPE_FUNCTION)
+        type.name = "";
+    if (type.kind == TYPE_POINTER && type.size == 0)
+        type.size = sizeof(uint64_t);
+    if (tag == DW_TAG_reference_type)
+        type.reference = 1;
+    if (tag == DW_TAG_rvalue_reference_type)
+        type.reference = 2;
+    return type;
+}
+
 // type_dwarf_read_entry fills type from die.
 static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die *die,
                                             enum type_dwarf_part part,
@@ -589,17 +606,8 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
     bool elsewhere = dwarf_attr(die, DW_AT_signature, &signature) != NULL;
     if (elsewhere && dwarf_formref_die(&signature, &definition) != NULL)
         die = &definition; // in a type unit
-    enum type_kind kind = kind_of(dwarf_tag(die));
-    *type = (struct type){ .kind = kind, .name = type_dwarf_name_of(die) };
-    (void)read_number(die, DW_AT_byte_size, &type->size);
-    if (kind == TYPE_FUNCTION)
-        type->name = "";
-    if (kind == TYPE_POINTER && type->size == 0)
-        type->size = sizeof(uint64_t);
-    if (dwarf_tag(die) == DW_TAG_reference_type)
-        type->reference = 1;
-    if (dwarf_tag(die) == DW_TAG_rvalue_reference_type)
-        type->reference = 2;
+    *type = read_kind(die);
+    enum type_kind kind = type->kind;
     if (kind == TYPE_STRUCT || kind == TYPE_UNION || kind == TYPE_ENUM) {
         if (!dwarf_hasattr(die, DW_AT_declaration) &&
             !dwarf_hasattr(die, DW_AT_signature))
