@@ -190,18 +190,44 @@ class Adopting(unittest.TestCase):
                 scene.spool = variables.pop("CRASHHOOK_SPOOL")
                 service = {name: variables[name] for name in ("CRASHHOOK_HOLD",
                                                               "CRASHHOOK_RELEASE")}
-                self.assertEqual(self.crash_as_first_process(scene, **service),
-                                 128 + signal.SIGSEGV)
                 command = re.search(r"command: \[crashhook, (.*)\]", pod).group(1).split(", ")
                 sidecar = subprocess.Popen(
                     [CRASHHOOK, *command],
                     env={**scene.environment({}), "CRASHHOOK_URL": variables["CRASHHOOK_URL"],
                          "CRASHHOOK_TOKEN_FILE": variables["CRASHHOOK_TOKEN_FILE"]})
                 try:
+                    self.assertEqual(self.crash_as_first_process(scene, **service),
+                                     128 + signal.SIGSEGV)
                     self.await_sent(scene)
-                finally:
+                    # The pod ends with the service: the sidecar is told as soon as that has.
+                    self.assertEqual(self.crash_as_first_process(scene, **service),
+                                     128 + signal.SIGSEGV)
                     sidecar.terminate()
+                    self.assertEqual(sidecar.wait(60), 0)
+                finally:
+                    sidecar.kill()
                     sidecar.wait()
+                listed = json.loads(scene.command("list", "--json").stdout)
+                self.assertEqual([target["state"] for entry in listed
+                                  for target in entry["targets"]], ["sent"] * 2)
+
+    def test_the_patch_for_kustomize_adds_what_the_pod_has(self):
+        try:
+            import yaml
+        except ImportError as missing:
+            self.skipTest(str(missing))
+        pod = yaml.safe_load(self.example("kubernetes.yaml"))["spec"]
+        patch = yaml.safe_load(self.example("kustomize/sidecar.yaml"))["spec"]["template"]["spec"]
+        del pod["containers"][0]["image"]
+        pod["containers"][0]["env"].pop()  # the release
+        self.assertEqual(patch, pod)
+        if shutil.which("kubectl") is None:
+            self.skipTest("rendering it needs kubectl")
+        rendered = subprocess.run(["kubectl", "kustomize", os.path.join(ADOPTING, "kustomize")],
+                                  check=True, text=True, stdout=subprocess.PIPE).stdout
+        job = yaml.safe_load(rendered)["spec"]["template"]["spec"]
+        pod["containers"][0]["image"] = "registry.invalid/service:1.4.2"
+        self.assertEqual(job, {**pod, "restartPolicy": "Never"})
 
     def copy_product(self, folder):
         """What an image holds, where every user may enter; the path of its commands."""
