@@ -98,7 +98,7 @@ packages: deps
 	packaging/build-debian build/packages
 	packaging/build-rpm build/packages
 	packaging/build-tarball build/packages
-	packaging/build-bindings build/packages/bindings
+	packaging/build-bindings --with build/packages/crashhook-*-$$(uname -m).tar.gz build/packages/bindings
 
 # A tarball of what is committed that runs where it is unpacked, with SHA256SUMS.
 tarball: build-needs

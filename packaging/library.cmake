@@ -61,7 +61,7 @@ if(NOT ch_embedded)
     install(CODE "if(NOT DEFINED ENV{DESTDIR} AND CMAKE_INSTALL_PREFIX MATCHES \"^/usr(/local)?$\")
         message(STATUS \"run ldconfig as root, so that programs find libcrashhook.so.${CRASHHOOK_ABI}\")
     endif()" COMPONENT library)
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings COMPONENT library
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings COMPONENT library USE_SOURCE_PERMISSIONS
         DESTINATION ${CMAKE_INSTALL_DATADIR}/crashhook
         PATTERN __pycache__ EXCLUDE PATTERN target EXCLUDE)
 endif()

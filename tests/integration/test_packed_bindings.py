@@ -172,6 +172,76 @@ class Packed(unittest.TestCase):
         self.assertEqual(-ended.returncode, signal.SIGSEGV)
         self.assertIn("strlen", names_of(crashed_thread(report))[0])
 
+    def alone(self, name):
+        """The package of a binding that brings this build along."""
+        packed = os.path.join(self.new_folder(), "packed")
+        said = self.succeed([os.path.join(SOURCE, "packaging", "build-bindings"), "--with", BUILD,
+                             packed, name])
+        if "left out" in said:
+            self.skipTest(said)
+        return packed
+
+    def check_alone(self, crash, *command):
+        """A crash is reported, and shown by the command, where nothing is installed."""
+        with Scene() as scene:
+            scene.preload = None
+            environment = {name: value for name, value in scene.environment({}).items()
+                           if name not in ("LIBCRASHHOOK", "PYTHONPATH", "LD_LIBRARY_PATH")}
+            environment["PATH"] = "/usr/bin:/bin"
+
+            def run(*words):
+                return subprocess.run(words, check=False, text=True, timeout=60, env=environment,
+                                      cwd=scene.folder, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+            ended = run(*crash)
+            self.assertIn(ended.returncode, (-signal.SIGSEGV, 128 + signal.SIGSEGV), ended.stdout)
+            shown = run(*command, "show")
+            self.assertEqual(shown.returncode, 0, shown.stdout)
+            return shown.stdout
+
+    def test_a_wheel_with_the_agent_needs_nothing_else(self):
+        packed = self.alone("python")
+        place = self.new_folder()
+        python = os.path.join(place, "bin", "python")
+        done = subprocess.run(["/usr/bin/python3", "-m", "venv", place], check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            self.skipTest(f"no fresh environment: {done.stdout.splitlines()[-1:]}")
+        wheel, = glob.glob(os.path.join(packed, "*.whl"))
+        self.assertRegex(os.path.basename(wheel), r"-py3-none-manylinux_2_\d\d_\w+\.whl$")
+        self.succeed([python, "-m", "pip", "install", "-q", "--no-index", "--no-cache-dir",
+                      "--disable-pip-version-check", wheel],
+                     env={**os.environ, "PIP_CONFIG_FILE": os.devnull})
+        example = os.path.join(SOURCE, "bindings", "python", "examples", "crash.py")
+        shown = self.check_alone([python, example], python, "-m", "crashhook")
+        self.assertRegex(shown, r"price_of.*at .*crash\.py:12")
+        self.assertIn("1.4.2", shown)
+        program = harness.example("null_write")
+        shown = self.check_alone([python, "-m", "crashhook", "run", "--", program],
+                                 python, "-m", "crashhook")
+        self.assertRegex(shown, r"SIGSEGV in write_line at .*shop_pricing\.c:")
+        # Under `crashhook run` the library is there already.
+        shown = self.check_alone([python, "-m", "crashhook", "run", "--", python, example],
+                                 python, "-m", "crashhook")
+        self.assertRegex(shown, r"price_of.*at .*crash\.py:12")
+
+    def test_a_package_of_npm_with_the_agent_needs_nothing_else(self):
+        for tool in ("node", "npm"):
+            if shutil.which(tool) is None or refusal(tool, "--version"):
+                self.skipTest(f"{tool} is not installed")
+        packed = self.alone("node")
+        folder = self.new_folder()
+        with open(os.path.join(folder, "package.json"), "w", encoding="ascii") as file:
+            file.write('{"name": "shop", "version": "1.0.0", "private": true}')
+        self.succeed(["npm", "install", "--offline", "--no-audit", "--no-fund", "--cache",
+                      self.new_folder(), os.path.join(packed, f"crashhook-{version()}.tgz")],
+                     cwd=folder)
+        command = os.path.join(folder, "node_modules", ".bin", "crashhook")
+        program = harness.example("null_write")
+        shown = self.check_alone([command, "run", "--", program], command)
+        self.assertRegex(shown, r"SIGSEGV in write_line at .*shop_pricing\.c:")
+
     def go(self, *command, cwd=None, **variables):
         go = shutil.which("go")
         if go is None:

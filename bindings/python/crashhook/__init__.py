@@ -38,11 +38,28 @@ _given = {}  # the options of install()
 _tags = contextvars.ContextVar("crashhook_tags", default={})
 
 
+def bundled(name):
+    """A file of the installation that a wheel may bring along, or None."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "files", name)
+    return path if os.path.exists(path) else None
+
+
+def _find():
+    """The file to load. One that is there already, by `crashhook run`, is the only one."""
+    name = "libcrashhook.so.1"
+    if "LIBCRASHHOOK" in os.environ:
+        return os.environ["LIBCRASHHOOK"]
+    try:
+        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+        return name
+    except OSError:
+        return bundled(f"lib/{name}") or name
+
+
 def _load():
     global _library
     if _library is None:
-        library = ctypes.CDLL(os.environ.get("LIBCRASHHOOK", "libcrashhook.so.1"),
-                              mode=ctypes.RTLD_GLOBAL)
+        library = ctypes.CDLL(_find(), mode=ctypes.RTLD_GLOBAL)
         library.crashhook_install.argtypes = [ctypes.POINTER(_Options)]
         library.crashhook_set_tag.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         library.crashhook_set_data.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
