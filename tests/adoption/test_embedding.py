@@ -3,6 +3,7 @@
 # crashhook as a part of another project's CMake build: the agent comes with the library, the
 # project's flags do no harm, and what is installed reports without anything else.
 
+import ast
 import os
 import re
 import shutil
@@ -125,6 +126,29 @@ class Embedding(unittest.TestCase):
         self.configure(FETCH, "-DFETCHCONTENT_SOURCE_DIR_CRASHHOOK=" + SOURCE)
         self.make()
         self.check_installed()
+
+    @unittest.skipUnless(FULL, "builds the agent once more")
+    def test_what_bazels_rule_has_cmake_do_installs_what_the_rule_gives_out(self):
+        with open(os.path.join(SOURCE, "BUILD.bazel"), encoding="utf-8") as file:
+            calls = [node for node in ast.walk(ast.parse(file.read()))
+                     if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "cmake"]
+        self.assertEqual(len(calls), 1)
+        rule = {word.arg: ast.literal_eval(word.value) for word in calls[0].keywords}
+        prefix = os.path.join(self.folder, "prefix")
+        adopter.run(self, "cmake", "-S", SOURCE, "-B", self.build, "-G", "Ninja",
+                    "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_PREFIX=" + prefix,
+                    *(f"-D{name}={value}" for name, value in rule["cache_entries"].items()))
+        self.make()
+        adopter.run(self, "cmake", "--install", self.build)
+        source = adopter.write(self.folder, "program.c", adopter.PROGRAM)
+        program = os.path.join(prefix, "bin", "program")
+        os.makedirs(os.path.dirname(program))
+        self.assertEqual(rule["out_data_dirs"], ["libexec"])
+        adopter.run(self, "gcc", "-g", "-I", os.path.join(prefix, "include"), source,
+                    *(os.path.join(prefix, "lib", name) for name in rule["out_static_libs"]),
+                    *rule["linkopts"], "-o", program)
+        shutil.rmtree(self.build)
+        self.crash_and_check((program,))
 
     def test_an_unknown_processor_gets_a_library_that_says_so(self):
         said = self.configure(f"add_subdirectory({SOURCE} crashhook)", "-DCRASHHOOK_HAS_HANDLER=OFF")

@@ -93,7 +93,7 @@ class FirstMinutes(unittest.TestCase):
         place = os.path.join(SOURCE, "examples", "adopting")
         with open(os.path.join(place, "service.c"), encoding="utf-8") as file:
             text = file.read()
-        for name in ("cmake", "cmake-fetch", "cmake-subdirectory", "meson"):
+        for name in ("bazel", "cmake", "cmake-fetch", "cmake-subdirectory", "meson"):
             path = os.path.join(place, name, "service.c")
             self.assertFalse(os.path.islink(path), path)
             with open(path, encoding="utf-8") as file:

@@ -9,8 +9,8 @@ import sys
 
 import source_tree
 
-FILES = """.clang-format .clang-tidy .clangd .editorconfig .gitignore CHANGELOG.md
-CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE Makefile NOTICE README.md SECURITY.md meson.build
+FILES = """.clang-format .clang-tidy .clangd .editorconfig .gitignore BUILD.bazel CHANGELOG.md
+CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE MODULE.bazel Makefile NOTICE README.md SECURITY.md meson.build
 meson_options.txt""".split()
 FOLDERS = [".ci", ".devcontainer", "docs"]  # docs/ has a paragraph of its own
 
