@@ -114,9 +114,11 @@ site:
 check-tarball: tarball
 	tests/adoption/tarball build/packages || [ $$? -eq 77 ]
 
-# Installs them in a clean Debian 12 and uses them there.
+# Installs them in a clean Debian 12 and uses them there; the same with those of Debian 13.
 check-packages: packages
 	packaging/smoke-test build/packages
+	packaging/build-debian build/packages/trixie trixie
+	packaging/smoke-test build/packages/trixie trixie
 
 # The container image of the packages, made and used: non-root, on a read-only root.
 check-image: packages
