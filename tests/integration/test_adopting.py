@@ -354,6 +354,32 @@ class Adopting(unittest.TestCase):
                               stderr=subprocess.STDOUT).stdout
         self.assertEqual([line for line in said.splitlines() if unit in line], [])
 
+    def test_a_drop_in_has_a_service_reported_whose_unit_is_somebody_elses(self):
+        text = self.example("drop-in.conf")
+        unit = os.path.join(self.folder, "plain.service")
+        os.makedirs(unit + ".d")
+        with open(unit, "w", encoding="utf-8") as file:
+            file.write("[Service]\nExecStart=/bin/true\n")
+        with open(os.path.join(unit + ".d", "crashhook.conf"), "w", encoding="utf-8") as file:
+            file.write(text)
+        if shutil.which("systemd-analyze") is not None:
+            said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
+                                  check=False, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT).stdout
+            self.assertEqual([line for line in said.splitlines() if "plain.service" in line], [])
+        with Scene() as scene:
+            scene.preload = None
+            state = re.search(r"StateDirectory=(.*)", text)[1].replace("%N", "plain")
+            os.mkdir(os.path.join(scene.folder, state), 0o700)
+            variables = {name: value.replace("%S", scene.folder).replace("%N", "plain")
+                         for name, value in re.findall(r"Environment=(\w+)=(.*)", text)}
+            # Where the package puts it, the loader finds it by its name.
+            variables["LD_LIBRARY_PATH"] = os.path.dirname(harness.HANDLER)
+            scene.spool = variables["CRASHHOOK_SPOOL"]
+            self.assertEqual(-self.crash(scene, [self.plain_service()], **variables),
+                             signal.SIGSEGV)
+            self.check(scene)
+
 
 if __name__ == "__main__":
     harness.main()
