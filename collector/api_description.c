@@ -2,7 +2,6 @@
 //
 // The description of the API in the OpenAPI format, version 3.1, made of the table of
 // routes.
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,19 +77,25 @@ static json_t *path_json(json_t *paths, const char *path)
     return found;
 }
 
-void api_describe(struct http_request *request)
+// paths_json is the paths of the API with their methods, in lower case.
+static json_t *paths_json(void)
 {
     json_t *paths = json_object();
     for (size_t i = 0; i < routes_count; i++) {
         const struct http_route *route = &routes_table[i];
         char method[8] = "";
-        if (strncmp(route->path, api_prefix, strlen(api_prefix)) != 0)
+        if (strncmp(route->path, api_prefix, sizeof(api_prefix) - 1) != 0)
             continue;
         for (size_t k = 0; k + 1 < sizeof(method) && route->method[k] != 0; k++)
-            method[k] = (char)tolower((unsigned char)route->method[k]);
+            method[k] = (char)(route->method[k] | 0x20);
         (void)json_object_set_new(path_json(paths, route->path), method,
                                   operation_json(route));
     }
+    return paths;
+}
+
+void api_describe(struct http_request *request)
+{
     json_t *components = json_pack(
         "{s:{s:{s:s, s:s}}, s:{s:{s:s, s:[s], s:{s:{s:s}}}}}", "securitySchemes",
         "token", "type", "http", "scheme", "bearer", "schemas", "Error", "type",
@@ -99,5 +104,5 @@ void api_describe(struct http_request *request)
                     json_pack("{s:s, s:{s:s, s:s}, s:[{s:[]}], s:o, s:o}", "openapi",
                               "3.1.0", "info", "title", "crashhook collector",
                               "version", CRASHHOOK_VERSION, "security", "token",
-                              "paths", paths, "components", components));
+                              "paths", paths_json(), "components", components));
 }
