@@ -78,6 +78,8 @@ static void write_orders(struct text *out, const struct filter *filter)
     }
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
+    html_write(out, "<a href=\"/facets?%.*s\">Counts</a>", 3 * SEARCH_SIZE,
+               query.size != 0 ? query.bytes : "");
     html_write(out, "<a href=\"/api/v1/groups?form=csv&sort=%s&%.*s\" download>CSV</a>",
                orders[filter->store.sort].value, 3 * SEARCH_SIZE,
                query.size != 0 ? query.bytes : "");
@@ -193,8 +195,20 @@ static void write_totals(struct text *out, const struct store_totals *totals,
     html_write(out, " %s in all</p>\n", totals->reports == 1 ? "report" : "reports");
 }
 
+// is_slow_to_count says whether the newest reports of a search in a large store may
+// take long to find: those with alternatives or wildcards are looked at one by one.
+static bool is_slow_to_count(const struct filter *filter,
+                             const struct store_totals *totals)
+{
+    bool examined = false;
+    for (size_t i = 0; i < filter->search.count; i++)
+        examined |=
+            filter->search.terms[i].alternative || filter->search.terms[i].wildcard;
+    return examined && totals->reports >= STORE_MANY_REPORTS;
+}
+
 static void write_list(struct http_request *request, struct filter *filter,
-                       const struct text *list, const char *next)
+                       const struct text *list, const char *next, bool counted)
 {
     struct text *out = &request->answer.body;
     write_orders(out, filter);
@@ -212,7 +226,8 @@ static void write_list(struct http_request *request, struct filter *filter,
     if (next[0] != 0)
         write_more_groups(out, request, filter, next);
     html_write(out, "</div>");
-    page_facets_beside_write(out, collector_of(request)->store, filter);
+    if (counted)
+        page_facets_beside_write(out, collector_of(request)->store, filter);
     html_write(out, "</div>");
 }
 
@@ -261,7 +276,7 @@ void page_groups(struct http_request *request)
     if (totals.groups == 0)
         page_groups_write_nothing(out, request);
     else
-        write_list(request, &filter, &list, next);
+        write_list(request, &filter, &list, next, !is_slow_to_count(&filter, &totals));
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";
