@@ -207,8 +207,8 @@ static bool is_slow_to_count(const struct filter *filter,
     return examined && totals->reports >= STORE_MANY_REPORTS;
 }
 
-static void write_list(struct http_request *request, struct filter *filter,
-                       const struct text *list, const char *next, bool counted)
+static void write_group_list(struct http_request *request, struct filter *filter,
+                             const struct text *list, const char *next, bool counted)
 {
     struct text *out = &request->answer.body;
     write_orders(out, filter);
@@ -276,7 +276,8 @@ void page_groups(struct http_request *request)
     if (totals.groups == 0)
         page_groups_write_nothing(out, request);
     else
-        write_list(request, &filter, &list, next, !is_slow_to_count(&filter, &totals));
+        write_group_list(request, &filter, &list, next,
+                         !is_slow_to_count(&filter, &totals));
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

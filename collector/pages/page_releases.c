@@ -135,7 +135,7 @@ static void write_release(struct releases_page *page, size_t i, int64_t starts)
     html_write(out, "</td></tr>\n");
 }
 
-static void write_program(struct releases_page *page, size_t start, size_t end)
+static void write_program_releases(struct releases_page *page, size_t start, size_t end)
 {
     struct text *out = page->out;
     const struct release *first = &page->releases.list[start];
@@ -200,7 +200,7 @@ static void write_releases_page(struct releases_page *page)
         html_write(out, "<p class=\"cut\">No report names a release.</p>");
     for (size_t start = 0; start < page->releases.count;) {
         size_t end = releases_program_end(&page->releases, start);
-        write_program(page, start, end);
+        write_program_releases(page, start, end);
         start = end;
     }
     page_end(out);

@@ -69,7 +69,7 @@ enum ch_status store_list_machines(struct store *store, const char *project,
     return list_fleet(store, STORE_LIST_MACHINES, values, 4, take_machine, &listing);
 }
 
-static void take_missing(void *context, const struct sql_row *row)
+static void take_missing_build(void *context, const struct sql_row *row)
 {
     const struct fleet_listing *listing = context;
     const struct store_missing missing = {
@@ -88,7 +88,8 @@ enum ch_status store_list_missing(struct store *store, const char *project,
     struct fleet_listing listing = { .visit_missing = visit, .context = context };
     const struct sql_value values[] = { sql_text(project), sql_number((int64_t)limit),
                                         sql_number(STORE_MISSING_COUNTED) };
-    return list_fleet(store, STORE_LIST_MISSING, values, 3, take_missing, &listing);
+    return list_fleet(store, STORE_LIST_MISSING, values, 3, take_missing_build,
+                      &listing);
 }
 
 static void take_symbols_total(void *context, const struct sql_row *row)
