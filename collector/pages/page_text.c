@@ -2,7 +2,6 @@
 //
 // A report as plain text, for an issue or a chat: the crash and its thread come first,
 // then registers and the other threads.
-#include <stdlib.h>
 #include <string.h>
 
 #include "collector/pages/page.h"
@@ -10,6 +9,7 @@
 #include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
+#include "report/value/value_text.h"
 
 enum { FRAMES_WRITTEN = 200, VALUES_WRITTEN = 24, THREADS_WRITTEN = 100 };
 
@@ -78,14 +78,15 @@ static void write_text_variables(struct text *out, const json_t *frame,
         const json_t *value = json_object_get(variable, "value");
         if (value == NULL)
             continue;
-        char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        struct text CH_CLEANUP(text_deinit) line = { 0 };
+        if (!json_is_string(value))
+            value_text_append(value, &line);
         text_append_string(out, "       ");
         append_plain(out, report_string(variable, "name"), PAGE_SHORT);
         text_append_string(out, " = ");
-        append_plain(out, json_is_string(value) ? json_string_value(value) : dumped,
+        append_plain(out, json_is_string(value) ? json_string_value(value) : line.bytes,
                      PAGE_SHORT);
         text_append_string(out, "\n");
-        free(dumped);
     }
 }
 

@@ -327,6 +327,18 @@ class Pages(unittest.TestCase):
             for control in "\x07\x1b\r":
                 self.assertNotIn(control, text.decode())
 
+    def test_the_text_shows_values_as_the_page_and_the_terminal_do(self):
+        report = sample_reports.null_write(1)
+        report["threads"][0]["backtrace"]["frames"][0]["arguments"] = [
+            {"name": "said", "value": {"address": "0x55d2c5e120a0", "value": "hello there"}},
+            {"name": "size", "value": {"width": 3, "height": 4}}, {"name": "none", "value": []}]
+        with Collector(BINARY) as other:
+            other.post(report)
+            text = other.request("GET", f"/api/v1/reports/{report['id']}?form=text")[2].decode()
+        for line in ('said = 0x55d2c5e120a0 "hello there"', "size = {width = 3, height = 4}",
+                     "none = []"):
+            self.assertIn(line + "\n", text)
+
     def test_a_group_is_decided_on_without_scripts(self):
         with Collector(BINARY) as other:
             group = other.post(sample_reports.null_write(1, release="1.0"))[1]["group"]
