@@ -230,8 +230,8 @@ static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
     return argument_ctf_take(l, argument, &entry.location);
 }
 
-static enum ch_status find_on_stack(const struct lookup *l, uint64_t offset,
-                                    struct argument *argument)
+static enum ch_status find_argument_on_stack(const struct lookup *l, uint64_t offset,
+                                             struct argument *argument)
 {
     const struct argument_location location = { .kind = ARGUMENT_IN_MEMORY,
                                                 .value = l->call->frame.cfa + offset };
@@ -251,7 +251,7 @@ static void argument_ctf_find(const struct lookup *l,
     if (place->kind == ARGUMENT_GENERAL)
         status = find_in_register(l, place->reg, argument);
     if (place->kind == ARGUMENT_ON_STACK)
-        status = find_on_stack(l, place->offset, argument);
+        status = find_argument_on_stack(l, place->offset, argument);
     if (place->kind == ARGUMENT_SPLIT)
         reason = "aggregate-split";
     if (place->kind == ARGUMENT_UNPLACED)

@@ -579,8 +579,8 @@ static enum type_dwarf_part part_of_target(const struct type *type,
     return leads_on && part != TYPE_DWARF_WHOLE ? TYPE_DWARF_NAME : part;
 }
 
-// read_kind gives what die's tag and size say of the type.
-static struct type read_kind(Dwarf_Die *die)
+// read_tag_and_size gives what die's tag and size say of the type.
+static struct type read_tag_and_size(Dwarf_Die *die)
 {
     int tag = dwarf_tag(die);
     struct type type = { .kind = kind_of(tag), .name = type_dwarf_name_of(die) };
@@ -606,7 +606,7 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
     bool elsewhere = dwarf_attr(die, DW_AT_signature, &signature) != NULL;
     if (elsewhere && dwarf_formref_die(&signature, &definition) != NULL)
         die = &definition; // in a type unit
-    *type = read_kind(die);
+    *type = read_tag_and_size(die);
     enum type_kind kind = type->kind;
     if (kind == TYPE_STRUCT || kind == TYPE_UNION || kind == TYPE_ENUM) {
         if (!dwarf_hasattr(die, DW_AT_declaration) &&
