@@ -514,6 +514,20 @@ class HeldByKernel(unittest.TestCase):
             self.report(scene, other)
             self.assertEqual([d for d in ledger(scene) if d["pid"] == pid], [])
 
+    def test_a_setuid_program_is_reported_where_suid_dumpable_allows_that(self):
+        with Scene() as scene, self.handed_over(scene, "pipe"):
+            setuid = scene.copy(SIMPLE)
+            os.chmod(setuid, 0o4755)
+            core_handler.write("suid_dumpable", "0")
+            unseen = self.crash(scene, [setuid, "3"], preexec_fn=become(WORKER))
+            core_handler.write("suid_dumpable", "2")
+            # Its variables are those of another user.
+            seen = self.crash(scene, [setuid, "3"], {"CRASHHOOK_ENABLE": "no"},
+                              preexec_fn=become(WORKER))
+            report = self.report(scene, seen)
+            self.assertIn("crash", names_of(crashed_thread(report)))
+            self.assertEqual([d for d in ledger(scene) if d["pid"] == unseen], [])
+
     def test_no_process_is_held_for_longer_than_the_deadline(self):
         if "socket" not in self.forms():
             self.skipTest("the kernel has no socket for cores")
