@@ -163,6 +163,8 @@ class Values(unittest.TestCase):
                 command = [self.path, str(seed)]
                 _, shown, _ = crash(scene, command)
                 by_gdb = shown_by_gdb(command)
+                if not by_gdb:
+                    self.skipTest("gdb cannot run a program here")
                 for name in OF_PRINTERS:
                     if is_known(shown[name]):
                         compared += 1

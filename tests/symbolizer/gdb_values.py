@@ -18,9 +18,11 @@ def text_of(shown):
     """What a printer says that an object of text holds."""
     if not hasattr(shown, "value"):
         return str(shown)
+    if shown.length == 0:
+        return ""
     value = shown.value()
     address = value.address if value.type.code == gdb.TYPE_CODE_ARRAY else value
-    bytes_ = gdb.selected_inferior().read_memory(int(address), max(shown.length, 0))
+    bytes_ = gdb.selected_inferior().read_memory(int(address), shown.length)
     return bytes(bytes_).decode("latin-1")
 
 
