@@ -79,6 +79,7 @@ static void search_add_array(struct search *s, const struct part *part,
     const struct type *type = &s->how.table->types[place->type];
     struct index_array array = { .part = *part };
     uint64_t pointer;
+    uint8_t first;
     if (s->array_count == ARRAYS_MAX)
         return;
     bool found =
@@ -86,7 +87,10 @@ static void search_add_array(struct search *s, const struct part *part,
             ? search_value(s, part, place, &pointer) &&
                   type_extent_of_block(&s->how, type->target, pointer, &array.extent)
             : type_extent_of_object(&s->how, place, &array.extent);
-    if (found && array.extent.address != 0)
+    // A wild pointer leads to no object, so nothing is beside that.
+    if (found && array.extent.address != 0 &&
+        memory_read(s->how.memory, array.extent.address, &first, sizeof(first)) ==
+            CH_OK)
         s->arrays[s->array_count++] = array;
 }
 
