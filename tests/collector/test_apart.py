@@ -274,7 +274,8 @@ class Apart(unittest.TestCase):
                 "DROP INDEX groups_by_release; DROP INDEX reports_unkeyed;"
                 "ALTER TABLE groups DROP COLUMN program;"
                 "ALTER TABLE groups DROP COLUMN machine_step;"
-                "ALTER TABLE reports DROP COLUMN keyed;")
+                "ALTER TABLE reports DROP COLUMN keyed;"
+                "DROP TABLE saved_searches;")
         if self.own.store is None:
             with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:
                 database.executescript(text + "PRAGMA user_version = 18;")
