@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "report/secrets/sanitize.h"
 
 void raw_write_string(struct json_writer *w, const char *key, const char *value)
@@ -25,39 +26,20 @@ void raw_write_address(struct json_writer *w, const char *key, uint64_t value)
     json_write_hex(w, value);
 }
 
-// date_of writes the date that is days after 1970-01-01. The C library's gmtime_r would
-// first read the time zone's file, which must not be opened while the process is held.
-static void date_of(uint64_t days, char *text, size_t size)
-{
-    static const unsigned lengths[] = {
-        31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
-    };
-    unsigned year = 1970;
-    unsigned month = 0;
-    unsigned leap;
-    for (;; year++) {
-        leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-        if (days < 365 + leap)
-            break;
-        days -= 365 + leap;
-    }
-    for (; days >= lengths[month] + (month == 1 ? leap : 0); month++)
-        days -= lengths[month] + (month == 1 ? leap : 0);
-    snprintf(text, size, "%04u-%02u-%02u", year, month + 1, (unsigned)days + 1);
-}
-
 void raw_write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
 {
-    char day[32];
-    char text[64];
+    char text[96];
     uint64_t seconds = unix_ms / 1000;
-    unsigned of_day = (unsigned)(seconds % 86400);
+    struct tm date;
     // A 64-bit clock in nanoseconds ends in the year 2554.
     if (seconds > UINT64_MAX / 1000000000)
         return;
-    date_of(seconds / 86400, day, sizeof(day));
-    snprintf(text, sizeof(text), "%sT%02u:%02u:%02u.%03uZ", day, of_day / 3600,
-             of_day / 60 % 60, of_day % 60, (unsigned)(unix_ms % 1000));
+    // gmtime_r would read the time zone's file, which must not be opened while the
+    // process is held.
+    clock_utc_date((int64_t)seconds, &date);
+    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ",
+             date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour,
+             date.tm_min, date.tm_sec, (unsigned)(unix_ms % 1000));
     raw_write_string(w, key, text);
 }
 

@@ -80,7 +80,7 @@ enum ch_status timestamp_read(const char *text, int64_t now_ms, int64_t *out)
     if (at == NULL || tm.tm_year < 70 || tm.tm_year > 8099)
         return CH_ERR_MALFORMED;
     if (*at == 0) {
-        *out = (int64_t)timegm(&tm) * 1000;
+        *out = clock_utc_seconds(&tm) * 1000;
         return CH_OK;
     }
     if (*at != 'T' && *at != 't' && *at != ' ')
@@ -93,18 +93,20 @@ enum ch_status timestamp_read(const char *text, int64_t now_ms, int64_t *out)
     enum ch_status status = read_zone_offset(at, &offset);
     if (status != CH_OK)
         return status;
-    *out = (int64_t)timegm(&tm) * 1000 + ms - offset;
+    *out = clock_utc_seconds(&tm) * 1000 + ms - offset;
     return CH_OK;
 }
 
 void timestamp_write(int64_t time_ms, char *out)
 {
-    time_t seconds = (time_t)(time_ms / 1000);
-    int ms = (int)(time_ms % 1000);
+    int64_t known_ms = time_ms < 0 ? 0 : time_ms;
     struct tm tm;
-    gmtime_r(&seconds, &tm);
-    size_t length = strftime(out, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(out + length, TIMESTAMP_SIZE - length, ".%03dZ", ms < 0 ? 0 : ms);
+    clock_utc_date(known_ms / 1000, &tm);
+    unsigned year = (unsigned)(tm.tm_year + 1900) % 10000;
+    snprintf(out, TIMESTAMP_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", year,
+             (unsigned)(tm.tm_mon + 1) % 100, (unsigned)tm.tm_mday % 100,
+             (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100,
+             (unsigned)tm.tm_sec % 100, (unsigned)(known_ms % 1000));
 }
 
 void timestamp_write_ago(int64_t time_ms, int64_t now_ms, char *out)

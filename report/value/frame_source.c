@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hex.h"
 #include "base/system/file.h"
 #include "base/system/reachable.h"
@@ -148,7 +149,7 @@ static bool source_crash_time(const json_t *report, struct timespec *out)
     struct tm moment = { 0 };
     if (time == NULL || strptime(time, "%Y-%m-%dT%H:%M:%S", &moment) == NULL)
         return false;
-    *out = (struct timespec){ .tv_sec = timegm(&moment) + 1 };
+    *out = (struct timespec){ .tv_sec = clock_utc_seconds(&moment) + 1 };
     return true;
 }
 

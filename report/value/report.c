@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/system/own_user.h"
 #include "report/file/report_id.h"
 #include "report/file/report_open.h"
@@ -505,7 +506,7 @@ int64_t report_time_ms(const json_t *report)
     const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
     if (end != NULL && parts.tm_year >= 70 && parts.tm_year < 400) {
         (void)sscanf(end, ".%3d", &ms); // NOLINT(cert-err34-c): three digits always fit
-        return (int64_t)timegm(&parts) * 1000 + (ms > 0 ? ms : 0);
+        return clock_utc_seconds(&parts) * 1000 + (ms > 0 ? ms : 0);
     }
     return id != NULL && report_id_ok(id) ? (int64_t)report_id_time_ms(id) : 0;
 }

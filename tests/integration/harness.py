@@ -322,7 +322,8 @@ kept_locks = []  # until the end of the process, unless they are closed before
 def cores_land_in_folder():
     """Has core files written to the working folder of who dumps, if it can."""
     path = "/proc/sys/kernel/core_pattern"
-    lock_core_pattern()
+    if not kept_locks:
+        lock_core_pattern()
     with open(path, encoding="ascii") as file:
         before = file.read()
     if before.strip() == "core":

@@ -51,12 +51,13 @@ class Survival(unittest.TestCase):
         self.assertEqual(report["agent"]["tier"], case.tier)
 
     def survives(self, case):
+        cores = harness.cores_land_in_folder()  # which keeps a file open
         before = sorted(os.listdir("/proc/self/fd"))
         with Scene() as scene:
             ended, reports = run_case(scene, case)
             if case.signal is not None:
                 self.assertEqual(ended.signal, case.signal, ended.stderr)
-                if case.core and harness.cores_land_in_folder():
+                if case.core and cores:
                     self.assertIsNotNone(scene.core(ended.pid))
             self.assertLess(ended.seconds, case.seconds)
             if case.reports is not None:

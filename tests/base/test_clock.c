@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+
+#include "support/test.h"
+
+static void dates_of_utc_are_those_of_the_c_library(void **state)
+{
+    enum { CASES = 100000 };
+    const int64_t end = INT64_C(253402300800); // of the year 9999
+    (void)state;
+    for (int64_t i = 0; i < CASES; i++) {
+        // Each step ends in another month, day and second.
+        int64_t seconds = i < 800 ? i * 43200 : i * (end / CASES) + i;
+        if (seconds >= end)
+            break;
+        struct tm wanted;
+        struct tm date;
+        time_t time = (time_t)seconds;
+        assert_non_null(gmtime_r(&time, &wanted));
+        clock_utc_date(seconds, &date);
+        assert_int_equal(date.tm_year, wanted.tm_year);
+        assert_int_equal(date.tm_mon, wanted.tm_mon);
+        assert_int_equal(date.tm_mday, wanted.tm_mday);
+        assert_int_equal(date.tm_hour, wanted.tm_hour);
+        assert_int_equal(date.tm_min, wanted.tm_min);
+        assert_int_equal(date.tm_sec, wanted.tm_sec);
+        assert_int_equal(clock_utc_seconds(&date), seconds);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dates_of_utc_are_those_of_the_c_library),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
