@@ -88,13 +88,6 @@ void fork_once()
     failures += status != 0;
 }
 
-// A sanitizer's allocator is not ready for a fork beside threads that allocate.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool forks = false;
-#else
-constexpr bool forks = true;
-#endif
-
 void symbolicate_once()
 {
     crashhook_backtrace *backtrace = nullptr;
@@ -119,7 +112,7 @@ void work(int number, const char *library)
             throw_from(round % 20);
         } catch (const std::runtime_error &) {
         }
-        if (forks && number == 0 && round % 50 == 0)
+        if (number == 0 && round % 50 == 0)
             fork_once();
         if (number == 1)
             symbolicate_once();
