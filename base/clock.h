@@ -15,9 +15,9 @@ uint64_t clock_now_us(clockid_t clock);
 // clock_now_ms is clock_now_ns in milliseconds.
 uint64_t clock_now_ms(clockid_t clock);
 
-// Dates of UTC, as timegm and gmtime_r give them. These take no lock, which a thread
-// may hold when its process forks, and read no file. clock_utc_seconds gives the
-// seconds since 1970 of a date whose parts are in their ranges; of tm_wday and tm_yday
-// it needs none, and clock_utc_date sets neither. Years: 1970 to 9999.
+// clock_utc_seconds gives the seconds since 1970 of a date in UTC, as timegm does, of
+// year, month, day, hour, minute and second, which are in their ranges. clock_utc_date
+// sets these, as gmtime_r does. Years: 1970 to 9999. Neither takes a lock, which
+// another thread may hold when its process forks, or reads a file.
 int64_t clock_utc_seconds(const struct tm *date);
 void clock_utc_date(int64_t seconds, struct tm *out);
