@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 
+#include <stdio.h>
+
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
 uint64_t clock_now_ns(clockid_t clock)
@@ -60,4 +62,15 @@ void clock_utc_date(int64_t seconds, struct tm *out)
                         .tm_hour = of_day / 3600,
                         .tm_min = of_day / 60 % 60,
                         .tm_sec = of_day % 60 };
+}
+
+void clock_utc_write(uint64_t unix_ms, char out[static CLOCK_UTC_SIZE])
+{
+    struct tm date;
+    clock_utc_date((int64_t)(unix_ms / 1000), &date);
+    (void)snprintf(out, CLOCK_UTC_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
+                   (unsigned)(date.tm_year + 1900) % 10000,
+                   (unsigned)(date.tm_mon + 1) % 100, (unsigned)date.tm_mday % 100,
+                   (unsigned)date.tm_hour % 100, (unsigned)date.tm_min % 100,
+                   (unsigned)date.tm_sec % 100, (unsigned)(unix_ms % 1000));
 }

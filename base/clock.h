@@ -21,3 +21,8 @@ uint64_t clock_now_ms(clockid_t clock);
 // another thread may hold when its process forks, or reads a file.
 int64_t clock_utc_seconds(const struct tm *date);
 void clock_utc_date(int64_t seconds, struct tm *out);
+
+// clock_utc_write writes RFC 3339 in UTC: 2026-11-21T09:17:00.000Z, of milliseconds
+// since 1970.
+enum { CLOCK_UTC_SIZE = 32 };
+void clock_utc_write(uint64_t unix_ms, char out[static CLOCK_UTC_SIZE]);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/facts/raw_write.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "report/secrets/sanitize.h"
 
@@ -28,18 +26,13 @@ void raw_write_address(struct json_writer *w, const char *key, uint64_t value)
 
 void raw_write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
 {
-    char text[96];
-    uint64_t seconds = unix_ms / 1000;
-    struct tm date;
+    char text[CLOCK_UTC_SIZE];
     // A 64-bit clock in nanoseconds ends in the year 2554.
-    if (seconds > UINT64_MAX / 1000000000)
+    if (unix_ms / 1000 > UINT64_MAX / 1000000000)
         return;
     // gmtime_r would read the time zone's file, which must not be opened while the
     // process is held.
-    clock_utc_date((int64_t)seconds, &date);
-    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ",
-             date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour,
-             date.tm_min, date.tm_sec, (unsigned)(unix_ms % 1000));
+    clock_utc_write(unix_ms, text);
     raw_write_string(w, key, text);
 }
 

@@ -99,14 +99,7 @@ enum ch_status timestamp_read(const char *text, int64_t now_ms, int64_t *out)
 
 void timestamp_write(int64_t time_ms, char *out)
 {
-    int64_t known_ms = time_ms < 0 ? 0 : time_ms;
-    struct tm tm;
-    clock_utc_date(known_ms / 1000, &tm);
-    unsigned year = (unsigned)(tm.tm_year + 1900) % 10000;
-    snprintf(out, TIMESTAMP_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", year,
-             (unsigned)(tm.tm_mon + 1) % 100, (unsigned)tm.tm_mday % 100,
-             (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100,
-             (unsigned)tm.tm_sec % 100, (unsigned)(known_ms % 1000));
+    clock_utc_write(time_ms < 0 ? 0 : (uint64_t)time_ms, out);
 }
 
 void timestamp_write_ago(int64_t time_ms, int64_t now_ms, char *out)

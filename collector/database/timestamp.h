@@ -5,10 +5,11 @@
 #pragma once
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 // TIMESTAMP_SIZE holds a moment as text: 2026-11-21T09:17:00.000Z and its NUL.
-enum { TIMESTAMP_SIZE = 32, TIMESTAMP_DAY_MS = 86400000 };
+enum { TIMESTAMP_SIZE = CLOCK_UTC_SIZE, TIMESTAMP_DAY_MS = 86400000 };
 
 // timestamp_now is the current time by our clock.
 int64_t timestamp_now(void);

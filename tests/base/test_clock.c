@@ -28,10 +28,21 @@ static void dates_of_utc_are_those_of_the_c_library(void **state)
     }
 }
 
+static void dates_are_written_with_milliseconds(void **state)
+{
+    char text[CLOCK_UTC_SIZE];
+    (void)state;
+    clock_utc_write(0, text);
+    assert_string_equal(text, "1970-01-01T00:00:00.000Z");
+    clock_utc_write(UINT64_C(1795767420007), text);
+    assert_string_equal(text, "2026-11-27T08:17:00.007Z");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_of_utc_are_those_of_the_c_library),
+        cmocka_unit_test(dates_are_written_with_milliseconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,21 +240,27 @@ static void write_sql(const struct fixture *fixture, const char *script)
 
 static void very_many_machines_are_counted_within_some_percent(void **state)
 {
-    enum { MANY = 12000 }; // more take PostgreSQL minutes in one transaction
+    // In one transaction PostgreSQL keeps every version of the group's row: 40,000 take
+    // it minutes.
+    const char *full = getenv("CRASHHOOK_FULL");
+    const int64_t many = full != NULL && strcmp(full, "1") == 0 ? 40000 : 12000;
     struct fixture *fixture = *state;
     char error[STORE_ERROR_SIZE];
+    char script[512];
     assert_int_equal(add_of_host(fixture, 1, "first", 1), STORE_ADDED);
-    write_sql(
-        fixture,
+    (void)snprintf(
+        script, sizeof(script),
         "WITH RECURSIVE n(i) AS (SELECT CAST(1 AS bigint) UNION ALL"
-        " SELECT i + 1 FROM n WHERE i < 11999)"
+        " SELECT i + 1 FROM n WHERE i < %lld)"
         " INSERT INTO group_machines(group_number, machine)"
-        " SELECT (SELECT min(number) FROM groups), i * 2654435761 % 4294967291 FROM n");
-    assert_int_equal(find_group(fixture, "aaaaaaaa").group.machines, MANY);
+        " SELECT (SELECT min(number) FROM groups), i * 2654435761 %% 4294967291 FROM n",
+        (long long)many - 1);
+    write_sql(fixture, script);
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.machines, many);
     for (int i = 0; i < 4; i++)
         assert_int_equal(store_thin_machines(fixture->store, error), CH_OK);
     int64_t machines = find_group(fixture, "aaaaaaaa").group.machines;
-    assert_true(machines > MANY * 95 / 100 && machines < MANY * 105 / 100);
+    assert_true(machines > many * 95 / 100 && machines < many * 105 / 100);
     assert_true(count_rows(fixture, "SELECT count(*) FROM group_machines") <= 8192);
     // What is counted goes with a merge.
     struct entry entry = make_entry(fixture, 2, "bbbbbbbb", 1);
