@@ -15,7 +15,15 @@ struct arrival {
     struct ingest_item item; // first: ingest passes a pointer to it back
     struct entry entry;
     struct http_request *request;
+    struct text room; // for what is stored instead of the body
 };
+
+static void destroy_arrival(void *context)
+{
+    struct arrival *arrival = context;
+    text_deinit(&arrival->room);
+    free(arrival);
+}
 
 static void answer_arrival(struct arrival *arrival)
 {
@@ -77,6 +85,8 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
         if (request->who.named)
             entry_copy(arrival->entry.sender, sizeof(arrival->entry.sender),
                        request->who.name);
+        store_compress_body(collector->store, opened.text.bytes, opened.text.size,
+                            &arrival->item.upload, &arrival->room);
     }
     opened_report_close(&opened);
     for (size_t i = 0; status == CH_OK && i < arrival->entry.nameless_count; i++)
@@ -113,15 +123,18 @@ void api_post_report(struct http_request *request)
     struct collector *collector = collector_of(request);
     struct arrival *arrival = request->state; // of the first try, if it was moved
     if (arrival == NULL)
-        arrival = malloc(sizeof(*arrival));
+        arrival = calloc(1, sizeof(*arrival));
     if (arrival == NULL) {
         http_fail(request, 503, "out of memory");
         return;
     }
     request->state = arrival;
-    request->state_destroy = free;
+    request->state_destroy = destroy_arrival;
     arrival->request = request;
     arrival->item = (struct ingest_item){ .done = on_stored };
+    arrival->item.upload.entry = &arrival->entry;
+    arrival->item.upload.body = request->body.bytes;
+    arrival->item.upload.body_size = request->body.size;
     if (decode_encoding_named(request->content_encoding,
                               &arrival->item.upload.encoding) != CH_OK) {
         http_fail(request, 415, "the Content-Encoding is not identity, gzip or zstd");
@@ -131,9 +144,6 @@ void api_post_report(struct http_request *request)
         return;
 
     atomic_fetch_add(&collector->metrics.body_bytes, request->body.size);
-    arrival->item.upload.entry = &arrival->entry;
-    arrival->item.upload.body = request->body.bytes;
-    arrival->item.upload.body_size = request->body.size;
     http_suspend(request);
     enum ch_status status = ingest_submit(collector->ingest, &arrival->item);
     if (status == CH_OK)

@@ -67,7 +67,8 @@ static enum ch_status forget_and_trim(struct retention *retention, bool *out_mor
     return status;
 }
 
-// sweep_once_a_day takes one step of removing words of removed reports from searches.
+// sweep_once_a_day takes one step of removing words of removed reports from searches,
+// and at the end what their bodies had in common.
 static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_more,
                                        char error[STORE_ERROR_SIZE])
 {
@@ -76,8 +77,10 @@ static enum ch_status sweep_once_a_day(struct retention *retention, bool *out_mo
         return CH_OK;
     enum ch_status status =
         store_sweep_words(retention->store, &retention->word, out_more, error);
-    if (status == CH_OK && !*out_more)
+    if (status == CH_OK && !*out_more) {
         retention->sweep_ms = now_ms + TIMESTAMP_DAY_MS;
+        status = store_drop_prefixes(retention->store, error);
+    }
     return status;
 }
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
 #include "collector/requests/collector.h"
 
 // WEIGHT_MAX is the most that one byte of a text adds to its weight.
@@ -34,15 +33,8 @@ size_t opened_report_weigh(const char *bytes, size_t size)
     return values;
 }
 
-// report_json is the text of a report, which is in the body, or else in decoded.
-struct report_json {
-    const char *bytes;
-    size_t size;
-    struct text decoded;
-};
-
 static enum ch_status decode_json(const struct store_body *body, size_t limit,
-                                  struct report_json *out)
+                                  struct report_text *out)
 {
     if (body->encoding == DECODE_IDENTITY && body->size != 0 && body->size <= limit) {
         out->bytes = body->bytes;
@@ -57,7 +49,7 @@ static enum ch_status decode_json(const struct store_body *body, size_t limit,
 }
 
 static unsigned decode_report_body(const struct store_body *body, bool large,
-                                   struct report_json *out,
+                                   struct report_text *out,
                                    struct opened_report_error *error)
 {
     size_t limit = large ? COLLECTOR_DECODED_MAX : COLLECTOR_LARGE;
@@ -84,7 +76,7 @@ static unsigned decode_report_body(const struct store_body *body, bool large,
 }
 
 static unsigned parse_opened_report(struct opened_report *report,
-                                    const struct report_json *json,
+                                    const struct report_text *json,
                                     struct opened_report_error *error)
 {
     // Most reports are too short to be too heavy, and weighing one is a tenth of
@@ -108,7 +100,7 @@ static unsigned parse_opened_report(struct opened_report *report,
 static unsigned open_body(struct opened_report *out, const struct store_body *body,
                           pthread_mutex_t *large, struct opened_report_error *error)
 {
-    struct report_json json = { 0 };
+    struct report_text json = { 0 };
     unsigned refused = decode_report_body(body, large != NULL, &json, error);
     if (refused == 0 && large != NULL && json.size > COLLECTOR_LARGE) {
         pthread_mutex_lock(large);
@@ -116,7 +108,10 @@ static unsigned open_body(struct opened_report *out, const struct store_body *bo
     }
     if (refused == 0)
         refused = parse_opened_report(out, &json, error);
-    text_deinit(&json.decoded);
+    if (out->brief)
+        out->text = json;
+    else
+        text_deinit(&json.decoded);
     if (refused != 0)
         opened_report_close(out);
     return refused;
@@ -144,6 +139,7 @@ void opened_report_close(struct opened_report *report)
     report->json = NULL;
     if (report->brief)
         json_arena_end(&report->arena);
+    text_deinit(&report->text.decoded);
     if (report->large != NULL)
         pthread_mutex_unlock(report->large);
     report->large = NULL;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/text.h"
 #include "collector/store/store.h"
 #include "report/json/json_arena.h"
 #include "report/value/report.h"
@@ -18,9 +19,17 @@
 // threads of 32 frames need.
 enum { OPENED_REPORT_VALUES = 3000000, OPENED_REPORT_LARGE = 1 };
 
+// report_text is the JSON of a report, which is in the body, or else in decoded.
+struct report_text {
+    const char *bytes;
+    size_t size;
+    struct text decoded;
+};
+
 struct opened_report {
     json_t *json;
     bool brief;              // it was opened so
+    struct report_text text; // of a brief one: its JSON
     struct json_arena arena; // of a brief one: what json is made of
     pthread_mutex_t *large;  // the lock that is held; NULL: none
 };

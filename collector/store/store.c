@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/database/timestamp.h"
+#include "collector/entry/body_prefixes.h"
 #include "collector/objects/object_store.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_outage.h"
@@ -127,6 +128,7 @@ static enum ch_status open_store(const char *name, bool reading,
         store->file_lock = -1;
         store->reading = reading;
         store->list_ms = STORE_LIST_MS;
+        store->prefixes = reading ? NULL : body_prefixes_create();
         store->many_reports = STORE_MANY_REPORTS;
         status = (reading ? open_reader : open_writer)(store, name, reason);
     }
@@ -167,6 +169,7 @@ void store_close(struct store *store)
     if (store->file_lock >= 0)
         close(store->file_lock);
     fetch_gate_deinit(&store->fetches);
+    body_prefixes_destroy(store->prefixes);
     pthread_cond_destroy(&store->returned);
     text_deinit(&store->rising);
     pthread_mutex_destroy(&store->lock);

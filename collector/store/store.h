@@ -49,6 +49,9 @@ struct store_upload {
     const void *body;
     size_t body_size;
     enum decode_encoding encoding;
+    int64_t prefix;     // that the body was compressed with (body_prefixes.h); 0: none
+    const void *common; // what may become the prefix of later ones; NULL: none
+    size_t common_size;
     enum store_outcome outcome;
     char group[ENTRY_GROUP_SIZE]; // that it is in; not its own where groups were merged
 };
@@ -129,6 +132,12 @@ void store_close(struct store *store);
 CH_CHECKED enum ch_status store_add(struct store *store, struct store_upload *uploads,
                                     size_t count, char error[STORE_ERROR_SIZE]);
 
+// store_compress_body compresses the body of an upload, whose JSON it gets, by what the
+// reports of its group have in common, as far as that is known. room has what the
+// upload refers to then. It asks no database.
+void store_compress_body(struct store *store, const char *json, size_t size,
+                         struct store_upload *upload, struct text *room);
+
 // store_list_reports visits reports, the latest crash first, and writes the cursor of
 // the next page to next: empty at the end. CH_ERR_MALFORMED: the cursor is not one of
 // ours. CH_ERR_LIMIT, here and below: the query took too long.
@@ -193,6 +202,10 @@ CH_CHECKED enum ch_status store_move(struct store *store, bool *out_more,
 // then it returns CH_ERR_LIMIT.
 CH_CHECKED enum ch_status store_move_for(struct store *store, int64_t patience_ms,
                                          char error[STORE_ERROR_SIZE]);
+
+// store_drop_prefixes removes what bodies that are gone had in common.
+CH_CHECKED enum ch_status store_drop_prefixes(struct store *store,
+                                              char error[STORE_ERROR_SIZE]);
 
 // store_thin_machines keeps fewer machines of groups that have very many.
 CH_CHECKED enum ch_status store_thin_machines(struct store *store,

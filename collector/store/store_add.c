@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/database/timestamp.h"
+#include "collector/entry/body_prefixes.h"
 #include "collector/entry/entry_marks.h"
 #include "collector/entry/release_order.h"
 #include "collector/store/store_bodies.h"
@@ -404,9 +405,17 @@ static void write_parts(struct sql *sql, const struct planned *planned,
                                 sql_number(upload->encoding),
                                 sql_bytes(upload->body, upload->body_size),
                                 sql_number(body_segment),
+                                sql_number(upload->prefix),
                                 sql_number(entry->received_ms) };
-    sql_queue(sql, STORE_ADD_BODY, body, sql->dialect == SQL_POSTGRES ? 5 : 4, NULL,
+    sql_queue(sql, STORE_ADD_BODY, body, sql->dialect == SQL_POSTGRES ? 6 : 5, NULL,
               NULL);
+    // A group of one report needs none.
+    if (upload->common == NULL || planned->group->count < 2)
+        return;
+    struct sql_value prefix[] = { sql_text(entry->group), sql_text(entry->project),
+                                  sql_number(body_prefix_week(entry->received_ms)),
+                                  sql_bytes(upload->common, upload->common_size) };
+    sql_queue(sql, STORE_ADD_PREFIX, prefix, 4, NULL, NULL);
 }
 
 // newer_by_number is what the numbers of two releases say: see STORE_IS_BACK.
@@ -622,13 +631,73 @@ static enum ch_status add_batch(struct sql *sql, void *context)
     }
 }
 
-// make_store_room makes the partitions that the batch's bodies belong to.
-static enum ch_status make_store_room(struct store *store, void *context)
+void store_compress_body(struct store *store, const char *json, size_t size,
+                         struct store_upload *upload, struct text *room)
+{
+    const struct text_part text = { json, size };
+    bool known = false;
+    if (store->prefixes == NULL)
+        return;
+    upload->prefix = body_prefixes_compress(store->prefixes, upload->entry, &text,
+                                            upload->body_size, &known, room);
+    if (!known)
+        body_prefix_make(json, size, room);
+    if (!text_ok(room) || room->size == 0)
+        return;
+    if (!known) {
+        upload->common = room->bytes;
+        upload->common_size = room->size;
+        return;
+    }
+    upload->body = room->bytes;
+    upload->body_size = room->size;
+    upload->encoding = DECODE_ZSTD;
+}
+
+// sought_prefix is whose prefix is asked for.
+struct sought_prefix {
+    struct body_prefixes *prefixes;
+    const struct entry *entry;
+    bool found;
+};
+
+static void take_prefix(void *context, const struct sql_row *row)
+{
+    struct sought_prefix *sought = context;
+    size_t size = 0;
+    const void *bytes = sql_column_bytes(row, "bytes", &size);
+    body_prefixes_note(sought->prefixes, sought->entry,
+                       sql_column_number(row, "number"), bytes, size);
+    sought->found = true;
+}
+
+// find_prefix finds what later reports like this one are compressed with. It is asked
+// for outside of a transaction, so that it will be there.
+static enum ch_status find_prefix(struct store *store, struct store_upload *upload)
+{
+    struct sought_prefix sought = { .prefixes = store->prefixes,
+                                    .entry = upload->entry };
+    struct sql_value of[] = {
+        sql_text(upload->entry->group), sql_text(upload->entry->project),
+        sql_number(body_prefix_week(upload->entry->received_ms))
+    };
+    enum ch_status status =
+        sql_ask(store->writer, STORE_FIND_PREFIX, of, 3, take_prefix, &sought);
+    if (sought.found)
+        upload->common = NULL;
+    return status;
+}
+
+// prepare_batch makes the partitions that the batch's bodies belong to.
+static enum ch_status prepare_batch(struct store *store, void *context)
 {
     const struct batch *batch = context;
     enum ch_status status = CH_OK;
-    for (size_t i = 0; i < batch->count && status == CH_OK; i++)
+    for (size_t i = 0; i < batch->count && status == CH_OK; i++) {
         status = store_make_week(store, batch->uploads[i].entry->received_ms);
+        if (status == CH_OK && batch->uploads[i].common != NULL)
+            status = find_prefix(store, &batch->uploads[i]);
+    }
     return status;
 }
 
@@ -649,7 +718,7 @@ enum ch_status store_add(struct store *store, struct store_upload *uploads,
         return CH_ERR_NO_MEMORY;
     }
     struct store_job job = { .what = "store reports",
-                             .prepare = make_store_room,
+                             .prepare = prepare_batch,
                              .work = add_batch,
                              .context = &batch };
     enum ch_status status = store_transact(store, &job, error);

@@ -4,6 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/entry/body_prefixes.h"
+
+// expand_body leaves what does not match its prefix as it is, which decode_body
+// refuses.
+static void expand_body(const struct sql_row *row, struct store_body_found *found)
+{
+    struct text_part prefix = { 0 };
+    const struct text_part compressed = { found->body.bytes, found->body.size };
+    prefix.bytes = sql_column_bytes(row, "prefix", &prefix.size);
+    text_clear(&found->expanded);
+    if (prefix.size == 0 ||
+        body_prefix_expand(&compressed, &prefix, &found->expanded) != CH_OK)
+        return;
+    found->body = (struct store_body){ .bytes = found->expanded.bytes,
+                                       .size = found->expanded.size };
+}
+
 void store_body_read(const struct sql_row *row, struct store_body_found *found)
 {
     const char *name = sql_column_text(row, "segment_name");
@@ -13,6 +30,7 @@ void store_body_read(const struct sql_row *row, struct store_body_found *found)
     if (name[0] == 0) {
         found->body.bytes = sql_column_bytes(row, "bytes", &found->body.size);
         found->away = false;
+        expand_body(row, found);
         return;
     }
     bool known = found->away && strcmp(name, found->name) == 0 &&
@@ -24,6 +42,8 @@ void store_body_read(const struct sql_row *row, struct store_body_found *found)
     (void)snprintf(found->name, sizeof(found->name), "%s", name);
     found->start = start;
     found->length = (size_t)length;
+    if (known)
+        expand_body(row, found);
 }
 
 enum ch_status store_body_fetch(struct store *store, struct store_body_found *found)
@@ -39,4 +59,7 @@ enum ch_status store_body_fetch(struct store *store, struct store_body_found *fo
 void store_body_found_deinit(struct store_body_found *found)
 {
     text_deinit(&found->fetched);
+    text_deinit(&found->expanded);
 }
+
+#include "collector/entry/body_prefixes.h"

@@ -23,10 +23,12 @@ struct store_body_found {
     int64_t start;
     size_t length;
     struct text fetched;
+    struct text expanded; // of one that was compressed with a prefix
 };
 
 // store_body_read reads {BODY_COLUMNS} of sql/parts.sql in a row. What was fetched for
-// the same reference before is the body then.
+// the same reference before is the body then. One that was compressed with a prefix is
+// as it came.
 void store_body_read(const struct sql_row *row, struct store_body_found *found);
 
 // store_body_fetch fetches what is away. CH_ERR_NOT_FOUND: its object is gone.

@@ -29,6 +29,7 @@ enum {
     STORE_KEPT_WEEKS = 1,         // partitions before this week's that stay
 };
 
+struct body_prefixes;
 struct object_store;
 
 struct store {
@@ -42,10 +43,11 @@ struct store {
     int file_lock;           // descriptor of the file that keeps others off; -1: none
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;
-    int64_t ready_week;        // the partition of this week and the next exist
-    _Atomic int64_t stored_ms; // when reports were stored last
-    struct fetch_gate fetches; // of bodies that are elsewhere
-    pthread_mutex_t lock;      // guards what follows
+    int64_t ready_week;             // the partition of this week and the next exist
+    _Atomic int64_t stored_ms;      // when reports were stored last
+    struct fetch_gate fetches;      // of bodies that are elsewhere
+    struct body_prefixes *prefixes; // NULL: bodies are stored as they came
+    pthread_mutex_t lock;           // guards what follows
     pthread_cond_t returned;
     struct sql *idle[STORE_READERS];
     size_t idle_count;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "collector/database/timestamp.h"
+#include "collector/entry/body_prefixes.h"
 #include "collector/store/store_internal.h"
 
 // stale is a group with the time of its oldest report.
@@ -294,4 +295,19 @@ enum ch_status store_thin_machines(struct store *store, char error[STORE_ERROR_S
         store_ask(store, STORE_MACHINES_CROWDED, NULL, 0, take_crowded_group, &groups);
     return status == CH_OK && groups.count != 0 ? store_transact(store, &job, error)
                                                 : status;
+}
+
+static enum ch_status drop_prefixes(struct sql *sql, void *context)
+{
+    struct sql_value before =
+        sql_number(body_prefix_week(timestamp_now()) - BODY_PREFIX_WEEKS);
+    (void)context;
+    return sql_ask(sql, STORE_DROP_PREFIXES, &before, 1, NULL, NULL);
+}
+
+enum ch_status store_drop_prefixes(struct store *store, char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "remove what old reports had in common",
+                             .work = drop_prefixes };
+    return store_transact(store, &job, error);
 }

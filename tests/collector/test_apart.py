@@ -275,7 +275,8 @@ class Apart(unittest.TestCase):
                 "ALTER TABLE groups DROP COLUMN program;"
                 "ALTER TABLE groups DROP COLUMN machine_step;"
                 "ALTER TABLE reports DROP COLUMN keyed;"
-                "DROP TABLE saved_searches;")
+                "DROP TABLE saved_searches; DROP TABLE body_prefixes;"
+                "DROP INDEX bodies_of_prefixes; ALTER TABLE bodies DROP COLUMN prefix;")
         if self.own.store is None:
             with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:
                 database.executescript(text + "PRAGMA user_version = 18;")

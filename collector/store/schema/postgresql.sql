@@ -194,7 +194,8 @@ CREATE TABLE marks(
     report bigint PRIMARY KEY,
     list text NOT NULL);
 
--- Bodies as they were received. Those that are packed are in an object, a segment. Each
+-- Bodies as they were received, or compressed with a prefix. Those that are packed are in an
+-- object, a segment. Each
 -- week has a partition, which store_weeks.c makes and drops.
 CREATE TABLE bodies(
     report bigint NOT NULL,
@@ -205,10 +206,20 @@ CREATE TABLE bodies(
                                            -- else the number of its segment
     start bigint NOT NULL DEFAULT 0,       -- in the segment
     length bigint NOT NULL DEFAULT 0,
+    prefix bigint NOT NULL DEFAULT 0,      -- that it was compressed with; 0: none
     PRIMARY KEY(report, received)) PARTITION BY RANGE (received);
 ALTER TABLE bodies ALTER COLUMN bytes SET STORAGE EXTERNAL;
 CREATE INDEX bodies_staged ON bodies(received, report) WHERE segment = -1;
 CREATE INDEX bodies_of_segments ON bodies(segment) WHERE segment > 0;
+CREATE INDEX bodies_of_prefixes ON bodies(prefix) WHERE prefix > 0;
+-- What the bodies of a group have in common, each week a new one.
+CREATE TABLE body_prefixes(
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    fingerprint text NOT NULL,
+    project text NOT NULL,
+    week bigint NOT NULL,
+    bytes bytea NOT NULL,
+    UNIQUE(fingerprint, project, week));
 CREATE TABLE segments(
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,

@@ -176,3 +176,14 @@ CREATE TABLE saved_searches(
     who text NOT NULL,
     time bigint NOT NULL,
     PRIMARY KEY(project, name));
+
+-- Bodies that were compressed with what reports of their group have in common.
+ALTER TABLE bodies ADD COLUMN prefix bigint NOT NULL DEFAULT 0;
+CREATE INDEX bodies_of_prefixes ON bodies(prefix) WHERE prefix > 0;
+CREATE TABLE body_prefixes(
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    fingerprint text NOT NULL,
+    project text NOT NULL,
+    week bigint NOT NULL,
+    bytes bytea NOT NULL,
+    UNIQUE(fingerprint, project, week));

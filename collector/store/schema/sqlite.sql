@@ -186,7 +186,7 @@ CREATE TABLE marks(
     report integer PRIMARY KEY,
     list text NOT NULL);
 
--- Bodies as they were received. Those that are packed are in an object, a segment.
+-- Bodies as they were received, or compressed with a prefix. Those that are packed are in an object, a segment.
 CREATE TABLE bodies(
     report integer PRIMARY KEY,
     encoding bigint NOT NULL,
@@ -194,9 +194,19 @@ CREATE TABLE bodies(
     segment bigint NOT NULL DEFAULT 0,     -- 0: stays in this row; -1: is to be packed;
                                            -- else the number of its segment
     start bigint NOT NULL DEFAULT 0,       -- in the segment
-    length bigint NOT NULL DEFAULT 0);
+    length bigint NOT NULL DEFAULT 0,
+    prefix bigint NOT NULL DEFAULT 0);     -- that it was compressed with; 0: none
 CREATE INDEX bodies_staged ON bodies(report) WHERE segment = -1;
 CREATE INDEX bodies_of_segments ON bodies(segment) WHERE segment > 0;
+CREATE INDEX bodies_of_prefixes ON bodies(prefix) WHERE prefix > 0;
+-- What the bodies of a group have in common, each week a new one.
+CREATE TABLE body_prefixes(
+    number integer PRIMARY KEY,
+    fingerprint text NOT NULL,
+    project text NOT NULL,
+    week bigint NOT NULL,
+    bytes blob NOT NULL,
+    UNIQUE(fingerprint, project, week));
 CREATE TABLE segments(
     number integer PRIMARY KEY,
     name text NOT NULL UNIQUE,

@@ -133,10 +133,21 @@ VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(fingerprint, id) DO UPDATE SET count = excluded.count
 
 -- name: STORE_ADD_BODY
-INSERT INTO bodies(report, encoding, bytes, segment) VALUES(?1, ?2, ?3, ?4)
+INSERT INTO bodies(report, encoding, bytes, segment, prefix) VALUES(?1, ?2, ?3, ?4, ?5)
 -- postgres:
-INSERT INTO bodies(report, encoding, bytes, segment, received)
-VALUES(?1, ?2, ?3, ?4, ?5)
+INSERT INTO bodies(report, encoding, bytes, segment, prefix, received)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: STORE_FIND_PREFIX
+-- What reports like this one are compressed with: of group ?1, project ?2 and week ?3.
+SELECT number, bytes
+FROM body_prefixes
+WHERE fingerprint = ?1 AND project = ?2 AND week = ?3
+
+-- name: STORE_ADD_PREFIX
+INSERT INTO body_prefixes(fingerprint, project, week, bytes)
+VALUES(?1, ?2, ?3, ?4)
+ON CONFLICT(fingerprint, project, week) DO NOTHING
 
 -- name: STORE_IS_BACK
 -- A row if a report of release ?2 shows that the resolved group ?1 is back. A declared

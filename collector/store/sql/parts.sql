@@ -142,7 +142,9 @@ ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0
 
 -- part: BODY_COLUMNS
 -- Where the body b is (store_bodies.h): in its row, or in the segment s.
-b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length
+b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length,
+p.bytes AS prefix
 
 -- part: BODY_SEGMENTS
 LEFT JOIN segments s ON s.number = b.segment
+LEFT JOIN body_prefixes p ON p.number = b.prefix

@@ -35,6 +35,12 @@ DELETE FROM marks WHERE report {LISTED}
 -- name: STORE_REMOVE_BODIES
 DELETE FROM bodies WHERE report {LISTED}
 
+-- name: STORE_DROP_PREFIXES
+DELETE FROM body_prefixes
+WHERE week < ?1
+    AND NOT EXISTS(SELECT 1 FROM bodies b
+        WHERE b.prefix = body_prefixes.number AND b.prefix > 0)
+
 -- name: STORE_REMOVE_REPORTS
 DELETE FROM reports WHERE number {LISTED}
 

@@ -187,8 +187,24 @@ VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(fingerprint, id) DO UPDATE SET count = excluded.count
 
 -- STORE_ADD_BODY
-INSERT INTO bodies(report, encoding, bytes, segment, received)
-VALUES(?1, ?2, ?3, ?4, ?5)
+INSERT INTO bodies(report, encoding, bytes, segment, prefix, received)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+
+-- STORE_FIND_PREFIX
+SELECT number, bytes
+FROM body_prefixes
+WHERE fingerprint = ?1 AND project = ?2 AND week = ?3
+
+-- STORE_ADD_PREFIX
+INSERT INTO body_prefixes(fingerprint, project, week, bytes)
+VALUES(?1, ?2, ?3, ?4)
+ON CONFLICT(fingerprint, project, week) DO NOTHING
+
+-- STORE_DROP_PREFIXES
+DELETE FROM body_prefixes
+WHERE week < ?1
+AND NOT EXISTS(SELECT 1 FROM bodies b
+    WHERE b.prefix = body_prefixes.number AND b.prefix > 0)
 
 -- STORE_REMOVE_TAGS
 DELETE FROM tags WHERE report = ANY(CAST(?1 AS bigint[]))
@@ -1388,11 +1404,13 @@ SELECT 1
 UPDATE jobs SET until = 0 WHERE until < 9000000000000000
 
 -- STORE_JOB_BODY
-SELECT r.received, g.project, b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length
+SELECT r.received, g.project, b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length,
+p.bytes AS prefix
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 JOIN bodies b ON b.report = r.number AND b.received = r.received
 LEFT JOIN segments s ON s.number = b.segment
+LEFT JOIN body_prefixes p ON p.number = b.prefix
 WHERE r.number = ?1
 
 -- STORE_JOB_DUE
@@ -1588,11 +1606,13 @@ ORDER BY m.fingerprint
 -- STORE_FIND_BODY
 SELECT r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,
 r.environment, r.executable, r.hostname, r.signal, r.revision, r.time, r.received,
-r.number, r.fingerprint, g.project, b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length
+r.number, r.fingerprint, g.project, b.encoding, b.bytes, coalesce(s.name, '') AS segment_name, b.start, b.length,
+p.bytes AS prefix
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 JOIN bodies b ON b.report = r.number AND b.received = r.received
 LEFT JOIN segments s ON s.number = b.segment
+LEFT JOIN body_prefixes p ON p.number = b.prefix
 WHERE r.id = ?1
 
 -- STORE_LIST_GROUPS
