@@ -32,6 +32,8 @@ static void trace_note_thread(struct trace *trace, pid_t tid, bool alive)
 static enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
+    if (status >> 16 != 0)
+        trace_pair_end(trace, tid, trace_is_job_stop(signal) ? 0 : status >> 16);
     switch (status >> 16) {
     case 0:
         return trace_signal_stop(trace, tid, signal);
@@ -223,8 +225,10 @@ void trace_serve(pid_t pid, int channel, const struct settings *settings,
         int error = errno;
         trace_termination_look(&trace);
         trace_hold_expire(&trace);
-        if (next < 0 && error == EINTR)
+        if (next < 0 && error == EINTR) {
+            trace_pair_look(&trace);
             continue;
+        }
         if (next < 0)
             exit(0);
         if (trace_attend(&trace, next, status) == TRACE_REPORT)

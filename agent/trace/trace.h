@@ -14,7 +14,8 @@
 // the program continues without it (no PTRACE_O_EXITKILL).
 //
 // trace.c has the loop, trace_signal.c decides about each signal, trace_caught.c tracks
-// signals given to the program's handlers, trace_hold.c has the processes held for a
+// signals given to the program's handlers, trace_pair.c the thread
+// that shares the tracer's processor, trace_hold.c has the processes held for a
 // report, trace_termination.c what is killed, trace_exec.c what exec takes from a
 // traced program, trace_control.c the requests to the kernel that all of them make.
 #pragma once

@@ -88,15 +88,22 @@ static bool has_frame_in(pid_t tid, uint64_t address, size_t bytes,
     return false;
 }
 
-// has_signal_frame returns true if the stack, from sp outward, has a signal frame with
-// the registers of then: where the kernel puts it on the same stack, or near sp.
-static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
+// has_frame_outward returns true if a signal frame with the registers of then is where
+// the kernel puts it on the stack that was in use, and the thread is now much deeper on
+// that stack.
+static bool has_frame_outward(pid_t tid, uint64_t sp, const struct stopped_thread *then)
 {
     uint64_t was = then->registers.value[unwind_arch_native()->sp];
-    if (sp < was && was - sp > FRAME_NEAR_BYTES && was - sp < STACK_BYTES_MAX &&
-        has_frame_in(tid, was - FRAME_NEAR_BYTES, FRAME_NEAR_BYTES - FRAME_BYTES, then))
-        return true;
-    return has_frame_in(tid, sp, SCAN_BYTES, then);
+    return sp < was && was - sp > FRAME_NEAR_BYTES && was - sp < STACK_BYTES_MAX &&
+           has_frame_in(tid, was - FRAME_NEAR_BYTES, FRAME_NEAR_BYTES - FRAME_BYTES,
+                        then);
+}
+
+// has_signal_frame returns true if the stack, from sp outward, has a signal frame with
+// the registers of then: on the same stack, or near sp.
+static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
+{
+    return has_frame_outward(tid, sp, then) || has_frame_in(tid, sp, SCAN_BYTES, then);
 }
 
 static size_t read_caught_memory(void *source, uint64_t address, void *to, size_t size)
@@ -291,6 +298,7 @@ bool trace_caught_repeats(struct trace *trace, const struct stopped_thread *now,
         then->value[arch->pc] != now->registers.value[arch->pc] ||
         then->value[arch->sp] <= now->registers.value[arch->sp])
         return false;
+    trace_pair_begin(trace, now->tid, signal, list->overflows);
     trace_caught_note(trace, now, &last.info);
     return true;
 }
@@ -309,11 +317,15 @@ void trace_caught_note(struct trace *trace, const struct stopped_thread *thread,
 }
 
 // follow_moved_stack corrects the registers of a fault in a function whose stack has
-// moved since.
+// moved since. Only Go moves stacks, and its handler runs on another; so the thousands
+// of frames of a handler that faults again and again are not followed.
 static void follow_moved_stack(struct trace_caught *caught,
                                const struct stopped_thread *now)
 {
     struct unwind_registers *then = &caught->thread.registers;
+    uint64_t sp = now->registers.value[unwind_arch_native()->sp];
+    if (has_frame_outward(now->tid, sp, &caught->thread))
+        return;
     uint64_t call = find_injected_call(now, then);
     uint64_t moved = call != 0 ? injected_distance(now, then, call) : 0;
     then->value[UNWIND_SP] += moved;

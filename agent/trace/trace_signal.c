@@ -178,20 +178,30 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct stopped_thread thread = { .tid = tid };
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
+    // A handler may fault until its stack is full. Of thousands of such faults neither
+    // the siginfo is read nor, in /proc, whether the handler is still in force. If it
+    // is not, the process ends by this signal, and its exit is seen (fill_exit).
+    if (trace_pair_skips(trace, tid, signal)) {
+        trace_continue(tid, signal);
+        return TRACE_GO_ON;
+    }
+    bool crash_signal = signal_in(trace->settings->signals, signal);
+    bool readable = crash_signal && stop_registers_read(&thread);
+    if (readable && trace_caught_repeats(trace, &thread, signal)) {
+        trace_continue(tid, signal);
+        return TRACE_GO_ON;
+    }
+    trace_pair_end(trace, tid, 0);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
         signal == SIGQUIT || signal == SIGABRT)
         note_asked(trace, tid, signal);
-    if (!signal_in(trace->settings->signals, signal)) {
+    if (!crash_signal) {
         if (may_be_own_end(trace, tid, signal, &crash))
             return trace_hold_begin(trace, &crash);
         pass_signal_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
-    // A handler may fault until its stack is full. Of thousands of such faults neither
-    // the siginfo is read nor, in /proc, whether the handler is still in force. If it
-    // is not, the process ends by this signal, and its exit is seen (fill_exit).
-    if (!stop_registers_read(&thread) || trace_caught_repeats(trace, &thread, signal) ||
-        ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0) {
+    if (!readable || ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0) {
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
@@ -228,9 +238,10 @@ static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
     bool killed = signal == SIGKILL && trace_is_sending(thread);
     if (killed || fault || (signal == 0 && status >> 8 != 0))
         caught = trace_caught_open(trace, thread);
-    if (caught == NULL)
+    bool unread = fault && trace->pair.unread_tid == thread->tid;
+    if (caught == NULL && !unread)
         return false;
-    if (signal != 0) {
+    if (caught == NULL || signal != 0) {
         out->info.si_signo = signal;
         return true;
     }

@@ -14,6 +14,7 @@
 #include "agent/live/keep.h"
 #include "agent/live/stop.h"
 #include "agent/trace/trace.h"
+#include "agent/trace/trace_pair.h"
 
 enum {
     TRACE_TIDS = 1 << 22, // PID_MAX_LIMIT (include/linux/threads.h)
@@ -97,6 +98,7 @@ struct trace {
     size_t seen_count;
     size_t seen_capacity;
     struct trace_caught_list caught[TRACE_CAUGHT];
+    struct trace_pair pair;
     bool caught_any;   // some handler has received a crash signal
     pid_t refused_tid; // the thread that has sent SIGABRT, to no effect
     siginfo_t refused_abort;
@@ -166,6 +168,9 @@ bool trace_is_sending(const struct stopped_thread *thread);
 // trace_termination_look looks, if it is time.
 void trace_termination_begin(struct trace *trace);
 void trace_termination_look(struct trace *trace);
+
+// trace_wake_up_every has a timer interrupt the tracer's wait; 0: never.
+void trace_wake_up_every(uint64_t pause_ms);
 
 // trace_termination_asked notes a signal that process is about to receive.
 void trace_termination_asked(struct trace *trace, pid_t process, int signal,

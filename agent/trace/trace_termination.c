@@ -22,13 +22,11 @@ static void wake_up(int signal)
     (void)signal;
 }
 
-// wake_up_in has the timer interrupt the tracer's wait once.
-static void wake_up_in(uint64_t pause_ms)
+void trace_wake_up_every(uint64_t pause_ms)
 {
-    const struct itimerval once = {
-        { 0, 0 }, { (time_t)(pause_ms / 1000), (suseconds_t)(pause_ms % 1000) * 1000 }
-    };
-    (void)setitimer(ITIMER_REAL, &once, NULL);
+    const struct timeval pause = { (time_t)(pause_ms / 1000),
+                                   (suseconds_t)(pause_ms % 1000) * 1000 };
+    (void)setitimer(ITIMER_REAL, &(const struct itimerval){ pause, pause }, NULL);
 }
 
 void trace_termination_begin(struct trace *trace)
@@ -36,14 +34,14 @@ void trace_termination_begin(struct trace *trace)
     const struct sigaction action = { .sa_handler = wake_up };
     trace->started_ns = clock_now_ns(CLOCK_BOOTTIME);
     keep_begin(&trace->keep, trace->root, LIVENESS_BY_TRACE);
-    trace->pause_ms = keep_pause_ms(0);
     const char *chosen = getenv(settings_name_at(SETTING_AT_kills));
     trace->root_kills_only = chosen == NULL || chosen[0] == 0;
     trace->kills = trace->root_kills_only || trace->settings->kills != KILLS_NO;
-    if (!trace->kills || sigaction(SIGALRM, &action, NULL) != 0)
+    if (sigaction(SIGALRM, &action, NULL) != 0 || !trace->kills)
         return;
+    trace->pause_ms = keep_pause_ms(0);
     trace->next_ms = clock_now_ms(CLOCK_MONOTONIC) + trace->pause_ms;
-    wake_up_in(trace->pause_ms);
+    trace_wake_up_every(trace->pause_ms);
 }
 
 void trace_termination_look(struct trace *trace)
@@ -56,7 +54,8 @@ void trace_termination_look(struct trace *trace)
     keep_look(&trace->keep);
     trace->pause_ms = keep_pause_ms(trace->pause_ms);
     trace->next_ms = now + trace->pause_ms;
-    wake_up_in(trace->pause_ms);
+    if (trace->pair.tid == 0) // which wants it more often
+        trace_wake_up_every(trace->pause_ms);
 }
 
 void trace_termination_asked(struct trace *trace, pid_t process, int signal,

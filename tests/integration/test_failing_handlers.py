@@ -75,6 +75,19 @@ class FailingHandlers(unittest.TestCase):
                 self.assertEqual([then["name"] for then in crash["then"]], ["SIGSEGV"])
                 self.assertEqual(crash["then"][0]["address"], "0x8")
 
+    def test_a_program_that_leaves_deeply_nested_handlers_has_its_processors_again(self):
+        program = harness.program("nested_then_left")
+        for arguments in ([], ["child"], ["at-once"]):
+            with self.subTest(arguments=arguments), Scene() as scene:
+                scene.preload = None
+                ended = scene.run(command_of("trace", arguments, program))
+                self.assertEqual(ended.signal, signal.SIGSEGV, ended)
+                self.assertLess(ended.seconds, LONGEST_S)
+                # While it faulted it shared one processor with the tracer.
+                self.assertEqual(ended.stdout, "1\n")
+                report, = scene.reports()
+                self.assertEqual(harness.names_of(harness.crashed_thread(report))[0], "crash")
+
     def test_a_handler_sees_the_signals_that_it_has_blocked_as_alone(self):
         program = harness.program("handler_masks")
         for case in ("mask", "set-mask", "set-mask-and-fault", "unblock-and-fault",
