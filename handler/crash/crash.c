@@ -106,12 +106,14 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
     }
 }
 
-// mask_for_report blocks everything but other crashes. It also blocks the same signal
-// if the program's handler has raised it again, until it is reported.
+// mask_for_report blocks everything but other crashes, and the same signal too if the
+// program's handler has raised it again. To see that, it has to be blocked first.
 static void mask_for_report(int signal)
 {
-    uint64_t own = sys_is_pending(signal) ? UINT64_C(1) << (signal - 1) : 0;
-    sys_sigmask(~(crash_plan->signals >> 1) | own);
+    const uint64_t others = ~(crash_plan->signals >> 1);
+    sys_sigmask(others | UINT64_C(1) << (signal - 1));
+    if (!sys_is_pending(signal))
+        sys_sigmask(others);
 }
 
 // handle_reentry returns true if the signal was raised inside our own handler; it has

@@ -132,9 +132,10 @@ enum { CRASH_POPULATE_READ = 22, CRASH_POPULATE_WRITE = 23 };
 struct fault_note *crash_fault_open(struct crash_asked *asked);
 bool crash_fault_close(struct crash_asked *asked);
 
-// crash_fault_is_open returns true if a handler may be running for a fault of this
-// signal, in any thread.
-bool crash_fault_is_open(int signal);
+// crash_fault_turns is how many turns a sent signal waits for a fault of another thread
+// with the same number. They are few if no handler runs for one: it may just have
+// ended.
+unsigned crash_fault_turns(int signal);
 
 // crash_fault_note is this thread's note, or NULL. crash_fault_stands returns true if
 // the code at depth, a stack address, was called by the note's handler.

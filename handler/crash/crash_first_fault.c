@@ -92,13 +92,14 @@ struct fault_note *crash_fault_note(void)
     return thread != 0 ? fault_note_find(thread, false) : NULL;
 }
 
-bool crash_fault_is_open(int signal)
+unsigned crash_fault_turns(int signal)
 {
+    enum { OPEN = 40, ENDED = 4 };
     bool open = false;
     for (size_t i = 0; i < NOTES; i++)
         open |= __atomic_load_n(&notes[i].thread, __ATOMIC_RELAXED) != 0 &&
                 notes[i].is_fault && notes[i].signal == signal;
-    return open;
+    return open ? OPEN : __atomic_load_n(&noted, __ATOMIC_RELAXED) ? ENDED : 0;
 }
 
 struct fault_note *crash_fault_open(struct crash_asked *asked)

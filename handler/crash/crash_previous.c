@@ -141,11 +141,12 @@ static enum crash_verdict ignored(int signal, const siginfo_t *info)
 // have sent the process this signal, to return then. That thread's crash ends the wait.
 static void await_fault_elsewhere(int signal, const siginfo_t *info)
 {
-    enum { TURNS = 40, TURN_NS = 5000000 };
-    if (info->si_code > 0 || !crash_fault_is_open(signal) ||
-        crash_fault_note() != NULL || info->si_pid != sys_getpid())
+    enum { TURN_NS = 5000000 };
+    unsigned turns = crash_fault_turns(signal);
+    if (info->si_code > 0 || turns == 0 || crash_fault_note() != NULL ||
+        info->si_pid != sys_getpid())
         return;
-    for (int i = 0; i < TURNS; i++) {
+    for (unsigned i = 0; i < turns; i++) {
         if (__atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST) != 0)
             return;
         sys_futex_wait((uint32_t *)&crash_state.claim, 0, TURN_NS);

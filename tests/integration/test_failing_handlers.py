@@ -4,6 +4,7 @@
 # blocks every signal, or has no stack. The report is of the first fault, and the program
 # ends as it does alone. The whole matrix, in threads too, runs with CRASHHOOK_FULL.
 
+import itertools
 import os
 import signal
 import unittest
@@ -145,8 +146,8 @@ class FailingHandlers(unittest.TestCase):
 
     def test_a_process_that_kills_itself_by_a_signal_and_faults_again_is_told_once(self):
         for _ in range(20 if FULL else 4):
-            for way in WAYS:
-                self.check(["kills-and-returns", "writes", "thread"], way)
+            for fault, way in itertools.product(("writes", "illegal"), WAYS):
+                self.check(["kills-and-returns", fault, "thread"], way)
 
     def test_children_that_a_program_kills_are_no_crashes(self):
         program = harness.program("kills_children")
