@@ -414,7 +414,7 @@ static int install_with_room(char *const *environment,
     if (stack == MAP_FAILED)
         return ENOMEM;
     machine_call_on(stack + NEEDED_BYTES, install_there, &asked);
-    (void)munmap(stack, NEEDED_BYTES);
+    sys_munmap(stack, NEEDED_BYTES);
     return asked.error;
 }
 

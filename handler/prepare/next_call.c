@@ -38,16 +38,25 @@ struct symbol_table {
     const uint32_t *gnu_hash; // NULL: none
 };
 
-// table_word is the value of a tag. glibc's loader has made an address of it, others
-// leave an offset.
-static const void *table_word(const ElfW(Dyn) * dynamic, uintptr_t bias, int64_t tag)
+// table_read reads the image's table. glibc's loader has made addresses of its dynamic
+// section's values, others leave offsets. False: names cannot be looked up in it.
+static bool table_read(const struct link_map *image, struct symbol_table *out)
 {
-    for (; dynamic->d_tag != DT_NULL; dynamic++) {
-        uintptr_t value = dynamic->d_un.d_ptr;
-        if (dynamic->d_tag == tag)
-            return (const void *)(value < bias ? value + bias : value);
+    *out = (struct symbol_table){ 0 };
+    for (const ElfW(Dyn) *entry = image->l_ld; entry->d_tag != DT_NULL; entry++) {
+        uintptr_t value = entry->d_un.d_ptr;
+        const void *at =
+            (const void *)(value < image->l_addr ? value + image->l_addr : value);
+        if (entry->d_tag == DT_SYMTAB)
+            out->symbols = at;
+        else if (entry->d_tag == DT_STRTAB)
+            out->strings = at;
+        else if (entry->d_tag == DT_VERSYM)
+            out->versions = at;
+        else if (entry->d_tag == DT_GNU_HASH)
+            out->gnu_hash = at;
     }
-    return NULL;
+    return out->symbols != NULL && out->strings != NULL && out->gnu_hash != NULL;
 }
 
 // is_symbol returns true if the table's symbol is a definition of name in its default
@@ -82,17 +91,10 @@ static size_t gnu_find(const struct symbol_table *table, const char *name)
 
 static void *find_in(const struct link_map *image, const char *name)
 {
-    const uintptr_t bias = image->l_addr;
-    struct symbol_table table = {
-        .symbols = table_word(image->l_ld, bias, DT_SYMTAB),
-        .strings = table_word(image->l_ld, bias, DT_STRTAB),
-        .versions = table_word(image->l_ld, bias, DT_VERSYM),
-        .gnu_hash = table_word(image->l_ld, bias, DT_GNU_HASH),
-    };
-    if (table.gnu_hash == NULL || table.symbols == NULL || table.strings == NULL)
-        return NULL;
-    size_t number = gnu_find(&table, name);
-    return number != 0 ? (void *)(bias + table.symbols[number].st_value) : NULL;
+    struct symbol_table table;
+    size_t number = table_read(image, &table) ? gnu_find(&table, name) : 0;
+    return number != 0 ? (void *)(image->l_addr + table.symbols[number].st_value)
+                       : NULL;
 }
 
 // first_image is the loader's list of what it has loaded, in the order in which it
@@ -100,23 +102,39 @@ static void *find_in(const struct link_map *image, const char *name)
 static const struct link_map *first_image(void)
 {
     const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    const struct r_debug *debug = NULL;
+    const size_t count = headers != NULL ? getauxval(AT_PHNUM) : 0;
+    const ElfW(Dyn) *dynamic = NULL;
     uintptr_t bias = 0;
-    for (unsigned long i = 0; headers != NULL && i < getauxval(AT_PHNUM); i++) {
+    for (size_t i = 0; i < count; i++) {
         if (headers[i].p_type == PT_PHDR)
             bias = (uintptr_t)headers - headers[i].p_vaddr;
         if (headers[i].p_type == PT_DYNAMIC)
-            debug = table_word((const void *)(bias + headers[i].p_vaddr), 0, DT_DEBUG);
+            dynamic = (const ElfW(Dyn) *)(bias + headers[i].p_vaddr);
     }
+    while (dynamic != NULL && dynamic->d_tag != DT_NULL && dynamic->d_tag != DT_DEBUG)
+        dynamic++;
+    bool has_list = dynamic != NULL && dynamic->d_tag == DT_DEBUG;
+    const struct r_debug *debug =
+        has_list ? (const struct r_debug *)dynamic->d_un.d_ptr : NULL;
     return debug != NULL ? debug->r_map : NULL;
+}
+
+// own_image is this library in the loader's list, which it never leaves. NULL: it is
+// not there.
+static const struct link_map *own_image(void)
+{
+    static const struct link_map *found;
+    if (found == NULL)
+        found = first_image();
+    while (found != NULL && found->l_ld != _DYNAMIC)
+        found = found->l_next;
+    return found;
 }
 
 void *next_symbol(const char *name)
 {
-    const struct link_map *image = first_image();
+    const struct link_map *image = own_image();
     void *found = NULL;
-    while (image != NULL && image->l_ld != _DYNAMIC)
-        image = image->l_next;
     while (image != NULL && found == NULL && (image = image->l_next) != NULL)
         found = find_in(image, name);
     if (found == NULL && dlsym != NULL) // loaded by the program itself
