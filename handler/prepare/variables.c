@@ -111,13 +111,28 @@ static bool variable_is_ours(const struct plan_variable *variable)
            memcmp(variable->name, ours, sizeof(ours) - 1) == 0;
 }
 
+// VARIABLE_PRINT is a bit for the first letter, last letter and length of a name.
+#define VARIABLE_PRINT(first, last, length)                                            \
+    UINT64_C(1) << ((unsigned char)(first) + 5u * (unsigned char)(last) +              \
+                    3u * (length)) %                                                   \
+                       64
+#define NAME_PRINT(name)                                                               \
+    | VARIABLE_PRINT(#name[0], #name[sizeof(#name) - 2], sizeof(#name) - 1)
+
 static bool variable_is_wanted(const struct plan_variable *variable)
 {
+    const uint64_t prints = 0 PASSED_ON(NAME_PRINT);
+    const size_t length = variable->name_length;
     if (variable_is_ours(variable))
         return true;
-    const char *at = (const char *)&passed_on;
-    for (const char *end = at + sizeof(passed_on); at != end; at += 2 + *at) {
-        if ((size_t)*at == variable->name_length && plan_variable_is(variable, at + 1))
+    // Most of a program's variables are passed over by this alone.
+    if (length == 0 ||
+        (prints &
+         VARIABLE_PRINT(variable->name[0], variable->name[length - 1], length)) == 0)
+        return false;
+    const unsigned char *at = (const unsigned char *)&passed_on;
+    for (const unsigned char *end = at + sizeof(passed_on); at != end; at += 2 + *at) {
+        if (*at == length && plan_variable_is(variable, (const char *)at + 1))
             return true;
     }
     return false;
