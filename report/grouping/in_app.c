@@ -152,6 +152,10 @@ static void in_app_facts_fill(struct in_app_facts *facts,
     if (called.bytes != NULL && is_of_rust(frame))
         facts->subjects[OWN_RUST] = called;
     facts->subjects[OWN_FUNCTION] = called;
+    // A stub of the PLT is the linker's, in every image; scoped names leave "@plt" out.
+    if (frame->function != NULL &&
+        in_app_matches("*@plt", frame->function, strlen(frame->function)))
+        facts->subjects[OWN_FUNCTION] = in_app_subject_of(frame->function);
     // Static C libraries come without debug information: a function with a source file
     // is the program's, whatever its name.
     if (frame->is_static && frame->file == NULL)

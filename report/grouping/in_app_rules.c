@@ -214,6 +214,7 @@ const struct in_app_rule in_app_rules[] = {
     { OWN_FUNCTION, "javax.*" },
     { OWN_FUNCTION, "jdk.*" },
     { OWN_FUNCTION, "sun.*" },
+    { OWN_FUNCTION, "*@plt" }, // a stub of the linker
 
     // Functions of glibc and musl in a static program. C reserves names that begin with
     // two underscores.

@@ -18,6 +18,7 @@
 #include "symbolizer/files/debug_files.h"
 #include "symbolizer/files/decompressed_debug.h"
 #include "symbolizer/names/demangle.h"
+#include "symbolizer/names/plt_stubs.h"
 #include "symbolizer/names/symbol_table.h"
 #include "symbolizer/names/unit_index.h"
 #include "unwind/cfi_index.h"
@@ -269,6 +270,8 @@ struct symbol_image {
     enum ch_status symbols_status; // of reading them
     struct symbol_table symbols;
     struct cold_parts cold;
+    bool stubs_read;
+    struct plt_stubs stubs;
     char **demangled; // of symbols, by index; NULL: not yet, or not mangled
     uint64_t base;    // its lowest page-aligned vaddr
     uint64_t text[2];
@@ -435,6 +438,7 @@ void symbol_image_close(struct symbol_image *image)
     free(image->demangled);
     symbol_table_deinit(&image->symbols);
     cold_parts_deinit(&image->cold);
+    plt_stubs_deinit(&image->stubs);
     unit_index_deinit(&image->units);
     if (image->dwarf != NULL)
         dwarf_end(image->dwarf);
@@ -507,13 +511,39 @@ static size_t find_cold_part(struct symbol_image *image, uint64_t vaddr,
     return 1;
 }
 
+// need_stubs reads the stubs of the PLT when an address is looked up that no symbol
+// covers.
+static const struct plt_stubs *need_stubs(struct symbol_image *image)
+{
+    if (!image->stubs_read)
+        plt_stubs_read(&image->stubs, &image->files.image, &image->symbols);
+    image->stubs_read = true;
+    return &image->stubs;
+}
+
+// find_unlisted names code that no symbol covers: a stub of the PLT or a cold part.
+static size_t find_unlisted(struct symbol_image *image, uint64_t vaddr,
+                            struct symbol_frame *out)
+{
+    const struct plt_stub *stub = plt_stubs_find(need_stubs(image), vaddr);
+    if (stub == NULL)
+        return find_cold_part(image, vaddr, out);
+    *out = (struct symbol_frame){
+        .function = stub->function != NULL ? stub->function : stub->raw_name,
+        .raw_name = stub->raw_name,
+        .entry = stub->start,
+        .start = stub->start,
+    };
+    return 1;
+}
+
 static size_t symbol_image_find_symbol(struct symbol_image *image, uint64_t vaddr,
                                        struct symbol_frame *out)
 {
     (void)!need_symbols(image);
     const struct symbol *symbol = symbol_table_find(&image->symbols, vaddr);
     if (symbol == NULL)
-        return find_cold_part(image, vaddr, out);
+        return find_unlisted(image, vaddr, out);
     *out = (struct symbol_frame){ .function = symbol_name(image, symbol),
                                   .raw_name = symbol->name,
                                   .entry = symbol->vaddr,
@@ -686,6 +716,12 @@ enum ch_status symbol_image_edges(struct symbol_image *image, struct address_lis
         status = unit_index_edges(&image->units, out);
     if (status == CH_OK)
         status = symbol_table_edges(&image->symbols, out);
+    const struct plt_stubs *stubs = need_stubs(image);
+    for (size_t i = 0; status == CH_OK && i < stubs->count; i++) {
+        status = address_list_add(out, stubs->items[i].start);
+        if (status == CH_OK)
+            status = address_list_add(out, stubs->items[i].end);
+    }
     for (size_t i = 0; status == CH_OK && i < 2; i++)
         status = address_list_add(out, image->text[i]);
     address_list_sort(out);

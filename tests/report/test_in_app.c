@@ -66,6 +66,19 @@ static void rules_stand_in_the_order_in_which_kinds_decide(void **state)
                 "package libc6");
 }
 
+static void a_stub_of_the_linker_is_nobodys_own(void **state)
+{
+    (void)state;
+    expect_rule(&(struct in_app_frame){ .image = "/opt/app",
+                                        .executable = true,
+                                        .function = "shop::total(int)@plt" },
+                "function *@plt");
+    assert_true(judge(&(struct in_app_frame){ .image = "/opt/app",
+                                              .executable = true,
+                                              .function = "shop::total(int)" })
+                    .in_app);
+}
+
 static void a_namespace_is_a_whole_component(void **state)
 {
     (void)state;
@@ -247,6 +260,7 @@ int main(void)
         cmocka_unit_test(what_no_rule_matches_is_the_programs_own),
         cmocka_unit_test(a_verdict_names_the_rule),
         cmocka_unit_test(rules_stand_in_the_order_in_which_kinds_decide),
+        cmocka_unit_test(a_stub_of_the_linker_is_nobodys_own),
         cmocka_unit_test(a_namespace_is_a_whole_component),
         cmocka_unit_test(core_is_a_library_of_rust_alone),
         cmocka_unit_test(an_executable_is_its_own_program_wherever_it_is),

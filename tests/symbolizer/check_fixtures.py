@@ -9,6 +9,7 @@ import functools
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -185,9 +186,10 @@ def a_frame_whose_split_file_is_missing_says_so(folder):
 def a_nameless_frame_says_what_is_missing(folder):
     path = build_shapes(folder)
     static = symbol_address(path, "_ZL9histogram")
-    plt = next(address for name, address, _, _ in sections(path) if name == ".plt")
+    run("objcopy", "--strip-symbol=_fini", path)
+    fini = next(address for name, address, _, _ in sections(path) if name == ".fini")
     assert frame_at(path, static)["function"].startswith("histogram")
-    assert frame_at(path, plt)["symbol_status"] == "not-covered"
+    assert frame_at(path, fini)["symbol_status"] == "not-covered"
     debug = os.path.join(folder, "shapes.debug")
     take_apart(path, debug)
     assert frame_at(path, static)["symbol_status"] == "stripped"
@@ -195,6 +197,47 @@ def a_nameless_frame_says_what_is_missing(folder):
     assert frame_at(path, static)["function"].startswith("histogram")
     os.remove(debug)
     assert frame_at(path, static)["symbol_status"] == "no-debug-file"
+
+
+STUBS = """
+#include <stdlib.h>
+#ifdef __cplusplus
+static int *number(void) { return new int(3); }
+#else
+static int *number(void) { return (int *)malloc(4); }
+#endif
+int main(int count, char **words) { return (int)strtol(words[count - 1], 0, 10) + *number(); }
+"""
+
+
+def stubs_of_the_plt_have_the_names_that_objdump_gives_them(folder):
+    source, path = os.path.join(folder, "calls.cc"), os.path.join(folder, "calls")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(STUBS)
+    ibt = ("-fcf-protection=full", "-Wl,-z,ibtplt")
+    forms = [("", "g++", *more) for more in ((), ("-Wl,-z,now",), ibt, (*ibt, "-Wl,-z,now"))]
+    forms += [("", compiler, "-fuse-ld=lld") for compiler in ("clang++", "clang++-19")]
+    forms += [("aarch64-linux-gnu-", "aarch64-linux-gnu-gcc", *more, "-x", "c") for more in
+              ((), ("-mbranch-protection=standard", "-Wl,-z,force-bti"))]
+    tried = 0
+    for prefix, *command in forms:
+        if shutil.which(command[0]) is None or subprocess.run(
+                [*command, source, "-o", path], check=False, capture_output=True).returncode:
+            print(f"not here: {' '.join(command)}")
+            continue
+        run(prefix + "strip", path)
+        found = re.findall(r"^0*([0-9a-f]+) <(\w+)@plt>:$", run(prefix + "objdump", "-d", path),
+                           re.M)
+        assert any(name == "strtol" for _, name in found), (command, found)
+        for address, name in found:
+            for offset in (0, 4):
+                frame = frame_at(path, int(address, 16) + offset)
+                function = frame["function"]
+                assert frame.get("raw_name", function) == name + "@plt", (command, name, frame)
+                wanted = "operator new(unsigned long)" if name == "_Znwm" else name
+                assert function == wanted + "@plt", (command, name, frame)
+        tried += 1
+    assert tried >= 3
 
 
 def a_debug_link_is_followed_beside_the_file_and_in_dot_debug(folder):
@@ -657,6 +700,7 @@ CHECKS = [
     split_debug_information_says_what_the_whole_says,
     a_frame_whose_split_file_is_missing_says_so,
     a_nameless_frame_says_what_is_missing,
+    stubs_of_the_plt_have_the_names_that_objdump_gives_them,
     a_debug_link_is_followed_beside_the_file_and_in_dot_debug,
     a_debug_link_without_build_ids_is_checked_by_its_checksum,
     debug_dirs_are_searched_by_build_id_and_by_name,

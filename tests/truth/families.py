@@ -192,6 +192,11 @@ ENDINGS = {
                    "Jump to 0x4141414141414141, an address that no memory can have",
                    "void (*call)(void) = (void (*)(void))(n + 0x4141414141414141); "
                    "KEEP(call); call(); HERE;"),
+    "calls_by_sealed_table": ("SEGV", "unknown", "Read from 0x[0-9a-f]+, which may not be",
+                              "extern char table[] __asm__(\"_GLOBAL_OFFSET_TABLE_\"); "
+                              "char *page = (char *)((unsigned long)table & -4096ul); "
+                              "mprotect(page, 4096, PROT_NONE); "
+                              "sum = strtol(text, NULL, 10);"),
     "recurses": ("SEGV", "stack-overflow", "Stack overflow", "sum = recursed((int)n + 1);"),
     "recurses_in_turn": ("SEGV", "stack-overflow", "Stack overflow",
                          "sum = even((int)n + 1);"),
@@ -422,6 +427,8 @@ __attribute__((noinline)) static int odd(int depth)
 }
 """
 
+# The stub of the procedure linkage table is named; static programs have none.
+ENDING_KEYS = {"calls_by_sealed_table": {"builds": "-musl -static -lto", "shows": "@plt in "}}
 ENDING_IN = {"calls_text": "-", "recurses": "recursed", "recurses_in_turn": "-"}
 
 
@@ -433,7 +440,8 @@ def ending_source():
     for name, (signal, kind, says, body) in ENDINGS.items():
         function = f"OWN void {name}(long n)\n{{\n    {body}\n    HERE;\n}}\n"
         out.append(of_case(name, function, signal=signal, kind=kind, says=says,
-                           **({"in": ENDING_IN[name]} if name in ENDING_IN else {})))
+                           **({"in": ENDING_IN[name]} if name in ENDING_IN else {}),
+                           **ENDING_KEYS.get(name, {})))
     out.append(table_of([(name, name) for name in ENDINGS], "void (*start)(long);"))
     out.append("""
 int main(int argc, char **argv)
