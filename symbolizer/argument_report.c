@@ -12,6 +12,7 @@
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_ctf.h"
 #include "symbolizer/arguments/argument_entry.h"
+#include "symbolizer/arguments/argument_globals.h"
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_list.h"
 #include "symbolizer/arguments/argument_lookup.h"
@@ -274,16 +275,17 @@ struct shown_calls {
     bool own; // one of them is like no other
 };
 
-// report_add_call adds the variables of a call, of which it takes both lists.
+// report_add_call adds the variables of a call, of which it takes the lists.
 static void report_add_call(struct shown_calls *calls,
-                            const struct argument_list *arguments,
-                            const struct argument_list *locals, size_t frame, bool tail)
+                            const struct argument_stack *stack,
+                            const struct argument_lists *lists, size_t frame, bool tail)
 {
     bool own;
-    if (arguments->all == NULL && locals->all == NULL)
+    if (lists->arguments.all == NULL && lists->locals.all == NULL &&
+        lists->globals.all == NULL)
         return;
-    (void)json_array_append_new(
-        calls->all, argument_list_call(arguments, locals, frame, tail, &own));
+    (void)json_array_append_new(calls->all,
+                                argument_list_call(stack, lists, frame, tail, &own));
     calls->own = calls->own || own;
 }
 
@@ -296,13 +298,13 @@ static void list_inlined(const struct argument_stack *stack, size_t index,
     const struct argument_call *call = &stack->calls[index];
     size_t count = argument_inline_find(call, frames, inlined);
     for (size_t i = 0; i < count && budget_take(budget); i++) {
-        struct argument_list arguments = { 0 };
+        struct argument_lists lists = { 0 };
         size_t frame = argument_inline_end(call, frames) - count + i;
-        argument_dwarf_list_inlined(stack, index, &inlined[i], &arguments);
-        argument_list_end(&arguments);
-        const struct argument_list locals =
+        argument_dwarf_list_inlined(stack, index, &inlined[i], &lists.arguments);
+        argument_list_end(&lists.arguments);
+        lists.locals =
             list_locals(stack, index, &inlined[i], json_array_get(frames, frame));
-        report_add_call(calls, &arguments, &locals, frame, false);
+        report_add_call(calls, stack, &lists, frame, false);
     }
 }
 
@@ -316,9 +318,22 @@ static struct argument_list list_call(const struct argument_stack *stack, size_t
     return list;
 }
 
-// list_thread lists the calls of one thread, except for its startup code.
+// list_globals lists the global variables that call index uses, if globals is not NULL
+// and the call is in-app.
+static struct argument_list list_globals(const struct argument_stack *stack,
+                                         size_t index, struct argument_globals *globals)
+{
+    struct argument_list list = { 0 };
+    if (globals != NULL &&
+        !json_is_true(json_object_get(stack->calls[index].from, "system")))
+        argument_globals_list(globals, stack, index, &list);
+    return list;
+}
+
+// list_thread lists the calls of one thread, except for its startup code. globals is
+// NULL for threads that did not crash.
 static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
-                           struct budget *budget)
+                           struct budget *budget, struct argument_globals *globals)
 {
     struct shown_calls calls = { .all = json_array() };
     for (size_t i = 0; i < stack->start; i++) {
@@ -327,9 +342,12 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
         if (!budget_take(budget))
             break;
         const struct argument_call *call = &stack->calls[i];
-        const struct argument_list arguments = list_call(stack, i);
-        const struct argument_list locals = list_locals(stack, i, NULL, call->from);
-        report_add_call(&calls, &arguments, &locals, call->index,
+        const struct argument_lists lists = {
+            .arguments = list_call(stack, i),
+            .locals = list_locals(stack, i, NULL, call->from),
+            .globals = list_globals(stack, i, globals),
+        };
+        report_add_call(&calls, stack, &lists, call->index,
                         argument_site_is_tail(stack, i));
     }
     return calls.own ? calls.all : argument_list_thread(stack->share, calls.all);
@@ -361,7 +379,9 @@ static void report_list_threads(struct listing *listing, bool crashed)
         const json_t *frames =
             json_object_get(json_object_get(thread, "backtrace"), "frames");
         argument_stack_read(listing->stack, thread, held, &listing->space);
-        json_t *shown = list_thread(listing->stack, frames, &listing->budget);
+        struct argument_globals globals = { 0 };
+        json_t *shown = list_thread(listing->stack, frames, &listing->budget,
+                                    crashed ? &globals : NULL);
         if (crashed)
             listing->result.fault =
                 argument_fault_find(listing->report, listing->stack, frames, shown);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/facts/held_globals.h"
 #include "agent/live/capture.h"
 #include "agent/live/stop_registers.h"
 #include "report/file/held_file.h"
@@ -72,27 +73,6 @@ static void hold_stack(struct capture *capture, uint64_t at, uint64_t end,
     }
 }
 
-// note_globals notes the variables that the code around the pc uses, by addresses
-// relative to it: the byte that says so is followed by the distance from the next
-// instruction. Bytes that only look like that lead nowhere, or to data not needed.
-static void note_globals(const struct capture *capture, struct held_pointers *pointers,
-                         uint64_t pc)
-{
-    enum { BEFORE = 64, AFTER = 16, MODE_MASK = 0xc7, PC_RELATIVE = 5 };
-    uint8_t code[BEFORE + AFTER];
-    int32_t distance;
-    if (capture->arch->id != UNWIND_ARCH_AMD64 || pc < BEFORE ||
-        memory_read(&capture->reader, pc - BEFORE, code, sizeof(code)) != CH_OK)
-        return;
-    for (size_t at = 0; at + 1 + sizeof(distance) <= sizeof(code); at++) {
-        if ((code[at] & MODE_MASK) != PC_RELATIVE)
-            continue;
-        memcpy(&distance, &code[at + 1], sizeof(distance));
-        uint64_t next = pc - BEFORE + at + 1 + sizeof(distance);
-        held_pointers_note(pointers, next + (uint64_t)(int64_t)distance);
-    }
-}
-
 // hold_pointed copies what the registers and the stack of a thread point to.
 static void hold_pointed(struct capture *capture, struct held_pointers *pointers,
                          const struct unwind_registers *registers, uint64_t at,
@@ -100,14 +80,14 @@ static void hold_pointed(struct capture *capture, struct held_pointers *pointers
 {
     for (size_t i = 0; i < capture->arch->register_count; i++)
         held_pointers_note(pointers, registers->value[i]);
-    note_globals(capture, pointers, registers->value[capture->arch->pc]);
     hold_stack(capture, at, end, pointers);
     held_pointers_copy(pointers);
 }
 
 void held_stack_add(struct capture *capture, struct held_pointers *pointers,
                     const struct stopped_thread *from,
-                    const struct unwind_registers *registers)
+                    const struct unwind_registers *registers,
+                    const struct backtrace_limit *frames)
 {
     uint64_t at = registers->value[capture->arch->sp];
     const struct target_mapping *stack = images_mapping(&capture->images, at);
@@ -117,7 +97,10 @@ void held_stack_add(struct capture *capture, struct held_pointers *pointers,
     bool crashed = capture->crash != NULL && from->tid == capture->crash->tid;
     const struct held_thread thread = { .tid = (uint64_t)from->tid,
                                         .arch = capture->arch,
-                                        .registers = *registers };
+                                        .registers = *registers,
+                                        .thread_pointer =
+                                            crashed ? capture->crash->thread_pointer
+                                                    : from->thread_pointer };
     held_file_add_thread(capture->held, &thread);
     held_vectors_add(capture, from);
     uint64_t below = at - stack->start;
@@ -126,6 +109,8 @@ void held_stack_add(struct capture *capture, struct held_pointers *pointers,
     if (end - at > HELD_STACK_MAX)
         end = at + HELD_STACK_MAX;
     held_pointers_set_stack(pointers, stack, at);
+    if (crashed)
+        held_globals_add(capture, pointers, frames, thread.thread_pointer);
     if (crashed || capture->crash == NULL)
         hold_pointed(capture, pointers, registers, at, end);
     else

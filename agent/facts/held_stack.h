@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread's registers and its stack, copied for the free phase, which finds variables
-// in them.
+// in them. Of the thread that crashed also what its code uses: the global variables
+// that are named near the pc of its innermost in-app frames, and its thread locals.
 #pragma once
 #include "agent/facts/held_pointers.h"
 #include "agent/live/capture.h"
+#include "unwind/backtrace_limit.h"
 
 // HELD_STACK_MAX is how much of a stack is handed to the free phase.
 enum { HELD_STACK_MAX = 256 << 10 };
 
 // held_stack_add appends a thread to the capture's held file. The copy of its stack
 // begins below the stack pointer and ends at the mapping's end. What it points to is
-// copied of the thread that crashed; without a crash, of all until the limit.
+// copied of the thread that crashed; without a crash, of all until the limit. frames is
+// the backtrace of the thread.
 void held_stack_add(struct capture *capture, struct held_pointers *pointers,
                     const struct stopped_thread *from,
-                    const struct unwind_registers *registers);
+                    const struct unwind_registers *registers,
+                    const struct backtrace_limit *frames);

@@ -618,7 +618,7 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
                             crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers, pointer);
         uint64_t begin = capture_clock_us();
-        held_stack_add(t->capture, &t->pointers, thread, registers);
+        held_stack_add(t->capture, &t->pointers, thread, registers, &t->backtrace);
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);

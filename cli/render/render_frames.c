@@ -131,8 +131,10 @@ static void render_arguments(const struct pen *pen, const json_t *frame)
     pen_set(pen, PEN_PLAIN);
 }
 
-// render_locals writes the local variables that have a value, as many on a line as fit.
-static void render_locals(const struct pen *pen, const json_t *frame)
+// render_variables writes the variables of a list that have a value, as many on a line
+// as fit, after heading.
+static void render_variables(const struct pen *pen, const char *heading,
+                             const json_t *list)
 {
     enum { INDENT = 10, COLUMNS = 100 };
     size_t limit = pen->width > INDENT && pen->width < COLUMNS ? pen->width : COLUMNS;
@@ -141,7 +143,9 @@ static void render_locals(const struct pen *pen, const json_t *frame)
     pen_set(pen, PEN_DIM);
     for (;;) {
         struct text CH_CLEANUP(text_deinit) one = { 0 };
-        if (render_values_next_local(frame, &at, &one) == NULL)
+        if (columns == 0)
+            text_append_string(&one, heading);
+        if (render_values_next_variable(list, &at, &one) == NULL)
             break;
         size_t size = pen_columns(bytes_of(&one)) + 2;
         bool fits = columns != 0 && columns + size <= limit;
@@ -202,7 +206,9 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
     if (!system || frames->addresses)
         render_arguments(pen, frame);
     if (!system)
-        render_locals(pen, frame);
+        render_variables(pen, "", json_object_get(frame, "locals"));
+    if (!system)
+        render_variables(pen, "global: ", json_object_get(frame, "globals"));
 }
 
 static void write_frame_note(const struct pen *pen, const char *note)

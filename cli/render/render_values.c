@@ -72,12 +72,11 @@ void render_values_append_arguments(const json_t *frame, struct text *out)
     }
 }
 
-const json_t *render_values_next_local(const json_t *frame, size_t *at,
-                                       struct text *out)
+const json_t *render_values_next_variable(const json_t *list, size_t *at,
+                                          struct text *out)
 {
-    const json_t *locals = json_object_get(frame, "locals");
-    while (*at < json_array_size(locals) && *at < LOCALS_MAX) {
-        const json_t *local = json_array_get(locals, (*at)++);
+    while (*at < json_array_size(list) && *at < LOCALS_MAX) {
+        const json_t *local = json_array_get(list, (*at)++);
         if (json_object_get(local, "value") == NULL)
             continue;
         append_argument(local, out);

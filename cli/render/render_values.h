@@ -18,8 +18,8 @@ void render_values_watches(const struct pen *pen, const json_t *report,
 // text = 0x55d0 "word", size = ?`. It appends nothing if the frame has none.
 void render_values_append_arguments(const json_t *frame, struct text *out);
 
-// render_values_next_local appends the next of a frame's local variables from *at on
-// that has a value, in the same form, and passes over it. NULL: there are no more, or
+// render_values_next_variable appends the next variable of a list from *at on that
+// has a value, in the same form, and passes over it. NULL: there are no more, or
 // enough were written.
-const json_t *render_values_next_local(const json_t *frame, size_t *at,
-                                       struct text *out);
+const json_t *render_values_next_variable(const json_t *list, size_t *at,
+                                          struct text *out);

@@ -178,7 +178,8 @@ static void write_unknown(struct text *out, const json_t *variables, size_t show
     html_write(out, "</details></li>");
 }
 
-// write_frame_variables writes the arguments or the local variables of a frame.
+// write_frame_variables writes the arguments, the local or the global variables of a
+// frame.
 static void write_frame_variables(struct text *out, const json_t *frame,
                                   const char *list)
 {
@@ -341,6 +342,7 @@ static void write_frame_row(const struct frame_list *list, size_t index,
     write_frame_place(list, frame);
     write_frame_variables(out, frame, "arguments");
     write_frame_variables(out, frame, "locals");
+    write_frame_variables(out, frame, "globals");
     if (look != FRAME_REPEATED)
         page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
     html_write(out, "</div></li>\n");

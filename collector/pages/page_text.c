@@ -108,6 +108,7 @@ static void write_text_frame(struct text *out, const json_t *report,
     text_append_string(out, report_flag(frame, "inline") ? " (inline)\n" : "\n");
     write_text_variables(out, frame, "arguments");
     write_text_variables(out, frame, "locals");
+    write_text_variables(out, frame, "globals");
 }
 
 static void write_text_registers(struct text *out, const json_t *thread)

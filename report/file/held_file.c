@@ -13,6 +13,7 @@ enum record_kind {
     RECORD_WATCH = 0x57415443,
     RECORD_THREAD = 0x54485244,
     RECORD_VECTORS = 0x56454354, // of the thread before
+    RECORD_POINTER = 0x54505452, // likewise: its thread pointer
     RECORD_MAPPING = 0x4d415050,
 };
 
@@ -55,6 +56,11 @@ void held_file_add_thread(struct text *out, const struct held_thread *thread)
     for (unsigned i = 0; i < count; i++)
         words[HEAD + i] = htole64(thread->registers.value[i]);
     text_append(out, words, (HEAD + count) * sizeof(words[0]));
+    if (thread->thread_pointer == 0)
+        return;
+    append_held_u64(out, RECORD_POINTER);
+    append_held_u64(out, sizeof(thread->thread_pointer));
+    append_held_u64(out, thread->thread_pointer);
 }
 
 void held_file_add_mapping(struct text *out, const struct held_mapping *mapping)
@@ -80,6 +86,17 @@ static enum ch_status read_held_vectors(struct held_file *file, struct cursor *r
     if (file->thread_count == 0)
         return CH_ERR_MALFORMED;
     file->threads[file->thread_count - 1].vectors = bytes;
+    return CH_OK;
+}
+
+static enum ch_status read_held_pointer(struct held_file *file, struct cursor *record)
+{
+    uint64_t pointer = cursor_u64(record);
+    if (!cursor_ok(record))
+        return CH_ERR_TRUNCATED;
+    if (file->thread_count == 0)
+        return CH_ERR_MALFORMED;
+    file->threads[file->thread_count - 1].thread_pointer = pointer;
     return CH_OK;
 }
 
@@ -191,6 +208,8 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
             status = read_held_thread(file, &record);
         if (kind == RECORD_VECTORS)
             status = read_held_vectors(file, &record);
+        if (kind == RECORD_POINTER)
+            status = read_held_pointer(file, &record);
         if (kind == RECORD_MAPPING)
             status = read_held_mapping(file, &record);
         if (status != CH_OK)

@@ -61,7 +61,8 @@ struct held_thread {
     uint64_t tid;
     const struct unwind_arch *arch;
     struct unwind_registers registers;
-    const uint8_t *vectors; // HELD_VECTORS_BYTES; NULL: not known
+    uint64_t thread_pointer; // 0: not known
+    const uint8_t *vectors;  // HELD_VECTORS_BYTES; NULL: not known
 };
 
 // HELD_VECTORS_BYTES is the size of xmm0 to xmm15 of x86-64, as fxsave stores them.
@@ -85,7 +86,8 @@ void held_file_add_memory(struct text *out, uint64_t address, const void *bytes,
 // held_file_add_watch appends an object; its bytes are among the memory.
 void held_file_add_watch(struct text *out, const struct held_watch *watch);
 
-// held_file_add_thread appends a thread's registers, as many as its arch has.
+// held_file_add_thread appends a thread's registers, as many as its arch has, and its
+// thread pointer if that is known.
 void held_file_add_thread(struct text *out, const struct held_thread *thread);
 
 // held_file_add_vectors appends the vector registers of the thread appended before.

@@ -105,6 +105,7 @@ const struct report_shape_member report_shape_frame[] = {
     { "rule", REPORT_SHAPE_STRING, false },
     { "arguments", REPORT_SHAPE_ARRAY, false },
     { "locals", REPORT_SHAPE_ARRAY, false },
+    { "globals", REPORT_SHAPE_ARRAY, false },
     { "count", REPORT_SHAPE_INTEGER, false },
     { 0 },
 };

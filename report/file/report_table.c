@@ -5,7 +5,7 @@
 
 const char *const report_table_repeated[] = { "kind", "address", "trust", "image",
                                               "image_offset" };
-const char *const report_table_lists[] = { "arguments", "locals" };
+const char *const report_table_lists[] = { "arguments", "locals", "globals" };
 const char *const report_table_varying[] = { "value", "entry_value", "text" };
 
 size_t report_table_find(const char *const *table, size_t count, const char *key)

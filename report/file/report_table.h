@@ -24,7 +24,7 @@ enum { REPORT_TABLE_REPEATED = 5 };
 // report_table_lists is the members of a frame that are lists of variables; a variable
 // that names no list is in the first.
 extern const char *const report_table_lists[];
-enum { REPORT_TABLE_LISTS = 2 };
+enum { REPORT_TABLE_LISTS = 3 };
 
 // report_table_varying is the members of a variable that differ from thread to thread.
 extern const char *const report_table_varying[];

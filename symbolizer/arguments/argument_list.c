@@ -205,26 +205,30 @@ void argument_list_end(struct argument_list *list)
         list->all = list_equal(list->stack->share, list->all, &list->own);
 }
 
-json_t *argument_list_call(const struct argument_list *arguments,
-                           const struct argument_list *locals, size_t frame, bool tail,
+json_t *argument_list_call(const struct argument_stack *stack,
+                           const struct argument_lists *lists, size_t frame, bool tail,
                            bool *out_own)
 {
-    struct argument_share *share = arguments->stack->share;
+    struct argument_share *share = stack->share;
+    json_t *arguments = lists->arguments.all;
+    json_t *locals = lists->locals.all;
+    json_t *globals = lists->globals.all;
     const struct {
         uint64_t kind;
-        const json_t *lists[2];
+        const json_t *lists[3];
         uint64_t frame;
         uint64_t tail;
-    } key = { LIST_CALL, { arguments->all, locals->all }, frame, tail };
-    *out_own = arguments->own || locals->own;
+    } key = { LIST_CALL, { arguments, locals, globals }, frame, tail };
+    *out_own = lists->arguments.own || lists->locals.own || lists->globals.own;
     json_t *call = *out_own ? NULL : argument_share_find(share, &key, sizeof(key));
     if (call != NULL) {
-        json_decref(arguments->all);
-        json_decref(locals->all);
+        json_decref(arguments);
+        json_decref(locals);
+        json_decref(globals);
         return call;
     }
-    call = json_pack("{s:I, s:o*, s:o*}", "frame", (json_int_t)frame, "arguments",
-                     arguments->all, "locals", locals->all);
+    call = json_pack("{s:I, s:o*, s:o*, s:o*}", "frame", (json_int_t)frame, "arguments",
+                     arguments, "locals", locals, "globals", globals);
     if (tail)
         (void)json_object_set_new(call, "tail_call", json_true());
     if (!*out_own)

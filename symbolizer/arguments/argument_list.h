@@ -23,11 +23,18 @@ void argument_list_add(struct argument_list *list, struct argument *argument);
 // argument_list_end replaces the whole list by an equal one, if there was any.
 void argument_list_end(struct argument_list *list);
 
+// An argument_lists is the variables of a call by what they are to it.
+struct argument_lists {
+    struct argument_list arguments;
+    struct argument_list locals;
+    struct argument_list globals;
+};
+
 // argument_list_call gives the object of a call, number frame of its backtrace, and
-// takes both lists: {"frame", "arguments", "locals", "tail_call"}. out_own: no other
-// call has it.
-json_t *argument_list_call(const struct argument_list *arguments,
-                           const struct argument_list *locals, size_t frame, bool tail,
+// takes its lists: {"frame", "arguments", "locals", "globals", "tail_call"}. out_own:
+// no other call has it.
+json_t *argument_list_call(const struct argument_stack *stack,
+                           const struct argument_lists *lists, size_t frame, bool tail,
                            bool *out_own);
 
 // argument_list_thread gives the calls of a thread, an array that it takes, or an equal

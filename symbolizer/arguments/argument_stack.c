@@ -266,6 +266,7 @@ void argument_stack_read(struct argument_stack *stack, const json_t *thread,
     };
     stack->count = 0;
     stack->arch = held->arch;
+    stack->thread_pointer = held->thread_pointer;
     if (argument_space_walk(space, held->arch, &held->registers, read_call, &reading) !=
         CH_OK)
         stack->count = 0;

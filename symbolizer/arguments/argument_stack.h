@@ -98,6 +98,7 @@ struct argument_stack {
     size_t count;
     size_t start; // index of the first call of startup code; count: none
     const struct unwind_arch *arch;
+    uint64_t thread_pointer; // 0: not known
     const struct memory_reader *memory;
     const struct held_file *held; // where memory is from
     const struct symbolizer_options *options;

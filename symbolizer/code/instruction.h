@@ -98,6 +98,7 @@ struct instruction_memory {
     bool used;
     bool read;
     bool written;
+    bool segmented; // the base of fs or gs is added
     uint8_t base;
     uint8_t index;
     uint8_t scale;

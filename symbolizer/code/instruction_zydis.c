@@ -439,6 +439,7 @@ static void read_memory(const struct decoded *d, struct instruction_effects *out
         .used = true,
         .read = access == OPERAND_READ || access == OPERAND_UPDATED,
         .written = access == OPERAND_WRITTEN || access == OPERAND_UPDATED,
+        .segmented = is_segmented(operand),
         .base = operand->mem.base == ZYDIS_REGISTER_RIP
                     ? INSTRUCTION_PC
                     : register_number(operand->mem.base),

@@ -61,6 +61,7 @@ static void held_file_gives_back_the_registers_of_each_thread(void **state)
     struct held_thread late = { .tid = 9, .arch = &unwind_arch_aarch64 };
     struct held_thread early = { .tid = 4, .arch = &unwind_arch_aarch64 };
     late.registers.value[32] = 0x400100;
+    late.thread_pointer = 0x6000;
     early.registers.value[31] = 0x7000;
     held_file_add_thread(&bytes, &late);
     held_file_add_thread(&bytes, &early);
@@ -69,12 +70,15 @@ static void held_file_gives_back_the_registers_of_each_thread(void **state)
     struct held_thread got = found != NULL ? *found : early;
     found = held_file_thread(&file, 4);
     uint64_t sp = found != NULL ? found->registers.value[31] : 0;
+    uint64_t pointer = found != NULL ? found->thread_pointer : 1;
     bool other = held_file_thread(&file, 5) != NULL;
     held_file_deinit(&file);
     text_deinit(&bytes);
     assert_int_equal(status, CH_OK);
     assert_ptr_equal(got.arch, &unwind_arch_aarch64);
     assert_int_equal(got.registers.value[32], 0x400100);
+    assert_int_equal(got.thread_pointer, 0x6000);
+    assert_int_equal(pointer, 0);
     assert_int_equal(sp, 0x7000);
     assert_false(other);
 }
@@ -127,7 +131,9 @@ static void held_file_survives_every_cut_and_flipped_bit(void **state)
     (void)state;
     struct text bytes = { 0 };
     const struct held_watch watch = { .name = "x", .type = "int" };
-    const struct held_thread thread = { .tid = 1, .arch = &unwind_arch_amd64 };
+    const struct held_thread thread = { .tid = 1,
+                                        .arch = &unwind_arch_amd64,
+                                        .thread_pointer = 0x7000 };
     held_file_add_memory(&bytes, 0x1000, "abcdef", 6);
     held_file_add_memory(&bytes, 0x1003, "defg", 4);
     held_file_add_watch(&bytes, &watch);

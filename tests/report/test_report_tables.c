@@ -100,6 +100,7 @@ static void drop_values(const json_t *thread)
     for (size_t k = 0; k < json_array_size(frames); k++) {
         (void)json_object_del(json_array_get(frames, k), "arguments");
         (void)json_object_del(json_array_get(frames, k), "locals");
+        (void)json_object_del(json_array_get(frames, k), "globals");
     }
 }
 

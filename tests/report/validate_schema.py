@@ -89,7 +89,7 @@ def damage(report):
         yield changed("a place that is no number", *stack, "frames", 0, value="0")
         yield changed("a value without a variable", "threads", 0, "values", value=[[0, []]])
         yield changed("an unknown list", *frame, "variables",
-                      value=[{"index": 0, "confidence": "exact", "list": "globals"}])
+                      value=[{"index": 0, "confidence": "exact", "list": "statics"}])
     yield changed("an unknown tier", "agent", "tier", value="gdb")
 
 

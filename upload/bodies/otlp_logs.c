@@ -419,7 +419,7 @@ static json_t *variable_value(const json_t *variable, const char *function,
 static json_t *variables_value(const json_t *thread)
 {
     enum { VARIABLES_MAX = 200 };
-    static const char *const lists[] = { "arguments", "locals" };
+    static const char *const lists[] = { "arguments", "locals", "globals" };
     const json_t *frames = report_frames(thread);
     json_t *values = json_array();
     for (size_t i = 0; i < 2 * json_array_size(frames); i++) {

@@ -161,6 +161,7 @@ static json_t *variables_of(const json_t *frame)
     json_t *variables = json_object();
     add_variables(variables, json_object_get(frame, "locals"));
     add_variables(variables, json_object_get(frame, "arguments"));
+    add_variables(variables, json_object_get(frame, "globals"));
     if (json_object_size(variables) != 0)
         return variables;
     json_decref(variables);
