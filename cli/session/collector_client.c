@@ -2,6 +2,7 @@
 #include "cli/session/collector_client.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/session/command.h"
@@ -9,7 +10,7 @@
 #include "net/token.h"
 #include "report/value/report.h"
 
-enum { ANSWER_OK = 200, ID_SIZE = 100 };
+enum { ANSWER_OK = 200, ANSWER_MISSING = 404, ID_SIZE = 100 };
 
 bool collector_is_url(const char *argument)
 {
@@ -54,17 +55,19 @@ void collector_encode(struct text *out, const char *value)
     }
 }
 
-// say_refused says in one line why the collector gave nothing.
-static enum ch_status say_refused(const char *url, const struct http_reply *reply)
+// say_refused says in one line why the collector gave nothing. CH_ERR_NOT_FOUND: it has
+// no such thing.
+static enum ch_status say_refused(const char *what, const char *url,
+                                  const struct http_reply *reply)
 {
     json_auto_t *answer = json_loadb(reply->body.bytes != NULL ? reply->body.bytes : "",
                                      reply->body.size, 0, NULL);
     const char *said = report_string(answer, "error");
     if (said != NULL)
-        (void)command_fail("cannot read '%s': %s", url, said);
+        (void)command_fail("cannot %s '%s': %s", what, url, said);
     else
-        (void)command_fail("cannot read '%s': it answers %d", url, reply->status);
-    return CH_ERR_IO;
+        (void)command_fail("cannot %s '%s': it answers %d", what, url, reply->status);
+    return reply->status == ANSWER_MISSING ? CH_ERR_NOT_FOUND : CH_ERR_IO;
 }
 
 // is_configured returns true if base is the collector that reports go to, or none is
@@ -84,12 +87,12 @@ static bool is_configured(const struct session *session, const char *base)
     return false;
 }
 
-// ask_collector asks for base and path; CH_ERR_NOT_FOUND: it answered with another
-// status than 200, which is in reply.
-static enum ch_status ask_collector(const struct session *session, const char *base,
-                                    const char *path, struct http_reply *reply)
+// ask_collector sends a request for base and path, with body if it is not NULL;
+// CH_ERR_NOT_FOUND: it answered with another status than 200, which is in reply.
+static enum ch_status ask_collector(const struct session *session, const char *url,
+                                    const char *base, const char *body,
+                                    struct http_reply *reply)
 {
-    struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct text CH_CLEANUP(text_deinit) token = { 0 };
     const char *why = NULL;
     if (token_read(session->settings.token_file, session->settings.token, &token,
@@ -97,19 +100,19 @@ static enum ch_status ask_collector(const struct session *session, const char *b
         (void)command_fail("cannot use the token: %s", why);
         return CH_ERR_IO;
     }
-    text_append_string(&url, base);
-    text_append_string(&url, path);
-    if (!text_ok(&url))
-        return CH_ERR_NO_MEMORY;
     bool known = is_configured(session, base);
-    const struct http_request request = { .url = url.bytes,
+    const struct http_request request = { .url = url,
+                                          .content_type = "application/json",
+                                          .body = body,
+                                          .size = body != NULL ? strlen(body) : 0,
                                           .token = known ? token.bytes : NULL,
                                           .timeout_ms = COLLECTOR_ANSWER_MAX_MS,
                                           .reply_max_bytes =
                                               REPORT_EXPANDED_MAX_BYTES };
     if (http_send(&request, reply) == CH_OK)
         return reply->status == ANSWER_OK ? CH_OK : CH_ERR_NOT_FOUND;
-    (void)command_fail("cannot read '%s': %s", url.bytes, reply->error);
+    (void)command_fail("cannot %s '%s': %s", body != NULL ? "change" : "read", url,
+                       reply->error);
     return CH_ERR_IO;
 }
 
@@ -120,25 +123,47 @@ static enum ch_status keep_reply(const struct http_reply *reply, struct text *ou
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-enum ch_status collector_get(const struct session *session, const char *base,
-                             const char *path, struct text *out)
+// exchange sends a request to base and path, with body if it is not NULL. quiet: a
+// status other than 200 is not reported.
+static enum ch_status exchange(const struct session *session, const char *base,
+                               const char *path, const char *body, bool quiet,
+                               struct text *out)
 {
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    enum ch_status status = ask_collector(session, base, path, &reply);
-    if (status != CH_ERR_NOT_FOUND)
-        return status == CH_OK ? keep_reply(&reply, out) : status;
     text_append_string(&url, base);
     text_append_string(&url, path);
-    return text_ok(&url) ? say_refused(url.bytes, &reply) : CH_ERR_NO_MEMORY;
+    if (!text_ok(&url))
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = ask_collector(session, url.bytes, base, body, &reply);
+    if (status == CH_OK)
+        return keep_reply(&reply, out);
+    if (status != CH_ERR_NOT_FOUND || quiet)
+        return status;
+    return say_refused(body != NULL ? "change" : "read", url.bytes, &reply);
+}
+
+enum ch_status collector_get(const struct session *session, const char *base,
+                             const char *path, struct text *out)
+{
+    return exchange(session, base, path, NULL, false, out);
 }
 
 enum ch_status collector_find(const struct session *session, const char *base,
                               const char *path, struct text *out)
 {
-    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    enum ch_status status = ask_collector(session, base, path, &reply);
-    return status == CH_OK ? keep_reply(&reply, out) : status;
+    return exchange(session, base, path, NULL, true, out);
+}
+
+enum ch_status collector_post(const struct session *session, const char *base,
+                              const char *path, const json_t *value, struct text *out)
+{
+    char *body = json_dumps(value, JSON_COMPACT);
+    enum ch_status status = body != NULL
+                                ? exchange(session, base, path, body, false, out)
+                                : CH_ERR_NO_MEMORY;
+    free(body);
+    return status;
 }
 
 // id_in_path copies what follows word in an address, up to the next separator; false:
@@ -204,4 +229,28 @@ enum ch_status collector_report(const struct session *session, const char *url,
     if (status != CH_OK)
         (void)command_fail("cannot read report '%s': %s", url, error.text);
     return status;
+}
+
+enum ch_status collector_group(const struct session *session, const char *base,
+                               const char *group, json_t **out)
+{
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    char id[ID_SIZE];
+    if (!id_in_path(group, collector_is_url(group) ? "/groups/" : "", id)) {
+        (void)command_fail("'%s' is neither the id of a group nor its page", group);
+        return CH_ERR_MALFORMED;
+    }
+    text_appendf(&path, "/api/v1/groups/%s", id);
+    enum ch_status status = collector_get(session, base, path.bytes, &body);
+    if (status != CH_OK)
+        return status;
+    json_t *found = json_loadb(body.bytes, body.size, 0, NULL);
+    if (report_string(found, "id") == NULL) {
+        json_decref(found);
+        (void)command_fail("cannot understand the collector: it sent no group");
+        return CH_ERR_IO;
+    }
+    *out = found;
+    return CH_OK;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `crashhook groups` and `show URL` ask a collector: one GET at a time, with the
-// token that uploads use.
+// Requests of commands to a collector, one at a time, with the token that uploads use.
 //
-// A failure is said in one line here. Limits: an answer of COLLECTOR_ANSWER_MAX_MS, and
-// the sizes of net/http.h.
+// A failure is reported here, in one line. Limits: an answer of
+// COLLECTOR_ANSWER_MAX_MS, and the sizes of net/http.h.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -33,6 +32,19 @@ CH_CHECKED enum ch_status collector_get(const struct session *session, const cha
 CH_CHECKED enum ch_status collector_find(const struct session *session,
                                          const char *base, const char *path,
                                          struct text *out);
+
+// collector_post sends value and appends the answer. CH_ERR_NOT_FOUND: the collector
+// does not have what path names.
+CH_CHECKED enum ch_status collector_post(const struct session *session,
+                                         const char *base, const char *path,
+                                         const json_t *value, struct text *out);
+
+// collector_group reads the group that a user named by its id, the first 8 or more
+// characters of it, or the address of its page. CH_ERR_NOT_FOUND: there is none;
+// CH_ERR_MALFORMED: group is none of these.
+CH_CHECKED enum ch_status collector_group(const struct session *session,
+                                          const char *base, const char *group,
+                                          json_t **out);
 
 // collector_report reads the report that an address names: its page, the API's address
 // of it, or a group's page, which stands for its newest report.

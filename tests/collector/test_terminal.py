@@ -84,6 +84,85 @@ class Terminal(unittest.TestCase):
                              done.stderr)
             self.assertIn(words, done.stderr)
 
+    def decide(self, verb, *arguments, status=0):
+        done = crashhook(verb, *arguments, **self.about)
+        self.assertEqual((done.returncode, done.stderr.count("\n")),
+                         (status, 1 if status else 0), done.stderr)
+        return done.stderr if status else done.stdout
+
+    def group(self, number):
+        return self.collector.json("GET", "/api/v1/groups/" + fingerprint_of(number))[1]
+
+    def test_groups_are_decided_about_by_a_short_id_or_their_page(self):
+        report = sample_reports.null_write(9020)
+        report["fingerprint"] = "c0ffee2099" * 3
+        self.assertEqual(self.collector.post(report)[0], 201)
+        short = report["fingerprint"][:8]
+        said = self.decide("resolve", short, "--release", "9.0", "--comment", "by 8c1d")
+        self.assertRegex(said, "^resolved  c0ffee2099c0  null pointer in ")
+        group = self.collector.json("GET", "/api/v1/groups/" + short)[1]
+        self.assertEqual((group["status"], group["status_release"]), ("resolved", "9.0"))
+        self.assertIn("by 8c1d", [line["detail"] for line in group["history"]])
+        self.decide("reopen", self.collector.url + "/groups/" + short)
+        self.assertEqual(self.collector.json("GET", "/api/v1/groups/" + short)[1]["status"],
+                         "open")
+        said = self.decide("ignore", fingerprint_of(20), fingerprint_of(21), "--until",
+                           "20 reports")
+        self.assertEqual(said.count("ignored  "), 2)
+        self.assertEqual(self.group(21)["status"], "ignored")
+        said = self.decide("assign", fingerprint_of(21), "--to", "lee", "--json")
+        self.assertEqual(json.loads(said)["assignee"], "lee")
+        self.decide("assign", fingerprint_of(21), "--nobody")
+        self.assertEqual(self.group(21)["assignee"], "")
+        self.decide("comment", fingerprint_of(21), "old driver")
+        self.assertEqual(self.group(21)["history"][0]["detail"], "old driver")
+
+    def test_a_merge_can_be_undone_by_the_beginning_of_the_key_or_without_it(self):
+        for words in ([fingerprint_of(30)[:12]], []):
+            self.decide("merge", fingerprint_of(30), fingerprint_of(31))
+            self.assertEqual(self.group(31)["merged"], [fingerprint_of(30)])
+            self.assertEqual(self.group(30)["id"], fingerprint_of(31))
+            said = self.decide("split", fingerprint_of(31), "ffffffff", status=3)
+            self.assertIn("1 were merged into it", said)
+            self.decide("split", fingerprint_of(31), *words)
+            self.assertEqual(self.group(30)["id"], fingerprint_of(30))
+
+    def test_decisions_that_cannot_be_made_have_an_exit_status_of_their_own(self):
+        self.assertIn("there is no such group", self.decide("ignore", "0" * 32, status=3))
+        # It is the beginning of several keys.
+        self.decide("ignore", fingerprint_of(0)[:30], status=3)
+        self.decide("ignore", "shopd", status=2)
+        self.decide("assign", fingerprint_of(0), status=2)
+        self.decide("comment", fingerprint_of(0), "", status=2)
+        self.assertIn("until is not", self.decide("ignore", fingerprint_of(0), "--until",
+                                                  "soon", status=1))
+        self.decide("ignore", "0" * 32, fingerprint_of(32), status=3)
+        self.assertEqual(self.group(32)["status"], "ignored")
+
+    def test_reports_releases_and_missing_symbols_are_listed(self):
+        def rows(key, *arguments):
+            done = crashhook(*arguments, "--json", **self.about)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return json.loads(done.stdout)[key]
+        reports = rows("reports", "reports", "--group", fingerprint_of(0),
+                       "release:" + monday_reports.NEWEST, "--limit", "3")
+        self.assertEqual(len(reports), 3)
+        self.assertEqual({report["group"] for report in reports}, {fingerprint_of(0)})
+        program = monday_reports.PROGRAMS[0]
+        listed = [row["release"] for row in rows("releases", "releases", "shopd")]
+        self.assertEqual(sorted(listed), monday_reports.RELEASES)
+        text = crashhook("releases", program, **self.about).stdout
+        self.assertEqual(len(text.splitlines()), len(listed))
+        self.assertRegex(text, "(?m)^" + monday_reports.NEWEST + r"  .*current  ")
+        self.assertEqual(rows("missing", "symbols", "missing"), [])
+        report = sample_reports.null_write(9010)
+        for frame in report["threads"][0]["backtrace"]["frames"]:
+            frame.pop("function", None)
+        report["images"][0]["build_id"] = "ab" * 20
+        self.assertEqual(self.collector.post(report)[0], 201)
+        text = crashhook("symbols", "missing", **self.about).stdout
+        self.assertIn("ab" * 20, text)
+
     def test_the_token_goes_to_the_configured_collector_alone(self):
         done = crashhook("show", self.collector.url + "/groups/" + fingerprint_of(0),
                          CRASHHOOK_TOKEN="s3cret", CRASHHOOK_URL="http://127.0.0.1:1")

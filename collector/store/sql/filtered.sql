@@ -138,12 +138,15 @@ AND r.group_number = {GROUP_OF_KEY}     --: in_group
 --: }
 
 -- part: GROUP_OF_KEY
--- The number of the group that the key :group leads to.
+-- The number of the group that the key :group leads to. The first 8 or more characters
+-- of a group's own key lead to it where no other key begins with them.
 coalesce((SELECT number FROM groups WHERE fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
     (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-        WHERE k.fingerprint = :group))
+        WHERE k.fingerprint = :group),
+    (SELECT min(number) FROM groups WHERE length(:group) >= 8
+        AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1))
 
 -- part: IN_MARKED
 IN (SELECT value FROM json_each(:marked))

@@ -1608,7 +1608,9 @@ WITH hit AS (
                     = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
                 (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
                     = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-                    WHERE k.fingerprint = :group)){end}
+                    WHERE k.fingerprint = :group),
+                (SELECT min(number) FROM groups WHERE length(:group) >= 8
+                    AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1)){end}
         {if in_project}AND g.project = :project{end}
         {each term}
             {if of_group}
@@ -2789,7 +2791,9 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                     = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
                 (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
                     = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-                    WHERE k.fingerprint = :group)){end}
+                    WHERE k.fingerprint = :group),
+                (SELECT min(number) FROM groups WHERE length(:group) >= 8
+                    AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1)){end}
         {if in_project}AND g.project = :project{end}
         {each term}
             {if of_group}
@@ -3112,7 +3116,9 @@ WHERE 1 = 1 AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
     (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-        WHERE k.fingerprint = :group))
+        WHERE k.fingerprint = :group),
+    (SELECT min(number) FROM groups WHERE length(:group) >= 8
+        AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1))
 
 -- STORE_LIST_REPORTS
 SELECT r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,
@@ -3127,7 +3133,9 @@ WHERE 1 = 1
             = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
         (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
             = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-            WHERE k.fingerprint = :group)){end}
+            WHERE k.fingerprint = :group),
+        (SELECT min(number) FROM groups WHERE length(:group) >= 8
+            AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1)){end}
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
@@ -3278,7 +3286,9 @@ WHERE 1 = 1
             = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
         (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
             = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-            WHERE k.fingerprint = :group)){end}
+            WHERE k.fingerprint = :group),
+        (SELECT min(number) FROM groups WHERE length(:group) >= 8
+            AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1)){end}
 {if in_project}AND g.project = :project{end}
 {each term}
     {if of_group}
