@@ -205,6 +205,17 @@ static size_t releases_a_program(const struct releases *releases)
     return RELEASES_IN_CHART / programs;
 }
 
+// first_release_shown is the first of a program's releases that are shown, so that its
+// current one is among them where newer ones have few reports.
+static size_t first_release_shown(const struct releases *releases, size_t start,
+                                  size_t end, size_t each)
+{
+    size_t current = start;
+    while (current < end && !releases->list[current].current)
+        current++;
+    return current < end && current >= start + each ? current + 1 - each : start;
+}
+
 static void write_release_chart(struct overview *overview)
 {
     struct text *out = overview->out;
@@ -220,7 +231,8 @@ static void write_release_chart(struct overview *overview)
                     "<ul class=\"bars\">");
     for (size_t start = 0; start < releases->count && shown < RELEASES_IN_CHART;) {
         size_t end = releases_program_end(releases, start);
-        for (size_t i = start; i < end && i < start + each; i++, shown++)
+        size_t first = first_release_shown(releases, start, end, each);
+        for (size_t i = first; i < end && i < first + each; i++, shown++)
             write_release_bar(out, &releases->list[i], most);
         start = end;
     }
