@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
+#include <string.h>
 
 #include "collector/database/timestamp.h"
 #include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
+#include "collector/requests/made_tokens.h"
 
 enum { ERASE_MS = 5000, DETAIL_SIZE = 400 };
-
-bool api_audit(struct http_request *request, const char *what, const char *detail)
-{
-    struct collector *collector = collector_of(request);
-    const struct store_audit_entry entry = { .who = request->who.name,
-                                             .project = request->who.project,
-                                             .what = what,
-                                             .detail = detail };
-    char error[STORE_ERROR_SIZE];
-    if (!access_has_users(collector->access) ||
-        store_audit_add(collector->store, &entry, error) == CH_OK)
-        return true;
-    http_fail(request, 503, "the store could not note this, try again later");
-    return false;
-}
 
 static void append_audit_entry(void *context, const struct store_audit_entry *entry)
 {
@@ -45,6 +32,63 @@ void api_list_audit(struct http_request *request)
     }
     json_decref(rows);
     api_fail_store(request, status, "audit");
+}
+
+static void append_token(void *context, const struct store_token *token)
+{
+    char scopes[64];
+    access_write_scopes(token->scopes, scopes, sizeof(scopes));
+    json_array_append_new(
+        context,
+        json_pack("{s:s%, s:s, s:s, s:s, s:o, s:o, s:s}", "id", token->sum,
+                  (size_t)MADE_TOKEN_ID_SIZE - 1, "name", token->name, "scopes", scopes,
+                  "project", token->project, "expires",
+                  token->expires_ms != 0 ? api_timestamp_json(token->expires_ms)
+                                         : json_null(),
+                  "created", api_timestamp_json(token->created_ms), "who", token->who));
+}
+
+void api_list_tokens(struct http_request *request)
+{
+    json_t *rows = json_array();
+    enum ch_status status = made_tokens_list(request, append_token, rows);
+    if (status == CH_OK) {
+        api_answer_json(request, 200, json_pack("{s:o}", "tokens", rows));
+        return;
+    }
+    json_decref(rows);
+    api_fail_store(request, status, "token");
+}
+
+void api_make_token(struct http_request *request)
+{
+    char token[MADE_TOKEN_SIZE];
+    char sum[SHA256_HEX_SIZE];
+    json_error_t wrong;
+    struct made_token asked = { 0 };
+    json_auto_t *object =
+        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
+                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    if (json_unpack_ex(object, &wrong, JSON_STRICT, "{s:s, s:s, s?s, s?s}", "name",
+                       &asked.name, "scopes", &asked.scopes, "project", &asked.project,
+                       "expires", &asked.expires) != 0) {
+        http_fail(request, 400,
+                  "the body is no object with name and scopes, and at most project and"
+                  " expires, all of them strings");
+        return;
+    }
+    if (!made_token_make(request, &asked, token))
+        return;
+    sha256_hex(token, strlen(token), sum);
+    api_answer_json(request, 201,
+                    json_pack("{s:s%, s:s}", "id", sum, (size_t)MADE_TOKEN_ID_SIZE - 1,
+                              "token", token));
+}
+
+void api_revoke_token(struct http_request *request)
+{
+    if (made_token_revoke(request, request->id))
+        api_answer_json(request, 200, json_pack("{s:s}", "revoked", request->id));
 }
 
 // names_somebody says whether the filter is about one host or the value of a tag: a

@@ -17,13 +17,6 @@
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2, CSV_ROWS = 10000 };
 
-json_t *api_timestamp_json(int64_t time_ms)
-{
-    char text[TIMESTAMP_SIZE];
-    timestamp_write(time_ms, text);
-    return json_string(text);
-}
-
 static void append_report(void *context, const struct store_report *report)
 {
     json_array_append_new(

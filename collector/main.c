@@ -25,6 +25,7 @@
 #include "collector/options.h"
 #include "collector/pages/pages.h"
 #include "collector/requests/collector.h"
+#include "collector/requests/made_tokens.h"
 #include "collector/requests/sessions.h"
 #include "collector/routes.h"
 #include "collector/server/access.h"
@@ -336,6 +337,8 @@ static const char *start_helpers(struct collector *collector,
     const char *failed = NULL;
     if (aggregates_start(&collector->aggregates) != CH_OK)
         return "cannot start the thread that sums";
+    if (made_tokens_start(collector) != CH_OK)
+        return "cannot start the thread that reads tokens";
     if (collector->reading)
         return NULL;
     if (retention_create(collector->store, limits, collector->access,
@@ -404,6 +407,7 @@ static enum ch_status start_packer(struct collector *collector,
 static void init_shared(struct collector *collector)
 {
     pthread_mutex_init(&collector->large, NULL);
+    background_init(&collector->made_tokens);
     load_init(&collector->load);
 }
 
@@ -494,6 +498,7 @@ static int open_and_serve(const struct options *options,
         say_collector_line(EXIT_FAILED, failed);
     else
         code = serve_until_told(collector, listener, access, stops);
+    made_tokens_stop(collector);
     stop_helpers(&helpers);
     backups_destroy(collector->backups);
     aggregates_deinit(&collector->aggregates);

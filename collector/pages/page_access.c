@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is signed in, and, for administrators, who did what.
+// Who is signed in, and, for administrators, tokens and who did what.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +11,10 @@
 #include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
+#include "collector/requests/made_tokens.h"
 #include "collector/server/form.h"
 
-enum { ID_SHOWN = 16 };
+enum { ID_SHOWN = 16, DAY_SIZE = sizeof("2030-12-01") };
 
 struct access_list {
     struct text *out;
@@ -69,7 +70,77 @@ static void write_audit_entry(void *context, const struct store_audit_entry *ent
                PAGE_SHORT, entry->detail);
 }
 
-void page_access(struct http_request *request)
+static void write_made_token(void *context, const struct store_token *token)
+{
+    struct access_list *list = context;
+    struct text *out = list->out;
+    char id[MADE_TOKEN_ID_SIZE];
+    char scopes[64];
+    char time[TIMESTAMP_SIZE];
+    char day[DAY_SIZE];
+    entry_copy(id, sizeof(id), token->sum);
+    access_write_scopes(token->scopes, scopes, sizeof(scopes));
+    timestamp_write(token->expires_ms, time);
+    entry_copy(day, sizeof(day), time);
+    if (list->count++ == 0)
+        html_write(out, "<ol class=\"entries\">\n");
+    html_write(out, "<li><b>%s</b><span>%s</span>", token->name, scopes);
+    if (token->project[0] != 0)
+        html_write(out, "<span>project %s</span>", token->project);
+    page_write_age(out, "made ", token->created_ms, list->now_ms);
+    html_write(out, "<span>by %s</span>", token->who);
+    if (token->expires_ms == 0)
+        html_write(out, "<span>never expires</span>");
+    else
+        html_write(out, "<span>%s %s</span>",
+                   token->expires_ms <= list->now_ms ? "expired" : "expires", day);
+    html_write(out,
+               "<form method=\"post\" action=\"/access\"><button class=\"quiet\""
+               " name=\"revoke\" value=\"%s\" aria-label=\"Revoke %s\">Revoke</button>"
+               "</form></li>\n",
+               id, token->name);
+}
+
+// write_tokens writes the tokens that people made, and the form that makes one; made is
+// a token that was made just now, or NULL.
+static enum ch_status write_tokens(struct http_request *request, const char *made)
+{
+    static const char *const scopes[] = { "send", "read", "triage", "symbols",
+                                          "admin" };
+    struct text *out = &request->answer.body;
+    struct access_list list = { .out = out,
+                                .request = request,
+                                .now_ms = timestamp_now() };
+    html_write(out, "<section class=\"card\" id=\"tokens\"><h2>Tokens</h2>");
+    if (made != NULL)
+        html_write(
+            out,
+            "<p role=\"status\">This is the new token. It is not shown again:</p>"
+            "<pre class=\"command\" tabindex=\"0\">%s</pre>",
+            made);
+    enum ch_status status = made_tokens_list(request, write_made_token, &list);
+    html_write(out, list.count != 0 ? "</ol>"
+                                    : "<p>There are none but those of the token file."
+                                      "</p>");
+    html_write(out, "<form class=\"filters many\" method=\"post\" action=\"/access\">"
+                    "<label><span>Name</span><input name=\"name\" required"
+                    " maxlength=\"63\" autocomplete=\"off\"></label>");
+    if (request->who.project[0] == 0)
+        html_write(out, "<label><span>Project</span><input name=\"project\""
+                        " placeholder=\"all\" autocomplete=\"off\"></label>");
+    html_write(out, "<label><span>Expires</span><input name=\"expires\""
+                    " placeholder=\"never, 90d, 2030-12-01\" autocomplete=\"off\">"
+                    "</label><fieldset class=\"choices\"><legend>May</legend>");
+    for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
+        html_write(out,
+                   "<label><input type=\"checkbox\" name=\"scope\" value=\"%s\"> %s"
+                   "</label>",
+                   scopes[i], scopes[i]);
+    html_write(out, "</fieldset><button>Make a token</button></form></section>\n");
+    return status;
+}
+
+static void show_access(struct http_request *request, const char *made)
 {
     struct store *store = collector_of(request)->store;
     struct text *out = &request->answer.body;
@@ -81,9 +152,12 @@ void page_access(struct http_request *request)
     html_write(out, sessions.count != 0 ? "</ol></section>"
                                         : "<p>Nobody is signed in.</p></section>");
     if (status == CH_OK && (request->who.scopes & ACCESS_ADMIN) != 0) {
+        if (access_needed(collector_of(request)->access))
+            status = write_tokens(request, made);
         html_write(out, "<section class=\"card\"><h2>Who did what</h2>");
-        status =
-            store_list_audit(store, request->who.project, write_audit_entry, &deeds);
+        if (status == CH_OK)
+            status = store_list_audit(store, request->who.project, write_audit_entry,
+                                      &deeds);
         html_write(out, deeds.count != 0 ? "</ol></section>"
                                          : "<p>Nothing is noted.</p></section>");
     }
@@ -94,6 +168,54 @@ void page_access(struct http_request *request)
     }
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";
+}
+
+// see_access_again leads a browser back to the page after a form.
+static void see_access_again(struct http_request *request)
+{
+    (void)snprintf(request->answer.location, sizeof(request->answer.location),
+                   "/access");
+    request->answer.status = 303;
+    request->answer.content_type = "text/html; charset=utf-8";
+}
+
+void page_access(struct http_request *request)
+{
+    show_access(request, NULL);
+}
+
+// make_token makes the token that the form asks for; false: it failed the request.
+static bool make_token(struct http_request *request, const struct form *form,
+                       char out[MADE_TOKEN_SIZE])
+{
+    char scopes[64] = "";
+    for (size_t i = 0; i < form->count; i++) {
+        size_t length = strlen(scopes);
+        if (strcmp(form->fields[i].name, "scope") == 0)
+            (void)snprintf(scopes + length, sizeof(scopes) - length, "%s%s",
+                           length != 0 ? "," : "", form->fields[i].value);
+    }
+    const struct made_token asked = { .name = form_value(form, "name"),
+                                      .scopes = scopes,
+                                      .project = form_value(form, "project"),
+                                      .expires = form_value(form, "expires") };
+    return made_token_make(request, &asked, out);
+}
+
+// change_tokens makes or revokes a token, if the form is about one; false: it is not.
+static bool change_tokens(struct http_request *request, const struct form *form)
+{
+    const char *revoke = form_value(form, "revoke");
+    char token[MADE_TOKEN_SIZE];
+    if (revoke == NULL && form_value(form, "name") == NULL)
+        return false;
+    if ((request->who.scopes & ACCESS_ADMIN) == 0)
+        http_fail(request, 403, "this token lacks the scope admin");
+    else if (revoke == NULL && make_token(request, form, token))
+        show_access(request, token);
+    else if (revoke != NULL && made_token_revoke(request, revoke))
+        see_access_again(request);
+    return true;
 }
 
 static void find_session_to_end(void *context, const struct store_login *login)
@@ -110,8 +232,11 @@ void page_post_access(struct http_request *request)
     struct form form;
     char error[STORE_ERROR_SIZE];
     struct access_list list = { .request = request };
-    if (form_read(&request->body, &form) == CH_OK)
+    if (form_read(&request->body, &form) == CH_OK) {
+        if (change_tokens(request, &form))
+            return;
         list.wanted = form_value(&form, "end");
+    }
     if (list.wanted == NULL || strlen(list.wanted) != ID_SHOWN) {
         http_fail(request, 400, "this is not the form of this page");
         return;
@@ -125,8 +250,5 @@ void page_post_access(struct http_request *request)
         api_fail_store(request, status, "session");
         return;
     }
-    (void)snprintf(request->answer.location, sizeof(request->answer.location),
-                   "/access");
-    request->answer.status = 303;
-    request->answer.content_type = "text/html; charset=utf-8";
+    see_access_again(request);
 }

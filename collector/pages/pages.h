@@ -39,8 +39,8 @@ void page_post_searches(struct http_request *request);
 void page_alerts(struct http_request *request);
 void page_post_alerts(struct http_request *request);
 
-// page_access shows who is signed in, and to administrators who did what;
-// page_post_access ends a session.
+// page_access shows who is signed in, and to administrators tokens and who did what;
+// page_post_access ends a session, or makes or revokes a token.
 void page_access(struct http_request *request);
 void page_post_access(struct http_request *request);
 

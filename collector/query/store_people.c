@@ -144,6 +144,89 @@ enum ch_status store_list_audit(struct store *store, const char *project,
     return store_ask(store, STORE_AUDIT_LIST, values, 2, list_audit_entry, &listing);
 }
 
+// token_change is a change of one token; done_ms is 0 if nothing changed.
+struct token_change {
+    const struct store_token *token;
+    size_t most;
+    int64_t done_ms;
+};
+
+static enum ch_status add_token(struct sql *sql, void *context)
+{
+    struct token_change *change = context;
+    const struct store_token *token = change->token;
+    struct sql_value now = sql_number(token->created_ms);
+    struct sql_value values[] = {
+        sql_text(token->sum),          sql_text(token->name),
+        sql_number(token->scopes),     sql_text(token->project),
+        sql_number(token->expires_ms), now,
+        sql_text(token->who),          sql_number((int64_t)change->most)
+    };
+    change->done_ms = 0;
+    sql_queue(sql, STORE_TOKENS_OVER, &now, 1, NULL, NULL);
+    sql_queue(sql, STORE_TOKEN_ADD, values, 8, sql_take_number, &change->done_ms);
+    return sql_flush(sql);
+}
+
+enum ch_status store_token_add(struct store *store, const struct store_token *token,
+                               size_t most, char error[STORE_ERROR_SIZE])
+{
+    struct token_change change = { .token = token, .most = most };
+    struct store_job job = { .what = "keep a token",
+                             .work = add_token,
+                             .context = &change };
+    enum ch_status status = store_transact(store, &job, error);
+    return status == CH_OK && change.done_ms == 0 ? CH_ERR_LIMIT : status;
+}
+
+static enum ch_status remove_token(struct sql *sql, void *context)
+{
+    struct token_change *change = context;
+    struct sql_value value = sql_text(change->token->sum);
+    change->done_ms = 0;
+    sql_queue(sql, STORE_TOKEN_REMOVE, &value, 1, sql_take_number, &change->done_ms);
+    return sql_flush(sql);
+}
+
+enum ch_status store_token_remove(struct store *store, const char *sum,
+                                  char error[STORE_ERROR_SIZE])
+{
+    const struct store_token token = { .sum = sum };
+    struct token_change change = { .token = &token };
+    struct store_job job = { .what = "remove a token",
+                             .work = remove_token,
+                             .context = &change };
+    enum ch_status status = store_transact(store, &job, error);
+    return status == CH_OK && change.done_ms == 0 ? CH_ERR_NOT_FOUND : status;
+}
+
+struct token_listing {
+    store_token_fn *visit;
+    void *context;
+};
+
+static void list_token(void *context, const struct sql_row *row)
+{
+    const struct token_listing *listing = context;
+    const struct store_token token = {
+        .sum = sql_column_text(row, "sum"),
+        .name = sql_column_text(row, "name"),
+        .scopes = (unsigned)sql_column_number(row, "scopes"),
+        .project = sql_column_text(row, "project"),
+        .expires_ms = sql_column_number(row, "expires"),
+        .created_ms = sql_column_number(row, "created"),
+        .who = sql_column_text(row, "who"),
+    };
+    listing->visit(listing->context, &token);
+}
+
+enum ch_status store_list_tokens(struct store *store, store_token_fn *visit,
+                                 void *context)
+{
+    struct token_listing listing = { visit, context };
+    return store_ask(store, STORE_TOKENS, NULL, 0, list_token, &listing);
+}
+
 struct erasing {
     const struct store_filter *filter;
     size_t removed;

@@ -62,6 +62,33 @@ CH_CHECKED enum ch_status store_audit_add(struct store *store,
 CH_CHECKED enum ch_status store_list_audit(struct store *store, const char *project,
                                            store_audit_fn *visit, void *context);
 
+// store_token is a token that somebody made. Strings live until the visitor returns.
+struct store_token {
+    const char *sum;
+    const char *name;
+    unsigned scopes;
+    const char *project; // empty: all
+    int64_t expires_ms;  // 0: never
+    int64_t created_ms;
+    const char *who; // made it
+};
+
+typedef void store_token_fn(void *context, const struct store_token *token);
+
+// store_token_add keeps a token, and removes those that expired. CH_ERR_LIMIT: there
+// are most others, or one of that name.
+CH_CHECKED enum ch_status store_token_add(struct store *store,
+                                          const struct store_token *token, size_t most,
+                                          char error[STORE_ERROR_SIZE]);
+
+// store_token_remove removes the token with that sum. CH_ERR_NOT_FOUND: there is none.
+CH_CHECKED enum ch_status store_token_remove(struct store *store, const char *sum,
+                                             char error[STORE_ERROR_SIZE]);
+
+// store_list_tokens visits all tokens, by name.
+CH_CHECKED enum ch_status store_list_tokens(struct store *store, store_token_fn *visit,
+                                            void *context);
+
 // store_sweep_words takes one step, from the word that the step before ended at (0: the
 // first), of deleting from searches what no report holds any more, and says whether
 // there is another one.

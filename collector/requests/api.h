@@ -91,6 +91,11 @@ void api_remove_symbols(struct http_request *request);
 void api_list_audit(struct http_request *request);
 void api_erase_reports(struct http_request *request);
 
+// api_list_tokens, api_make_token and api_revoke_token list, make and revoke tokens.
+void api_list_tokens(struct http_request *request);
+void api_make_token(struct http_request *request);
+void api_revoke_token(struct http_request *request);
+
 // api_begin_backup asks for a copy of the store, api_get_backup says how the last one
 // goes.
 void api_begin_backup(struct http_request *request);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collector/requests/api.h"
+
 #include <stdlib.h>
 
-#include "collector/requests/api.h"
+#include "collector/database/timestamp.h"
+#include "collector/query/store_people.h"
+#include "collector/requests/collector.h"
 
 void api_answer_json(struct http_request *request, unsigned status, json_t *json)
 {
@@ -29,4 +33,26 @@ void api_fail_store(struct http_request *request, enum ch_status status,
         http_fail(request, 503, "this took too long to find, ask for less");
     else
         http_fail(request, 503, "the store could not be read");
+}
+
+json_t *api_timestamp_json(int64_t time_ms)
+{
+    char text[TIMESTAMP_SIZE];
+    timestamp_write(time_ms, text);
+    return json_string(text);
+}
+
+bool api_audit(struct http_request *request, const char *what, const char *detail)
+{
+    struct collector *collector = collector_of(request);
+    const struct store_audit_entry entry = { .who = request->who.name,
+                                             .project = request->who.project,
+                                             .what = what,
+                                             .detail = detail };
+    char error[STORE_ERROR_SIZE];
+    if (!access_has_users(collector->access) ||
+        store_audit_add(collector->store, &entry, error) == CH_OK)
+        return true;
+    http_fail(request, 503, "the store could not note this, try again later");
+    return false;
 }

@@ -11,6 +11,7 @@
 #include "collector/requests/ingest.h"
 #include "collector/requests/receivers.h"
 #include "collector/server/access.h"
+#include "collector/server/background.h"
 #include "collector/server/http.h"
 #include "collector/server/load.h"
 #include "collector/server/metrics.h"
@@ -44,6 +45,7 @@ struct collector {
     struct rate rate;          // limit of reports per token
     struct rate project_rates; // and per project, by access_project.index
     struct access *access;
+    struct background made_tokens;  // the thread that reads those of the store again
     struct rate sign_ins;           // limit of attempts per address
     struct receiver_list receivers; // of alerts
     struct page_templates templates;
@@ -55,7 +57,7 @@ struct collector {
     pthread_mutex_t large; // held while a large report is open, or is being named
 };
 
-_Static_assert((int)RATE_SENDERS > (int)ACCESS_TOKENS &&
+_Static_assert((int)RATE_SENDERS > (int)ACCESS_TOKENS + (int)ACCESS_MADE &&
                    (int)RATE_SENDERS > (int)ACCESS_PROJECTS,
                "each token and each project has a bucket");
 

@@ -33,8 +33,14 @@ void access_write_scopes(unsigned scopes, char *out, size_t size)
     }
 }
 
-// is_plain_name keeps names printable: they stand in headers, logs and pages.
-static bool is_plain_name(const char *name, size_t size)
+bool access_read_scopes(const char *text, unsigned *out)
+{
+    return setting_flags_read(text, scope_names, SCOPE_COUNT, out);
+}
+
+// access_is_name accepts printable names alone, because they stand in headers, logs and
+// pages.
+bool access_is_name(const char *name, size_t size)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789-_.@+";
@@ -47,13 +53,13 @@ static const char *take_grant_setting(struct access_grant *grant, const char *ke
                                       const char *value)
 {
     if (strcmp(key, "scopes") == 0)
-        return setting_flags_read(value, scope_names, SCOPE_COUNT, &grant->scopes)
+        return access_read_scopes(value, &grant->scopes)
                    ? NULL
                    : "scopes= takes send, read, triage, symbols and admin, with commas";
     bool name = strcmp(key, "name") == 0;
     if (!name && strcmp(key, "project") != 0)
         return "there is no such setting";
-    if (!is_plain_name(value, name ? sizeof(grant->name) : sizeof(grant->project)))
+    if (!access_is_name(value, name ? sizeof(grant->name) : sizeof(grant->project)))
         return "a name has letters, digits and -_.@+ alone, 63 at most";
     if (!name && value[0] == '.') // there is a folder of that name
         return "the name of a project does not begin with a dot";
@@ -101,7 +107,7 @@ static const char *take_project_setting(struct access_project *project, const ch
                    : "symbols= takes a size such as 10G";
     if (strcmp(key, "name") != 0)
         return "there is no such setting of a project";
-    if (!is_plain_name(value, sizeof(project->keep.project)))
+    if (!access_is_name(value, sizeof(project->keep.project)))
         return "a name has letters, digits and -_.@+ alone, 63 at most";
     memcpy(project->keep.project, value, strlen(value) + 1);
     return NULL;
@@ -272,6 +278,20 @@ enum ch_status access_reload(struct access *access, char why[ACCESS_WHY_SIZE])
     return CH_OK;
 }
 
+void access_set_made(struct access *access, struct access_grant *made, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        made[i].index = ACCESS_TOKENS + 1 + i;
+    if (count != 0)
+        qsort(made, count, sizeof(made[0]), by_sum);
+    pthread_rwlock_wrlock(&access->lock);
+    struct access_grant *old = access->made;
+    access->made = made;
+    access->made_count = count;
+    pthread_rwlock_unlock(&access->lock);
+    free(old);
+}
+
 enum ch_status access_init(const char *path, struct access *out,
                            char why[ACCESS_WHY_SIZE])
 {
@@ -283,6 +303,7 @@ enum ch_status access_init(const char *path, struct access *out,
 void access_deinit(struct access *access)
 {
     free(access->grants);
+    free(access->made);
     free(access->projects);
     pthread_rwlock_destroy(&access->lock);
 }
@@ -295,7 +316,7 @@ bool access_needed(const struct access *access)
 bool access_has_users(struct access *access)
 {
     pthread_rwlock_rdlock(&access->lock);
-    bool users = access->users;
+    bool users = access->users || access->made_count != 0;
     pthread_rwlock_unlock(&access->lock);
     return users;
 }
@@ -303,6 +324,13 @@ bool access_has_users(struct access *access)
 struct access_grant access_anybody(void)
 {
     return (struct access_grant){ .scopes = ACCESS_ALL, .index = ACCESS_TOKENS };
+}
+
+static const struct access_grant *find_grant(const struct access_grant *grants,
+                                             size_t count,
+                                             const struct access_grant *wanted)
+{
+    return count != 0 ? bsearch(wanted, grants, count, sizeof(*wanted), by_sum) : NULL;
 }
 
 bool access_find_sum(struct access *access, const char *sum, struct access_grant *out)
@@ -313,9 +341,11 @@ bool access_find_sum(struct access *access, const char *sum, struct access_grant
     memcpy(wanted.sum, sum, sizeof(wanted.sum));
     pthread_rwlock_rdlock(&access->lock);
     const struct access_grant *found =
-        access->count != 0
-            ? bsearch(&wanted, access->grants, access->count, sizeof(wanted), by_sum)
-            : NULL;
+        find_grant(access->grants, access->count, &wanted);
+    if (found == NULL)
+        found = find_grant(access->made, access->made_count, &wanted);
+    if (found != NULL && found->expires_ms != 0 && found->expires_ms <= timestamp_now())
+        found = NULL;
     if (found != NULL)
         *out = *found;
     pthread_rwlock_unlock(&access->lock);

@@ -14,6 +14,9 @@
 //   user name=lee scopes=read          (by a proxy's header alone)
 //   project name=shop keep=90d keep-per-group=500 rate=600/1m
 //
+// Where there is a file, people can make more tokens, which are in the store
+// (requests/made_tokens.h).
+//
 // Tokens are kept as their sums: finding one takes the same time whatever it shares
 // with others. All functions may be called from any thread.
 #pragma once
@@ -29,6 +32,7 @@
 
 enum {
     ACCESS_TOKENS = 16384,
+    ACCESS_MADE = 1000,     // tokens that people made
     ACCESS_PROJECTS = 1024, // with settings of their own
     ACCESS_TOKEN_SIZE = 512,
     ACCESS_NAME_SIZE = 64,
@@ -52,7 +56,8 @@ struct access_grant {
     bool named;
     unsigned scopes;
     char project[ENTRY_PROJECT_SIZE]; // empty: all of them
-    size_t index;                     // in the file
+    int64_t expires_ms;               // 0: never
+    size_t index;                     // of its rate
 };
 
 // access_project is what is set of one project; the options of the collector hold for
@@ -71,6 +76,8 @@ struct access {
     pthread_rwlock_t lock;       // guards what follows
     struct access_grant *grants; // by sum
     size_t count;
+    struct access_grant *made; // by sum; of the store
+    size_t made_count;
     struct access_project *projects;
     size_t project_count;
     bool users; // some have names
@@ -83,6 +90,10 @@ CH_CHECKED enum ch_status access_init(const char *path, struct access *out,
 CH_CHECKED enum ch_status access_reload(struct access *access,
                                         char why[ACCESS_WHY_SIZE]);
 void access_deinit(struct access *access);
+
+// access_set_made takes, and frees, the tokens that people made, in place of those
+// before.
+void access_set_made(struct access *access, struct access_grant *made, size_t count);
 
 // access_needed says whether requests need a token; access_has_users whether names
 // stand in the file.
@@ -99,6 +110,13 @@ bool access_find_token(struct access *access, const char *sent, size_t length,
 bool access_find_sum(struct access *access, const char *sum, struct access_grant *out);
 bool access_find_name(struct access *access, const char *name,
                       struct access_grant *out);
+
+// access_is_name says whether a name has the characters of the names of tokens and
+// projects, and less than size bytes.
+bool access_is_name(const char *name, size_t size);
+
+// access_read_scopes reads scopes as they stand in the file: `read,triage`.
+bool access_read_scopes(const char *text, unsigned *out);
 
 // access_find_project looks for what is set of a project.
 bool access_find_project(struct access *access, const char *name,

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-enum { RATE_SENDERS = 16385 };
+enum { RATE_SENDERS = 17500 };
 
 struct rate_limit {
     int64_t count; // reports in period_ms; 0: no limit

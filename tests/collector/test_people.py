@@ -6,6 +6,7 @@
 
 import base64
 import contextlib
+import datetime
 import hashlib
 import json
 import os
@@ -72,6 +73,9 @@ REQUESTS = (
     ("POST", "/api/v1/alerts/test/ab", "", {"admin"}),
     ("GET", "/access", None, {"read", "admin"}),
     ("POST", "/access", "end=0123456789abcdef", {"read", "admin"}),
+    ("GET", "/api/v1/tokens", None, {"admin"}),
+    ("POST", "/api/v1/tokens", "{}", {"admin"}),
+    ("DELETE", "/api/v1/tokens/ab", None, {"admin"}),
     ("GET", "/api/v1/audit", None, {"admin"}),
     ("POST", "/api/v1/receivers", "{}", {"admin"}),
     ("DELETE", "/api/v1/receivers/ab", None, {"admin"}),
@@ -102,6 +106,10 @@ def send(collector, number, token, **more):
     return report, *collector.post(report, bearer(token))
 
 
+def days_of(time_text):
+    return datetime.datetime.fromisoformat(time_text).timestamp() / 86400
+
+
 class Scopes(unittest.TestCase):
     def test_the_description_of_the_api_has_every_request_with_its_scopes(self):
         with Collector(BINARY) as collector:
@@ -113,7 +121,7 @@ class Scopes(unittest.TestCase):
             if path.startswith("/api/"):
                 for word in ("GROUP", "REPORT", "BUILD"):
                     path = path.replace(word, "{id}")
-                path = re.sub("/(receivers|test)/ab", r"/\1/{id}", path)
+                path = re.sub("/(receivers|test|tokens)/ab", r"/\1/{id}", path)
                 wanted[method.lower(), path] = scopes
         found = {}
         for path, methods in described["paths"].items():
@@ -136,6 +144,7 @@ class Scopes(unittest.TestCase):
             for word in ("GROUP", "REPORT", "BUILD"):
                 path = path.replace(word, "*")
             path = path.replace("/receivers/ab", "/receivers/*")
+            path = path.replace("/tokens/ab", "/tokens/*")
             return path.replace("/test/ab", "/test/*").replace("/*/debuginfo", "/**")
         self.assertEqual(sorted(routes),
                          sorted((method, pattern(path)) for method, path, _, _ in REQUESTS))
@@ -187,6 +196,124 @@ class Scopes(unittest.TestCase):
                 self.assertIn(words, own.process.stderr.readline())
             self.assertEqual(own.request("GET", "/", None, bearer("late"))[0], 200)
             self.assertEqual(own.request("GET", "/", None, bearer("early"))[0], 401)
+
+
+class MadeTokens(unittest.TestCase):
+    TOKENS = ["root name=root", "a name=ann scopes=read,admin project=shop",
+              "r name=ray scopes=read"]
+
+    def setUp(self):
+        self.own = self.enterContext(Collector(BINARY, tokens=self.TOKENS))
+        self.own.token = None
+
+    def make(self, token, **what):
+        return self.own.json("POST", "/api/v1/tokens", json.dumps(what), bearer(token))
+
+    def listed(self, token="root"):
+        return self.own.json("GET", "/api/v1/tokens", None, bearer(token))[1]["tokens"]
+
+    def may(self, token, path="/api/v1/groups"):
+        return self.own.request("GET", path, None, bearer(token))[0]
+
+    def test_a_token_is_made_used_and_revoked(self):
+        status, made = self.make("root", name="ci", scopes="send,read", expires="90d")
+        self.assertEqual(status, 201, made)
+        self.assertRegex(made["token"], "^crashhook_[0-9a-f]{40}$")
+        self.assertEqual(self.may(made["token"]), 200)
+        self.assertEqual(self.may(made["token"], "/api/v1/audit"), 403)
+        row, = self.listed()
+        self.assertEqual((row["id"], row["name"], row["scopes"], row["project"], row["who"]),
+                         (made["id"], "ci", "send,read", "", "root"))
+        days = (days_of(row["expires"]) - days_of(row["created"]))
+        self.assertAlmostEqual(days, 90, places=3)
+        # It is there after a restart.
+        self.assertEqual(self.own.stop()[0], 0)
+        self.own.start()
+        self.assertEqual(self.may(made["token"]), 200)
+        status, _, _ = self.own.request("DELETE", "/api/v1/tokens/" + made["id"], None,
+                                        bearer("root"))
+        self.assertEqual((status, self.may(made["token"]), self.listed()), (200, 401, []))
+        audit = self.own.json("GET", "/api/v1/audit", None, bearer("root"))[1]["audit"]
+        self.assertEqual([(line["what"], line["detail"]) for line in audit][:2],
+                         [("token revoked", "ci"), ("token made", "ci, send,read")])
+
+    def test_an_expired_token_is_refused_and_its_name_is_free_again(self):
+        _, made = self.make("root", name="short", scopes="read", expires="1m")
+        self.assertEqual(self.may(made["token"]), 200)
+        if running.fresh_store():
+            self.skipTest("it changes a file of SQLite")
+        self.assertEqual(self.own.stop()[0], 0)
+        with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as base, base:
+            base.execute("UPDATE tokens SET expires = 1")
+        self.own.start()
+        self.assertEqual(self.may(made["token"]), 401)
+        self.assertIn(b"expired 1970-01-01", self.own.request("GET", "/access", None,
+                                                              bearer("root"))[2])
+        self.assertEqual(self.make("root", name="short", scopes="read")[0], 201)
+        self.assertEqual(len(self.listed()), 1)
+
+    def test_nobody_gives_more_than_they_may_do_or_another_project(self):
+        self.assertEqual(self.make("r", name="x", scopes="read")[0], 403)
+        self.assertEqual(self.make("a", name="x", scopes="read,triage")[0], 403)
+        self.assertEqual(self.make("a", name="x", scopes="read", project="bank")[0], 403)
+        status, made = self.make("a", name="x", scopes="read")
+        self.assertEqual((status, self.listed()[0]["project"]), (201, "shop"))
+        _, other = self.make("root", name="y", scopes="read", project="bank")
+        self.assertEqual([row["name"] for row in self.listed("a")], ["x"])
+        for id, status in ((other["id"], 404), ("ab", 404), (made["id"], 200)):
+            self.assertEqual(self.own.request("DELETE", "/api/v1/tokens/" + id, None,
+                                              bearer("a"))[0], status)
+        self.assertEqual(self.may(other["token"]), 200)
+
+    def test_what_cannot_be_made_is_refused(self):
+        good = {"name": "x", "scopes": "read"}
+        for status, more in ((400, {"name": "a b"}), (400, {"scopes": "all"}),
+                             (400, {"scopes": ""}), (400, {"expires": "soon"}),
+                             (400, {"expires": "2020-01-01"}), (400, {"expires": "0d"}),
+                             (400, {"project": "."}), (400, {"more": "x"}),
+                             (400, {"name": 1}), (409, {"name": "ray"})):
+            with self.subTest(**more):
+                self.assertEqual(self.make("root", **{**good, **more})[0], status)
+        self.assertEqual(self.make("root", **good)[0], 201)
+        self.assertEqual(self.make("root", **good)[0], 409)
+
+    def test_the_page_makes_one_shows_it_once_and_revokes_it(self):
+        def post(**fields):
+            return self.own.request("POST", "/access", urllib.parse.urlencode(fields, True),
+                                    {**FORM, **bearer("root")})
+        status, _, page = post(name="web", scope=["read", "triage"], project="shop",
+                               expires="2099-01-01")
+        token = re.search("crashhook_[0-9a-f]{40}", page.decode()).group()
+        self.assertEqual((status, self.may(token)), (200, 200))
+        page = self.own.request("GET", "/access", None, bearer("root"))[2].decode()
+        self.assertNotIn(token, page)
+        for words in ("<b>web</b>", "read,triage", "project shop", "expires 2099-01-01",
+                      "by root"):
+            self.assertIn(words, page)
+        # A session that it began ends with it.
+        _, headers, _ = self.own.request("POST", "/login", "token=" + token, FORM)
+        cookie = {"Cookie": headers["Set-Cookie"].split(";")[0]}
+        self.assertEqual(self.own.request("GET", "/groups", None, cookie)[0], 200)
+        revoke = re.search('name="revoke" value="([0-9a-f]+)"', page).group(1)
+        self.assertEqual(post(revoke=revoke)[0], 303)
+        self.assertEqual(self.own.request("GET", "/groups", None, cookie)[0], 401)
+        self.assertEqual(self.own.request("POST", "/access", "name=x&scope=read",
+                                          {**FORM, **bearer("r")})[0], 403)
+
+    def test_another_collector_of_the_database_learns_of_it(self):
+        if not running.fresh_store():
+            self.skipTest("two collectors need PostgreSQL")
+        second = running.Collector(BINARY, tokens=self.TOKENS, store=self.own.store)
+        with second:
+            second.token = None
+            _, made = self.make("root", name="ci", scopes="read")
+            running.wait_for(lambda: second.request("GET", "/groups", None,
+                                                    bearer(made["token"]))[0] == 200,
+                             "the second collector reads the token")
+            self.own.request("DELETE", "/api/v1/tokens/" + made["id"], None, bearer("root"))
+            running.wait_for(lambda: second.request("GET", "/groups", None,
+                                                    bearer(made["token"]))[0] == 401,
+                             "the second collector forgets the token")
 
 
 class Projects(unittest.TestCase):

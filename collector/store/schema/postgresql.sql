@@ -401,6 +401,16 @@ CREATE TABLE saved_searches(
     time bigint NOT NULL,
     PRIMARY KEY(project, name));
 
+-- Tokens that people made. Those of the token file are in no table.
+CREATE TABLE tokens(
+    sum text PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    scopes bigint NOT NULL,                -- bits of access_scope
+    project text NOT NULL,                 -- empty: all
+    expires bigint NOT NULL,               -- 0: never
+    created bigint NOT NULL,
+    who text NOT NULL);
+
 -- Starts and clean exits of programs, as senders counted them.
 CREATE TABLE start_days(
     project text NOT NULL,

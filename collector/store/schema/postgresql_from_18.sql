@@ -187,3 +187,12 @@ CREATE TABLE body_prefixes(
     week bigint NOT NULL,
     bytes bytea NOT NULL,
     UNIQUE(fingerprint, project, week));
+
+CREATE TABLE tokens(
+    sum text PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    scopes bigint NOT NULL,
+    project text NOT NULL,
+    expires bigint NOT NULL,
+    created bigint NOT NULL,
+    who text NOT NULL);

@@ -162,3 +162,12 @@ CREATE TABLE body_prefixes(
     week bigint NOT NULL,
     bytes blob NOT NULL,
     UNIQUE(fingerprint, project, week));
+
+CREATE TABLE tokens(
+    sum text PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    scopes bigint NOT NULL,
+    project text NOT NULL,
+    expires bigint NOT NULL,
+    created bigint NOT NULL,
+    who text NOT NULL) WITHOUT ROWID;

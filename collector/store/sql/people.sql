@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Sessions of browsers, and the audit.
+-- Sessions of browsers, the audit, saved searches, and tokens that people made.
 
 -- name: STORE_LOGIN_ADD
 INSERT INTO logins(id, token, name, address, created, seen)
@@ -33,6 +33,24 @@ DELETE FROM saved_searches WHERE project = ?1 AND name = ?2 RETURNING time
 
 -- name: STORE_SEARCHES
 SELECT name, query, sort, who, time FROM saved_searches WHERE project = ?1 ORDER BY name
+
+-- name: STORE_TOKENS_OVER
+DELETE FROM tokens WHERE expires <> 0 AND expires <= ?1
+
+-- name: STORE_TOKEN_ADD
+-- Unless there are ?8 others.
+INSERT INTO tokens(sum, name, scopes, project, expires, created, who)
+SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS bigint), CAST(?4 AS text),
+    CAST(?5 AS bigint), CAST(?6 AS bigint), CAST(?7 AS text)
+WHERE (SELECT count(*) FROM tokens) < ?8
+ON CONFLICT DO NOTHING
+RETURNING created
+
+-- name: STORE_TOKEN_REMOVE
+DELETE FROM tokens WHERE sum = ?1 RETURNING created
+
+-- name: STORE_TOKENS
+SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY name
 
 -- name: STORE_LOGIN_FIND
 SELECT id, token, name, address, created, seen FROM logins

@@ -811,6 +811,23 @@ RETURNING time
 -- STORE_SEARCH_FORGET
 DELETE FROM saved_searches WHERE project = ?1 AND name = ?2 RETURNING time
 
+-- STORE_TOKENS_OVER
+DELETE FROM tokens WHERE expires <> 0 AND expires <= ?1
+
+-- STORE_TOKEN_ADD
+INSERT INTO tokens(sum, name, scopes, project, expires, created, who)
+SELECT CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS bigint), CAST(?4 AS text),
+CAST(?5 AS bigint), CAST(?6 AS bigint), CAST(?7 AS text)
+WHERE (SELECT count(*) FROM tokens) < ?8
+ON CONFLICT DO NOTHING
+RETURNING created
+
+-- STORE_TOKEN_REMOVE
+DELETE FROM tokens WHERE sum = ?1 RETURNING created
+
+-- STORE_TOKENS
+SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY name
+
 -- STORE_SEARCHES
 SELECT name, query, sort, who, time FROM saved_searches WHERE project = ?1 ORDER BY name
 
