@@ -17,19 +17,21 @@
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20, READY_AFTER_S = 2, CSV_ROWS = 10000 };
 
+static json_t *report_json(const struct store_report *report)
+{
+    return json_pack(
+        "{s:s, s:s, s:I, s:o, s:o, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id",
+        report->id, "group", report->group, "revision", (json_int_t)report->revision,
+        "time", api_timestamp_json(report->time_ms), "received",
+        api_timestamp_json(report->received_ms), "signal", (json_int_t)report->signal,
+        "signal_name", report->signal_name, "title", report->title, "summary",
+        report->summary, "release", report->release, "environment", report->environment,
+        "executable", report->executable, "hostname", report->hostname);
+}
+
 static void append_report(void *context, const struct store_report *report)
 {
-    json_array_append_new(
-        context,
-        json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
-                  "id", report->id, "group", report->group, "revision",
-                  (json_int_t)report->revision, "time",
-                  api_timestamp_json(report->time_ms), "received",
-                  api_timestamp_json(report->received_ms), "signal",
-                  (json_int_t)report->signal, "signal_name", report->signal_name,
-                  "title", report->title, "summary", report->summary, "release",
-                  report->release, "environment", report->environment, "executable",
-                  report->executable, "hostname", report->hostname));
+    json_array_append_new(context, report_json(report));
 }
 
 static void set_text(json_t *json, const char *key, const char *text)
@@ -83,7 +85,7 @@ static void append_group(void *context, const struct store_group *group)
     json_array_append_new(context, group_json(group));
 }
 
-// csv_rows is a list as CSV while it is written.
+// csv_rows is a list as CSV, or as lines of JSON, while it is written.
 struct csv_rows {
     struct text *out;
     size_t count;
@@ -137,33 +139,59 @@ static void write_report_csv(void *context, const struct store_report *report)
     csv_append(out, report->hostname, true);
 }
 
-// answer_csv answers with up to CSV_ROWS groups or reports of a filter, page by page,
-// from its cursor on.
-static void answer_csv(struct http_request *request, struct filter *filter, bool groups)
+static void write_group_line(void *context, const struct store_group *group)
+{
+    struct csv_rows *rows = context;
+    rows->count++;
+    csv_append_line(rows->out, group_json(group));
+}
+
+static void write_report_line(void *context, const struct store_report *report)
+{
+    struct csv_rows *rows = context;
+    rows->count++;
+    csv_append_line(rows->out, report_json(report));
+}
+
+// answer_rows answers with up to CSV_ROWS, or `limit`, groups or reports of a filter,
+// page by page, from its cursor on. The last of lines of JSON has the cursor of what is
+// left.
+static void answer_rows(struct http_request *request, struct filter *filter,
+                        enum list_form form, bool groups)
 {
     struct store *store = collector_of(request)->store;
     struct csv_rows rows = { .out = &request->answer.body };
     char cursor[STORE_CURSOR_SIZE];
     char next[STORE_CURSOR_SIZE] = "";
     enum ch_status status = CH_OK;
-    text_append_string(rows.out,
-                       groups ? "id,title,summary,status,assignee,program,project,"
-                                "first_release,last_release,first_seen,last_seen,"
-                                "reports,machines,filtered_reports,filtered_machines"
-                                "\r\n"
-                              : "id,group,time,received,title,summary,signal,release,"
-                                "environment,executable,host\r\n");
-    filter->store.limit = STORE_PAGE_MAX;
+    store_group_fn *write_group = form == LIST_CSV ? write_group_csv : write_group_line;
+    store_report_fn *write_report =
+        form == LIST_CSV ? write_report_csv : write_report_line;
+    if (form == LIST_CSV)
+        text_append_string(
+            rows.out, groups ? "id,title,summary,status,assignee,program,project,"
+                               "first_release,last_release,first_seen,last_seen,"
+                               "reports,machines,filtered_reports,filtered_machines"
+                               "\r\n"
+                             : "id,group,time,received,title,summary,signal,release,"
+                               "environment,executable,host\r\n");
+    size_t most = CSV_ROWS;
+    if (http_parameter_value(request, "limit") != NULL)
+        most = filter->store.limit;
+    else
+        filter->store.limit = STORE_PAGE_MAX;
     do {
-        status = groups ? store_list_groups(store, &filter->store, write_group_csv,
-                                            &rows, next)
-                        : store_list_reports(store, &filter->store, write_report_csv,
-                                             &rows, next);
+        status =
+            groups
+                ? store_list_groups(store, &filter->store, write_group, &rows, next)
+                : store_list_reports(store, &filter->store, write_report, &rows, next);
         memcpy(cursor, next, sizeof(cursor));
         filter->store.cursor = cursor;
-    } while (status == CH_OK && next[0] != 0 && rows.count < CSV_ROWS);
+    } while (status == CH_OK && next[0] != 0 && rows.count < most);
+    if (form == LIST_LINES && next[0] != 0)
+        csv_append_line(rows.out, json_pack("{s:s}", "next", next));
     if (status == CH_OK)
-        csv_answer(request, groups ? "groups.csv" : "reports.csv");
+        csv_answer(request, form, groups ? "groups.csv" : "reports.csv");
     else
         api_fail_store(request, status, groups ? "group" : "report");
 }
@@ -181,12 +209,12 @@ void api_list_reports(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
-    bool csv = false;
+    enum list_form form;
     if (!filter_read_with(request, LIST_LIMIT, "form", &filter) ||
-        !csv_is_wanted(request, &csv))
+        !csv_read_form(request, &form))
         return;
-    if (csv) {
-        answer_csv(request, &filter, false);
+    if (form != LIST_JSON) {
+        answer_rows(request, &filter, form, false);
         return;
     }
     json_t *rows = json_array();
@@ -204,12 +232,12 @@ void api_list_groups(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
-    bool csv = false;
+    enum list_form form;
     if (!filter_read_with(request, LIST_LIMIT, "form", &filter) ||
-        !csv_is_wanted(request, &csv))
+        !csv_read_form(request, &form))
         return;
-    if (csv) {
-        answer_csv(request, &filter, true);
+    if (form != LIST_JSON) {
+        answer_rows(request, &filter, form, true);
         return;
     }
     json_t *rows = json_array();

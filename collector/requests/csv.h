@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers as comma-separated values (RFC 4180) for spreadsheets. A value that a
+// Lists in other forms than one JSON value: comma-separated values (RFC 4180) for
+// spreadsheets, and a JSON value a line (NDJSON) for programs. A value that a
 // spreadsheet would take for a formula is preceded by an apostrophe: all values come
 // from strangers.
 #pragma once
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/text.h"
 #include "collector/server/http.h"
 
-// csv_is_wanted reads the parameter `form`. False: it is neither `csv` nor `json`, and
-// the request failed.
-bool csv_is_wanted(struct http_request *request, bool *out);
+enum list_form { LIST_JSON, LIST_CSV, LIST_LINES };
+
+// csv_read_form reads the parameter `form`. False: it is not `json`, `csv` or `ndjson`,
+// and the request failed.
+bool csv_read_form(struct http_request *request, enum list_form *out);
+
+// csv_append_line appends a value, which it releases, as a line of JSON.
+void csv_append_line(struct text *out, json_t *json);
 
 // csv_append and csv_append_number append a value; last: it ends its row.
 void csv_append(struct text *out, const char *value, bool last);
 void csv_append_number(struct text *out, int64_t number, bool last);
 
-// csv_answer answers with what the body has. Browsers keep it as a file of that name.
-void csv_answer(struct http_request *request, const char *name);
+// csv_answer answers with what the body has in a form other than LIST_JSON. Browsers
+// keep it as a file of that name, such as `groups.csv`.
+void csv_answer(struct http_request *request, enum list_form form, const char *name);

@@ -27,7 +27,7 @@ BINARY, FOLDER = None, None
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 COUNT = 6000 if FULL else 1200
 PAGE_MAX = 60000
-LIST_MAX = 58000
+LIST_MAX = 55000
 CLICKS_MAX = 3
 SIZES = ((1440, 1100), (768, 1100), (360, 740))
 
@@ -377,6 +377,28 @@ class Monday(unittest.TestCase):
         self.assertEqual({row["host"] for row in rows}, {monday_reports.BAD_HOST})
         self.assertFalse(any(value[:1] in "=+-@" for row in rows for value in row.values()
                              if value))
+
+    def test_lists_are_there_as_lines_of_json_up_to_a_cursor(self):
+        def lines(path):
+            status, headers, body = self.collector.request("GET", path)
+            self.assertEqual((status, headers["Content-Type"]),
+                             (200, "application/x-ndjson"))
+            return [json.loads(line) for line in body.decode().splitlines()]
+        groups = lines("/api/v1/groups?form=ndjson")
+        self.assertEqual({row["id"]: row["count"] for row in groups},
+                         self.search_reports(lambda r: True))
+        reports = lines("/api/v1/reports?form=ndjson&host=" + monday_reports.BAD_HOST)
+        self.assertEqual(reports, self.collector.json(
+            "GET", "/api/v1/reports?limit=200&host=" + monday_reports.BAD_HOST)[1]["reports"])
+        *some, last = lines("/api/v1/groups?form=ndjson&limit=70")
+        *rest, end = lines("/api/v1/groups?form=ndjson&cursor=" + last["next"])
+        self.assertEqual((some + rest + [end], list(last)), (groups, ["next"]))
+        counted = lines("/api/v1/facets?form=ndjson&by=program&then=release")
+        self.assertEqual({(row["key"], row["value"], row["then"]): row["count"]
+                          for row in counted},
+                         collections.Counter(("program", r["process"]["executable"],
+                                              r["release"]) for r in self.monday.reports))
+        self.assertEqual(self.collector.json("GET", "/api/v1/groups?form=xml")[0], 400)
 
     def test_how_many_crashes_a_release_has(self):
         self.start()
