@@ -179,10 +179,10 @@ void page_write_trend(struct text *out, const struct store_group *group, bool la
         html_write(out, "<svg class=\"trend large\" viewBox=\"0 0 %d %d\"",
                    STORE_TREND_DAYS * (BAR + GAP) - GAP, LARGE_HEIGHT);
     else
-        html_write(out, "<svg class=\"trend\" viewBox=\"0 0 %d %d\"", STORE_TREND_DAYS,
+        html_write(out, "<svg class=trend viewBox=\"0 0 %d %d\"", STORE_TREND_DAYS,
                    SMALL_HEIGHT);
     html_write(out,
-               " preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%lld reports"
+               " preserveAspectRatio=none role=img aria-label=\"%lld reports"
                " in %d days\">",
                (long long)sum, STORE_TREND_DAYS);
     for (size_t i = 0; large && i < STORE_TREND_DAYS; i++)

@@ -60,7 +60,7 @@ static void write_row_releases(struct text *out, const struct store_group *group
 static void write_figure_of_row(struct text *out, int64_t number, const char *one,
                                 const char *many)
 {
-    html_write(out, "<div class=\"count\"><b>");
+    html_write(out, "<div class=count><b>");
     page_write_number(out, number);
     html_write(out, "</b><span>%s</span></div>", number == 1 ? one : many);
 }
@@ -69,7 +69,7 @@ static void write_row_meta(const struct page_group_rows *rows,
                            const struct store_group *group, bool brief)
 {
     struct text *out = rows->out;
-    html_write(out, "<div class=\"meta\"><span class=\"status %s\">%s</span>",
+    html_write(out, "<div class=meta><span class=\"status %s\">%s</span>",
                group->status, group->status);
     write_row_programs(out, group, brief ? 1 : STORE_PROGRAMS);
     page_write_age(out, "last seen ", group->last_seen_ms, rows->now_ms);
@@ -95,14 +95,13 @@ void page_group_row_write(void *context, const struct store_group *group)
         rows->begin = out->size;
     bool brief = is_brief(rows);
     rows->more |= group->filtered_more;
-    html_write(out, "<li class=\"group\">");
+    html_write(out, "<li class=group>");
     if (rows->choosing)
         html_write(out,
-                   "<input type=\"checkbox\" name=\"id\" value=\"%s\""
-                   " aria-label=\"Choose\">",
+                   "<input type=checkbox name=id value=\"%s\""
+                   " aria-label=Choose>",
                    group->id);
-    html_write(out, "<div class=\"what\"><a class=\"title\" href=\"/groups/%s\">",
-               group->id);
+    html_write(out, "<div class=what><a class=title href=\"/groups/%s\">", group->id);
     html_write(out, "%.*s</a>", brief ? BRIEF_BYTES : TITLE_BYTES, group->title);
     if (!brief)
         html_write(out, "<p>%.*s</p>", SUMMARY_BYTES, group->summary);
@@ -110,7 +109,7 @@ void page_group_row_write(void *context, const struct store_group *group)
     html_write(out, "</div>");
     page_write_trend(out, group, false);
     if (rows->filtered && group->filtered_count != group->count) {
-        html_write(out, "<div class=\"count\"><b>");
+        html_write(out, "<div class=count><b>");
         page_write_number(out, group->filtered_count);
         html_write(out, "%s</b><span>of ", group->filtered_more ? "+" : "");
         page_write_number(out, group->count);
