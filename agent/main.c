@@ -488,8 +488,9 @@ static int report_process(struct agent *agent, int *again)
                                       : "the process cannot be read\n");
     if (reported)
         finish_keep_images(&finish, &agent->capture.images);
-    finish.keep_stderr = agent->request.keep_stderr;
-    bool held = reported && effective_hold(agent) != HOLD_CAPTURE;
+    finish.asks = reported && agent->settings.interactive == SETTING_YES &&
+                  !agent->request.live && finish_may_ask(agent->request.pid);
+    bool held = reported && (finish.asks || effective_hold(agent) != HOLD_CAPTURE);
     if (held && !agent->traced)
         request_written(REQUEST_CHANNEL_FD);
     if (held) {

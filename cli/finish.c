@@ -192,28 +192,107 @@ static enum ch_status rewrite_report(struct finish *finish)
     return status;
 }
 
-// print_finished shows the report on stderr. If the reader is slow, the report's lock
-// is released first, because others may want to send or delete it.
+static bool is_terminal(int fd)
+{
+    return isatty(fd) != 0;
+}
+
+// open_output gives the descriptor to print the report on; negative: none. A file is
+// appended to, and in a folder each report has a file.
+static int open_output(const struct finish *finish)
+{
+    const struct settings *settings = &finish->session.settings;
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    struct stat info;
+    int fd = settings_output_fd(settings, is_terminal);
+    if (fd >= 0 || settings->print == SETTING_NO || settings->output == NULL)
+        return fd;
+    text_append_string(&path, settings->output);
+    if (stat(settings->output, &info) == 0 && S_ISDIR(info.st_mode))
+        text_appendf(&path, "/%s.%s", finish->id,
+                     settings->format == FORMAT_JSON ? "json" : "txt");
+    fd = text_ok(&path) ? log_file_open(path.bytes) : -1;
+    if (fd < 0)
+        log_failure(finish, "print", strerror(errno));
+    return fd;
+}
+
+// print_finished_as appends the report to out as people read it on fd.
+static void print_finished_as(const struct settings *settings, int fd,
+                              const json_t *report, struct text *out)
+{
+    FILE *stream = fd == STDOUT_FILENO ? stdout : stderr;
+    struct render_style style = render_style_set(stream, settings);
+    if (fd > STDERR_FILENO)
+        style = render_style_set(NULL, settings);
+    style.no_images = settings->images == IMAGES_NONE;
+    (void)render_report_text(report, &style, SIZE_MAX, out);
+}
+
+// print_finished prints the report where the settings say. If the reader is slow, the
+// report's lock is released first, because others may want to send or delete it.
 static void print_finished(struct finish *finish, const json_t *report)
 {
     const struct settings *settings = &finish->session.settings;
-    bool terminal = isatty(STDERR_FILENO) != 0;
-    char *bytes = NULL;
-    size_t size = 0;
-    if (settings->print == SETTING_NO || (settings->print == SETTING_TTY && !terminal))
+    struct text CH_CLEANUP(text_deinit) out = { 0 };
+    int fd = open_output(finish);
+    if (fd < 0)
         return;
-    struct render_style style = render_style_for(stderr, settings->preset);
-    style.no_images = settings->images == IMAGES_NONE;
-    FILE *to = open_memstream(&bytes, &size);
-    if (to == NULL)
-        return;
-    render_report(report, &style, to);
-    if (fclose(to) == 0) {
-        size_t done = bounded_write(STDERR_FILENO, bytes, size, SOON_MS);
+    if (settings->format == FORMAT_TEXT)
+        print_finished_as(settings, fd, report, &out);
+    else if (report_print_expanded(report, &out) != CH_OK)
+        log_failure(finish, "print", "it is too large");
+    if (text_ok(&out) && out.size != 0) {
+        size_t done = bounded_write(fd, out.bytes, out.size, SOON_MS);
         finish_release(finish);
-        (void)bounded_write(STDERR_FILENO, bytes + done, size - done, PATIENCE_MS);
+        (void)bounded_write(fd, out.bytes + done, out.size - done, PATIENCE_MS);
     }
-    free(bytes);
+    if (fd > STDERR_FILENO)
+        (void)close(fd);
+}
+
+// read_choice reads a line from the terminal and returns its first character; 0: it is
+// empty, or nobody wrote one until deadline_ms.
+static char read_choice(int64_t deadline_ms)
+{
+    char line[64] = "";
+    int64_t left = deadline_ms - (int64_t)clock_now_ms(CLOCK_REALTIME);
+    struct pollfd terminal = { .fd = STDERR_FILENO, .events = POLLIN };
+    if (left <= 0 || poll(&terminal, 1, left < INT_MAX ? (int)left : INT_MAX) != 1 ||
+        read(STDERR_FILENO, line, sizeof(line)) <= 0)
+        return 0;
+    return line[0];
+}
+
+// ask_what_to_show shows the report in the forms that the user of the terminal asks
+// for. The process is held meanwhile, until CRASHHOOK_TIMEOUT.
+static void ask_what_to_show(const struct finish *finish, const json_t *report)
+{
+    // RESERVED_MS: so that the program does not end first, with a shell's prompt.
+    enum { RESERVED_MS = 500 };
+    static const char question[] =
+        "\ncrashhook: the program is held. s: short, a: all threads, r: registers too, "
+        "Enter: end it > ";
+    struct settings settings = finish->session.settings;
+    int64_t deadline_ms =
+        (int64_t)(report_id_time_ms(finish->id) + settings.timeout_ms) - RESERVED_MS;
+    for (;;) {
+        struct text CH_CLEANUP(text_deinit) out = { 0 };
+        (void)bounded_write(STDERR_FILENO, question, sizeof(question) - 1, PATIENCE_MS);
+        char choice = read_choice(deadline_ms);
+        settings.preset = choice == 's'   ? PRESET_FRIENDLY
+                          : choice == 'r' ? PRESET_FULL
+                                          : PRESET_MEDIUM;
+        settings.registers = choice == 'r' ? REGISTERS_ALL : REGISTERS_AUTO;
+        if (choice == 0 || choice == '\n' || choice == 'q')
+            break;
+        if (strchr("sar", choice) == NULL)
+            continue;
+        print_finished_as(&settings, STDERR_FILENO, report, &out);
+        if (text_ok(&out))
+            (void)bounded_write(STDERR_FILENO, out.bytes, out.size, PATIENCE_MS);
+    }
+    (void)bounded_write(STDERR_FILENO, "\n", 1, SOON_MS);
 }
 
 // deadline_ms is when CRASHHOOK_TIMEOUT, counted from the crash, ends.
@@ -370,6 +449,8 @@ static int run_finish(const struct options *options)
     if (status != CH_ERR_LIMIT || read_raw_report(&finish) == CH_OK)
         deliver_report(&finish);
     print_finished(&finish, named); // its reader may be slow
+    if (options_given(options, "ask"))
+        ask_what_to_show(&finish, named);
     clean_up(&finish);
     crash_records_take(&finish.session); // of earlier crashes
     if (finish.report != NULL && finish.caches)
@@ -383,6 +464,7 @@ static const struct option finish_options[] = {
     { "lock-fd", "N", "descriptor that holds its lock", 0 },
     { "held-fd", "N", "descriptor of what was copied of the process", 0 },
     { "image-fds", "N,N...", "descriptors of image files that were deleted", 0 },
+    { "ask", NULL, "let the user of the terminal choose what is shown", 0 },
     { "write-us", "N", "how long writing the raw report took", 0 },
     { 0 },
 };

@@ -81,10 +81,11 @@ static void await_names(struct session *session, bool as_json, json_t **report)
 }
 
 // print_shown prints the report as people read it.
-static int print_shown(const json_t *report, enum setting_preset preset, bool crashed)
+static int print_shown(const json_t *report, const struct settings *settings,
+                       bool crashed)
 {
     pager_begin();
-    struct render_style style = render_style_for(stdout, preset);
+    struct render_style style = render_style_set(stdout, settings);
     style.crashed_only = crashed;
     render_report(report, &style, stdout);
     return COMMAND_DONE;
@@ -115,7 +116,7 @@ static int run_show(const struct options *options)
     if (strcmp(format, "json") == 0)
         return print_expanded(report);
     if (strcmp(format, "text") == 0)
-        return print_shown(report, session.settings.preset, crashed);
+        return print_shown(report, &session.settings, crashed);
     markdown_write(report, crashed, stdout);
     return COMMAND_DONE;
 }

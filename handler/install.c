@@ -183,20 +183,12 @@ static void complain_of_unknown(const struct variables *variables)
     }
 }
 
-// stderr_is_terminal makes isatty's system call. A start runs no other code near isatty
+// is_terminal makes isatty's system call. A start runs no other code near isatty
 // in libc, so calling that would cause a page fault.
-static bool stderr_is_terminal(void)
+static bool is_terminal(int fd)
 {
     char settings[64]; // more than the kernel's struct termios
-    return machine_call3(SYS_ioctl, STDERR_FILENO, TCGETS, (long)settings) == 0;
-}
-
-static bool stderr_is_wanted(const struct settings *settings)
-{
-    if (settings->log != NULL && strcmp(settings->log, "stderr") == 0)
-        return true;
-    return settings->print == SETTING_YES ||
-           (settings->print == SETTING_TTY && stderr_is_terminal());
+    return machine_call3(SYS_ioctl, fd, TCGETS, (long)settings) == 0;
 }
 
 // put_in_force makes plan the one for the next crash. A signal is taken when a plan
@@ -350,11 +342,12 @@ static int install_handler(char *const *environment,
     if (traced)
         begin_traced();
     bool is_enabled = settings.enable == SETTING_YES ||
-                      (settings.enable == SETTING_TTY && stderr_is_terminal());
+                      (settings.enable == SETTING_TTY && is_terminal(STDERR_FILENO));
     if (traced || !is_enabled)
         return ECANCELED;
     const char *given = variables_get(&variables, LIVENESS_VARIABLE);
-    if (first)
+    bool tells = first && settings.warnings == SETTING_YES;
+    if (tells)
         complain_of_unknown(&variables);
     // The agent itself needs no handler.
     variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
@@ -366,9 +359,10 @@ static int install_handler(char *const *environment,
                                   .signals = settings.signals,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
                                   .reports_first = settings.handlers == HANDLERS_LAST,
-                                  .keep_stderr = stderr_is_wanted(&settings),
+                                  .kept_files =
+                                      settings_kept_files(&settings, is_terminal),
                                   .regions = regions.stack + regions.context };
-    find_agent(&settings, first, agent, &wishes);
+    find_agent(&settings, tells, agent, &wishes);
     message_places_find(&wishes.places);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)

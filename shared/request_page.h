@@ -21,8 +21,8 @@
 //
 // The agent starts on the processor of the crashed thread, and gives itself the others
 // back when it has read the page. It starts in another process group, with an empty
-// signal mask, default signal actions, the channel as descriptor 3, /dev/null as 0 and
-// 1, and as 2 unless keep_stderr; no other descriptor is open.
+// signal mask, default signal actions, the channel as descriptor 3, /dev/null as 0,
+// and as 1 and 2 unless kept_files has them; no other descriptor is open.
 #pragma once
 #include <stdint.h>
 
@@ -97,13 +97,13 @@ struct runtime_places {
 struct request_page {
     uint64_t magic;
     uint32_t version;
-    uint32_t size;        // of this struct
-    int32_t crashed_tid;  // the crashed thread; 0: none yet
-    int32_t agent_pid;    // written by clone(CLONE_PARENT_SETTID)
-    uint32_t dies;        // 1: the process dies of this; 0: an earlier handler decides
-    uint32_t keep_stderr; // 1: the agent may print on descriptor 2
-    uint32_t live;        // 1: no crash; crashed_tid requests a report of the process
-    uint32_t seized;      // 1: the agent's process traces other threads already
+    uint32_t size;       // of this struct
+    int32_t crashed_tid; // the crashed thread; 0: none yet
+    int32_t agent_pid;   // written by clone(CLONE_PARENT_SETTID)
+    uint32_t dies;       // 1: the process dies of this; 0: an earlier handler decides
+    uint32_t kept_files; // bit N: descriptor N, 1 or 2, stays the program's
+    uint32_t live;       // 1: no crash; crashed_tid requests a report of the process
+    uint32_t seized;     // 1: the agent's process traces other threads already
     uint64_t crash_monotonic_ns;
     uint64_t crash_realtime_ns;
     uint64_t deadline_monotonic_ns;

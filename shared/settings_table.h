@@ -67,6 +67,9 @@
     ROW("CRASHHOOK_SYMBOLIZE", "symbolize", WORD, symbolize, \
         "full", "off, fast or full", "full fast off", \
         "fast: function names; full: inlines and source lines too.") \
+    ROW("CRASHHOOK_CACHE", "symbol-cache", WORD, cache, \
+        "yes", "yes or no", "no yes", \
+        "Whether symbol caches are read and written.") \
     ROW("CRASHHOOK_HOLD", "hold", WORD, hold, \
         "auto", "auto, capture, report or upload", "auto capture report upload", \
         "How long the crashed process is kept.") \
@@ -91,6 +94,30 @@
     ROW("CRASHHOOK_PRESET", "preset", WORD, preset, \
         "auto", "auto, friendly, medium or full", "auto friendly medium full", \
         "How much of the report is printed.") \
+    ROW("CRASHHOOK_OUTPUT", "output", OUTPUT, output, \
+        "", "stdout, stderr, a file or a folder", "", \
+        "Where the report is printed; if set, it is printed unless CRASHHOOK_PRINT " \
+        "is no. Without it: stderr.") \
+    ROW("CRASHHOOK_FORMAT", "output-format", WORD, format, \
+        "text", "text or json", "text json", \
+        "The form in which the report is printed.") \
+    ROW("CRASHHOOK_REGISTERS", "registers", WORD, registers, \
+        "auto", "auto, none, crashed or all", "auto none crashed all", \
+        "Which threads' registers are printed; auto: the crashed thread's, if the " \
+        "preset is full.") \
+    ROW("CRASHHOOK_DEMANGLE", "demangle", WORD, demangle, \
+        "yes", "yes or no", "no yes", \
+        "Whether printed stacks have names as in the source; no: as linkers have them.") \
+    ROW("CRASHHOOK_COLOR", "color", WORD, color, \
+        "tty", "no, yes or tty", "no yes tty", \
+        "Whether the report is printed in colour; tty: on a terminal.") \
+    ROW("CRASHHOOK_INTERACTIVE", "interactive", WORD, interactive, \
+        "no", "yes or no", "no yes", \
+        "Hold a program in the foreground of a terminal, and let its user choose what " \
+        "is shown, until CRASHHOOK_TIMEOUT at most.") \
+    ROW("CRASHHOOK_WARNINGS", "warnings", WORD, warnings, \
+        "yes", "yes or no", "no yes", \
+        "Print a line about each variable that is not understood.") \
     ROW("CRASHHOOK_ARGUMENTS", "arguments", WORD, arguments, \
         "yes", "yes or no", "no yes", \
         "Put the variables of functions in the report.") \

@@ -641,6 +641,7 @@ static bool serve_crash(struct daemon_keep *keep, int socket, int received, int 
 bool daemon_serves_itself(const struct settings *settings)
 {
     return settings->kills == KILLS_NO && settings->starts != SETTING_YES &&
+           settings->interactive == SETTING_NO &&
            (settings->hold == HOLD_AUTO || settings->hold == HOLD_CAPTURE);
 }
 

@@ -160,7 +160,6 @@ enum ch_status request_receive(int channel, struct agent_request *out)
 
     *out = (struct agent_request){
         .pid = message.pid,
-        .keep_stderr = page.keep_stderr != 0,
         .live = page.live != 0,
         .careful = message.careful != 0,
         .seized = page.seized != 0,

@@ -9,7 +9,6 @@
 struct agent_request {
     pid_t pid;
     struct target_crash crash;
-    bool keep_stderr;
     bool live;    // no crash: the process requests a report of itself
     bool careful; // pages that nobody may supply are left out
     bool seized;  // this process has seized threads before it became the agent

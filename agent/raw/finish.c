@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -86,6 +87,30 @@ bool finish_is_possible(void)
     return find_finish_command(path);
 }
 
+bool finish_may_ask(pid_t pid)
+{
+    // What follows the name and the state: the process's parent, group, session,
+    // terminal, and the group in the foreground of that.
+    enum { GROUP = 1, FOREGROUND = 4, FIELDS };
+    char path[32];
+    char line[512];
+    long fields[FIELDS] = { 0 };
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = isatty(STDERR_FILENO) != 0 ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return false;
+    size_t size = fread(line, 1, sizeof(line) - 1, file);
+    (void)fclose(file);
+    line[size] = 0;
+    char *at = strrchr(line, ')');
+    if (at == NULL || strlen(at) < sizeof(") S "))
+        return false;
+    at += sizeof(") S ") - 1;
+    for (int i = 0; i < FIELDS; i++)
+        fields[i] = strtol(at, &at, 10);
+    return fields[GROUP] > 0 && fields[GROUP] == fields[FOREGROUND];
+}
+
 void finish_keep(struct finish *finish, const struct text *held)
 {
     if (finish->held_fd >= 0 || held->size == 0 || !text_ok(held))
@@ -125,7 +150,8 @@ void finish_exec(const struct finish *finish)
     snprintf(lock, sizeof(lock), "%d", finish->lock_fd);
     snprintf(held, sizeof(held), "%d", finish->held_fd);
     execl(path, "crashhook", "finish", "--spool", finish->spool, "--id", finish->id,
-          "--lock-fd", lock, "--held-fd", held, "--image-fds", images, (char *)NULL);
+          "--lock-fd", lock, "--held-fd", held, "--image-fds", images,
+          finish->asks ? "--ask" : NULL, (char *)NULL);
 }
 
 void finish_sweep(const char *command)

@@ -15,10 +15,14 @@ struct finish {
     char id[REPORT_ID_SIZE];
     int lock_fd;                  // holds the report's lock, survives exec
     int held_fd;                  // a held_file in memory, survives exec; -1: none
-    bool keep_stderr;             // descriptor 2 may be printed on
+    bool asks;                    // the user of a terminal chooses what is shown
     int image_fds[FINISH_IMAGES]; // deleted image files, survive exec
     size_t image_count;
 };
+
+// finish_may_ask returns true if descriptor 2 is a terminal, and process pid is in its
+// foreground: nobody else reads from it.
+bool finish_may_ask(pid_t pid);
 
 // finish_keep puts what was copied from the process where finish_exec can hand it on;
 // only the first call does. When memory is short, the report lacks values and nothing

@@ -28,12 +28,12 @@ bool trace_keeps_privileges(void)
             CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
 }
 
-int trace_standard_error(pid_t pid)
+int trace_standard_file(pid_t pid, int number)
 {
     int process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process < 0)
         return -1;
-    int fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+    int fd = (int)syscall(SYS_pidfd_getfd, process, number, 0);
     close(process);
     return fd;
 }
@@ -42,7 +42,7 @@ void trace_say(pid_t pid, const struct stat *original, const char *format, ...)
 {
     struct stat now;
     va_list arguments;
-    int fd = trace_standard_error(pid);
+    int fd = trace_standard_file(pid, STDERR_FILENO);
     if (fd < 0)
         return;
     if (original->st_ino != 0 && fstat(fd, &now) == 0 &&

@@ -130,12 +130,37 @@ static void free_thread(struct stop *stop, const struct stopped_thread *crashed,
     }
 }
 
+static bool is_terminal(int fd)
+{
+    return isatty(fd) != 0;
+}
+
+// take_standard_files puts those standard files of process pid that the report is
+// printed on in place of the tracer's.
+static void take_standard_files(pid_t pid, const struct settings *settings)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool taken[STDERR_FILENO + 1] = { false };
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        int theirs = trace_standard_file(pid, fd);
+        taken[fd] = theirs >= 0 && dup2(theirs, fd) == fd;
+        if (theirs >= 0)
+            close(theirs);
+    }
+    uint32_t kept = settings_kept_files(settings, is_terminal);
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && null >= 0; fd++) {
+        if (!taken[fd] || (kept & UINT32_C(1) << fd) == 0)
+            (void)dup2(null, fd);
+    }
+    if (null >= 0)
+        close(null);
+}
+
 // become_reporter sets up the new process, which is no tracer and has default signal
 // dispositions.
 static void become_reporter(struct trace *trace, struct trace_hold *hold)
 {
     struct trace_report *out = trace->out;
-    const struct settings *settings = trace->settings;
     sigset_t none;
     for (int number = 1; number < 32; number++)
         (void)signal(number, SIG_DFL);
@@ -145,15 +170,7 @@ static void become_reporter(struct trace *trace, struct trace_hold *hold)
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     out->stop = hold->stop;
     out->standard_error = trace->standard_error;
-    int error_fd = trace_standard_error(out->stop.pid);
-    bool wanted = settings->print == SETTING_YES ||
-                  (settings->print == SETTING_TTY && isatty(error_fd)) ||
-                  (settings->log != NULL && strcmp(settings->log, "stderr") == 0);
-    if (error_fd >= 0 && wanted)
-        (void)dup2(error_fd, STDERR_FILENO);
-    if (error_fd >= 0)
-        close(error_fd);
-    out->request.keep_stderr = wanted;
+    take_standard_files(out->stop.pid, trace->settings);
 }
 
 static int open_memory(pid_t tid)

@@ -230,5 +230,5 @@ struct trace_reported_process *trace_hold_reported(struct trace *trace, pid_t pr
 void trace_say(pid_t pid, const struct stat *original, const char *format, ...)
     CH_PRINTF(3, 4);
 
-// trace_standard_error duplicates process pid's standard error, or gives -1.
-int trace_standard_error(pid_t pid);
+// trace_standard_file duplicates a descriptor of process pid, or gives -1.
+int trace_standard_file(pid_t pid, int number);

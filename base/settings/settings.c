@@ -300,6 +300,9 @@ static bool read_setting_value(const struct variable_rule *rule, const char *wor
 void settings_read(struct settings *out, settings_get_fn *get,
                    settings_complain_fn *complain, void *context)
 {
+    const char *warnings = get(context, settings_name_at(SETTING_AT_warnings));
+    if (warnings != NULL && strcmp(warnings, "no") == 0)
+        complain = NULL;
     *out = (struct settings){ 0 };
     for (size_t i = 0; i < RULE_COUNT; i++) {
         const struct variable_rule *rule = &rules[i];
@@ -317,6 +320,30 @@ void settings_read(struct settings *out, settings_get_fn *get,
         if (complain != NULL)
             complain(context, name, value, accepted);
     }
+}
+
+int settings_output_fd(const struct settings *settings,
+                       settings_terminal_fn *is_terminal)
+{
+    const char *output = settings->output;
+    int fd = output != NULL && strcmp(output, "stdout") == 0 ? 1 : 2;
+    if (settings->print == SETTING_NO)
+        return -1;
+    if (output != NULL)
+        return fd == 1 || strcmp(output, "stderr") == 0 ? fd : -1;
+    return settings->print == SETTING_YES || is_terminal(fd) ? fd : -1;
+}
+
+uint32_t settings_kept_files(const struct settings *settings,
+                             settings_terminal_fn *is_terminal)
+{
+    enum { STDERR = 2 };
+    int fd = settings_output_fd(settings, is_terminal);
+    uint32_t kept = fd >= 0 ? UINT32_C(1) << fd : 0;
+    bool logs = settings->log != NULL && strcmp(settings->log, "stderr") == 0;
+    if (logs || (settings->interactive == SETTING_YES && is_terminal(STDERR)))
+        kept |= UINT32_C(1) << STDERR;
+    return kept;
 }
 
 // join_spool_path concatenates the two pieces.

@@ -38,6 +38,13 @@ enum setting_handlers { HANDLERS_FIRST, HANDLERS_LAST };
 enum setting_mode { MODE_SPAWN, MODE_DAEMON };
 enum setting_heap { HEAP_NO, HEAP_SAMPLE, HEAP_EVERY };
 enum setting_kills { KILLS_NO, KILLS_YES, KILLS_SEIZE };
+enum setting_format { FORMAT_TEXT, FORMAT_JSON };
+enum setting_registers {
+    REGISTERS_AUTO,
+    REGISTERS_NONE,
+    REGISTERS_CRASHED,
+    REGISTERS_ALL
+};
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
 // SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for
@@ -69,6 +76,7 @@ struct settings {
     enum setting_threads threads;
     enum setting_images images;
     enum setting_symbolize symbolize;
+    enum setting_switch cache; // whether symbol caches are used
     enum setting_hold hold;
     enum setting_mode mode;
     enum setting_handlers handlers; // order of the program's handlers and our report
@@ -76,6 +84,13 @@ struct settings {
     enum setting_kills kills; // whether an end that no handler sees is reported
     enum setting_switch print;
     enum setting_preset preset;
+    const char *output; // NULL: stderr, as print says; or a path, stdout or stderr
+    enum setting_format format;
+    enum setting_registers registers;
+    enum setting_switch demangle;
+    enum setting_switch color;
+    enum setting_switch interactive;
+    enum setting_switch warnings;
     enum setting_switch arguments; // whether frames have their functions' arguments
     enum setting_switch sanitize;
     enum setting_switch throws; // whether stacks of thrown exceptions are kept
@@ -109,6 +124,7 @@ enum setting_kind {
     SETTING_STRING,   // anything not empty
     SETTING_PATH,     // the same, of a file or folder
     SETTING_LOG,      // a path, or stderr
+    SETTING_OUTPUT,   // a path, stdout or stderr
     SETTING_SIGNALS,  // SEGV,BUS,...
     SETTING_FRAMES,   // a number or none
     SETTING_DURATION, // 30s, 500ms, 2m, 1h
@@ -150,6 +166,19 @@ const char *settings_path(const struct settings *settings,
 // the others. complain may be NULL.
 void settings_read(struct settings *out, settings_get_fn *get,
                    settings_complain_fn *complain, void *context);
+
+// A settings_terminal_fn returns true if the descriptor is a terminal.
+typedef bool settings_terminal_fn(int fd);
+
+// settings_output_fd is the descriptor that reports are printed on; -1: none, because
+// they are not printed, or go to the file or folder in output.
+int settings_output_fd(const struct settings *settings,
+                       settings_terminal_fn *is_terminal);
+
+// settings_kept_files gives the descriptors of the program that an agent needs, to
+// print, to ask and to log on. Bit N: descriptor N.
+uint32_t settings_kept_files(const struct settings *settings,
+                             settings_terminal_fn *is_terminal);
 
 // settings_spool_path writes the spool folder that these settings and variables select
 // to path. CH_ERR_NOT_FOUND: no variable names a home. CH_ERR_LIMIT: it does not fit.

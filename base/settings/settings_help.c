@@ -22,13 +22,15 @@ const struct settings_variable *settings_variables(size_t *out_count)
 bool settings_is_path(const struct settings_variable *variable, const char *value)
 {
     return variable->kind == SETTING_PATH ||
-           (variable->kind == SETTING_LOG && strcmp(value, "stderr") != 0);
+           ((variable->kind == SETTING_LOG || variable->kind == SETTING_OUTPUT) &&
+            strcmp(value, "stderr") != 0 && strcmp(value, "stdout") != 0);
 }
 
 const char *settings_path(const struct settings *settings,
                           const struct settings_variable *variable)
 {
-    if (variable->kind != SETTING_PATH && variable->kind != SETTING_LOG)
+    if (variable->kind != SETTING_PATH && variable->kind != SETTING_LOG &&
+        variable->kind != SETTING_OUTPUT)
         return NULL;
     const char *member = (const char *)settings + variable->member;
     const char *path = *(const char *const *)member;

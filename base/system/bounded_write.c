@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/system/bounded_write.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -30,6 +31,7 @@ int log_file_open(const char *log)
         (!S_ISREG(file.st_mode) || file.st_nlink == 1))
         return fd;
     (void)close(fd);
+    errno = EPERM;
     return -1;
 }
 

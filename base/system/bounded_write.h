@@ -12,9 +12,11 @@
 // write failed. A SIGALRM meant for the caller is lost in the meantime.
 size_t bounded_write(int fd, const char *bytes, size_t size, unsigned stall_ms);
 
-// The file that CRASHHOOK_LOG names. A variable may be another user's, and the folder
-// writable by others, so not every file is written to. Users: agent, finish.
+// The files that CRASHHOOK_LOG and CRASHHOOK_OUTPUT name. A variable may be another
+// user's, and the folder writable by others, so not every file is written to. Users:
+// agent, finish.
 
 // log_file_open opens it for appending, and makes it if it is missing. A file of a
-// user other than root and ours, or with a second name, is not. Negative: no log.
+// user other than root and ours, or with a second name, is not. Negative: no log;
+// errno says why.
 int log_file_open(const char *log);

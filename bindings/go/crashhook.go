@@ -37,7 +37,8 @@ type Options struct {
 	URL, TokenFile, Spool, Agent, Timeout, Print, Release, Environment, Tags string
 	Token, SpoolMax, Signals, Unwind, Limit, Top, Threads, Images            string
 	Symbolize, Hold, Mode, Handlers, Preset, Arguments, Sanitize, Memory     string
-	Own, Rate, Log, Kills, Starts, Stacks                                    string
+	Own, Rate, Log, Kills, Starts, Stacks, Output, Format, Registers         string
+	Demangle, Color, Interactive, Warnings, Cache                            string
 }
 
 // ErrNoLibrary says that libcrashhook.so.1 cannot be loaded.
@@ -49,7 +50,8 @@ func (options Options) values() []string {
 		o.Environment, o.Tags, o.Token, o.SpoolMax, o.Signals, o.Unwind, o.Limit, o.Top,
 		o.Threads, o.Images, o.Symbolize, o.Hold, o.Mode, o.Handlers, o.Preset,
 		o.Arguments, o.Sanitize, o.Memory, o.Own, o.Rate, o.Log,
-		o.Kills, o.Starts, o.Stacks}
+		o.Kills, o.Starts, o.Stacks, o.Output, o.Format, o.Registers, o.Demangle,
+		o.Color, o.Interactive, o.Warnings, o.Cache}
 }
 
 var textsOnce sync.Once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/edit_distance.h"
@@ -92,21 +93,25 @@ static void note_paths(const struct settings *settings, struct doctor_finding *o
         note_relative(&variables[i], settings_path(settings, &variables[i]), out);
 }
 
-// note_log notes that the log is not written to, if it exists.
-static void note_log(const char *log, struct doctor_finding *out)
+// note_unwritten notes that the file that a variable names is not written to, if it
+// exists and is no folder.
+static void note_unwritten(const char *variable, const char *path,
+                           struct doctor_finding *out)
 {
-    if (log == NULL || strcmp(log, "stderr") == 0 || access(log, F_OK) != 0)
+    struct stat file;
+    if (path == NULL || strcmp(path, "stderr") == 0 || strcmp(path, "stdout") == 0 ||
+        stat(path, &file) != 0 || S_ISDIR(file.st_mode))
         return;
-    int fd = log_file_open(log);
+    int fd = log_file_open(path);
     if (fd >= 0) {
         (void)close(fd);
         return;
     }
     begin_note(out);
     text_appendf(&out->line,
-                 "CRASHHOOK_LOG='%s' is not written to: it is another user's, a link, "
-                 "has a second name, or cannot be opened",
-                 log);
+                 "%s='%s' is not written to: it is another user's, a link, has a "
+                 "second name, or cannot be opened",
+                 variable, path);
 }
 
 enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_finding *out)
@@ -119,7 +124,8 @@ enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_findin
     }
     settings_read(&settings, session_getenv, note_misunderstood, out);
     note_paths(&doctor->session->settings, out);
-    note_log(doctor->session->settings.log, out);
+    note_unwritten("CRASHHOOK_LOG", doctor->session->settings.log, out);
+    note_unwritten("CRASHHOOK_OUTPUT", doctor->session->settings.output, out);
     if (out->line.size != 0)
         return lost ? DOCTOR_TROUBLE : DOCTOR_NOTE;
     text_append_string(&out->line, "all that are set are understood");

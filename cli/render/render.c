@@ -271,7 +271,9 @@ struct render {
     struct pen pen;
     const json_t *report;
     enum setting_preset preset;
+    enum setting_registers registers;
     bool crashed_only;
+    bool linker_names;
 };
 
 struct render_style render_style_for(FILE *to, enum setting_preset preset)
@@ -279,7 +281,7 @@ struct render_style render_style_for(FILE *to, enum setting_preset preset)
     const char *no_colour = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     struct winsize size = { 0 };
-    bool terminal = isatty(pager_descriptor(to)) != 0;
+    bool terminal = to != NULL && isatty(pager_descriptor(to)) != 0;
     struct render_style style = { .preset = preset };
     if (preset == PRESET_AUTO)
         style.preset = terminal ? PRESET_FRIENDLY : PRESET_MEDIUM;
@@ -292,6 +294,16 @@ struct render_style render_style_for(FILE *to, enum setting_preset preset)
     return style;
 }
 
+struct render_style render_style_set(FILE *to, const struct settings *settings)
+{
+    struct render_style style = render_style_for(to, settings->preset);
+    style.registers = settings->registers;
+    style.linker_names = settings->demangle == SETTING_NO;
+    if (settings->color != SETTING_TTY)
+        style.colour = settings->color == SETTING_YES;
+    return style;
+}
+
 // render_crash_place writes " in FUNCTION at FILE:LINE" for the frame to look at first.
 static void render_crash_place(const struct render *render)
 {
@@ -301,7 +313,8 @@ static void render_crash_place(const struct render *render)
     if (frame == NULL)
         return;
     text_append_string(&place, report_string(frame, "function") ? " in " : " at ");
-    render_frames_append_name(render->report, frame, NAME_SHORT, &place);
+    render_frames_append_name(render->report, frame,
+                              render->linker_names ? NAME_LINKER : NAME_SHORT, &place);
     if (report_string(frame, "file") != NULL) {
         text_append_string(&place, " at ");
         render_frames_append_line(frame, true, &place);
@@ -498,7 +511,8 @@ static struct render_frames rendered_frames_of(const struct render *render)
 {
     return (struct render_frames){ .pen = &render->pen,
                                    .report = render->report,
-                                   .addresses = render->preset == PRESET_FULL };
+                                   .addresses = render->preset == PRESET_FULL,
+                                   .linker_names = render->linker_names };
 }
 
 static void write_crashed_thread(const struct render *render)
@@ -533,19 +547,22 @@ static size_t register_columns(const struct pen *pen)
     return pen->width == 0 || fit >= MOST ? MOST : fit != 0 ? fit : 1;
 }
 
-static void render_registers(const struct render *render)
+static void render_thread_registers(const struct render *render, const json_t *thread)
 {
     const size_t columns = register_columns(&render->pen);
     const char *name;
     json_t *value;
     size_t column = 0;
-    const json_t *registers =
-        json_object_get(report_crashed_thread(render->report), "registers");
+    const json_t *registers = json_object_get(thread, "registers");
     size_t count = json_object_size(registers);
     if (count == 0)
         return;
     pen_set(&render->pen, PEN_BOLD);
-    pen_plain(&render->pen, "\nRegisters:\n");
+    pen_plain(&render->pen, "\nRegisters");
+    if (render->registers == REGISTERS_ALL)
+        pen_plain(&render->pen, " of thread %" PRId64,
+                  report_integer(thread, "tid", 0));
+    pen_plain(&render->pen, ":\n");
     pen_set(&render->pen, PEN_PLAIN);
     json_object_foreach((json_t *)(uintptr_t)registers, name, value)
     {
@@ -563,6 +580,20 @@ static void render_registers(const struct render *render)
     }
     if (column % columns != 0)
         pen_plain(&render->pen, "\n");
+}
+
+// render_registers writes the registers of the threads that were chosen.
+static void render_registers(const struct render *render)
+{
+    const json_t *threads = json_object_get(render->report, "threads");
+    bool crashed =
+        render->registers == REGISTERS_CRASHED ||
+        (render->registers == REGISTERS_AUTO && render->preset == PRESET_FULL);
+    if (crashed)
+        render_thread_registers(render, report_crashed_thread(render->report));
+    for (size_t i = 0;
+         render->registers == REGISTERS_ALL && i < json_array_size(threads); i++)
+        render_thread_registers(render, json_array_get(threads, i));
 }
 
 static void mark_mentioned(const json_t *report, bool *mentioned, size_t count)
@@ -803,7 +834,9 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
         .pen = { .to = to, .colour = style->colour, .width = style->width },
         .report = report,
         .preset = style->preset == PRESET_AUTO ? PRESET_MEDIUM : style->preset,
+        .registers = style->registers,
         .crashed_only = style->crashed_only,
+        .linker_names = style->linker_names,
     };
     const struct render_frames frames = rendered_frames_of(&render);
     bool live = report_crashed_thread(report) == NULL;
@@ -819,8 +852,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     render_heap(&render);
     render_values_watches(&render.pen, report,
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
-    if (render.preset == PRESET_FULL)
-        render_registers(&render);
+    render_registers(&render);
     render_flight_write(&render.pen, report, flight_events(&render));
     if (!render.crashed_only) {
         render_waits_write(&render.pen, report,

@@ -17,15 +17,22 @@
 
 struct render_style {
     enum setting_preset preset; // AUTO counts as MEDIUM
-    bool crashed_only;          // leave the other threads out
-    bool no_images;             // leave the list of images out
+    enum setting_registers registers;
+    bool crashed_only; // leave the other threads out
+    bool no_images;    // leave the list of images out
+    bool linker_names; // names of functions as linkers have them
     bool colour;
     unsigned width; // of a line; 0: any
 };
 
 // render_style_for is the style that fits the output: colour and line breaks only on a
 // terminal (NO_COLOR is honoured), and there the friendly preset if preset is auto.
+// NULL: a file.
 struct render_style render_style_for(FILE *to, enum setting_preset preset);
+
+// render_style_set is that style, changed by what settings say of how reports are
+// printed, except for images.
+struct render_style render_style_set(FILE *to, const struct settings *settings);
 
 // render_report writes report, which report_parse accepted or the agent made.
 void render_report(const json_t *report, const struct render_style *style, FILE *to);

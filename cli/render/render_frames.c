@@ -34,12 +34,14 @@ static void append_function(const char *function, enum render_name form,
 void render_frames_append_name(const json_t *report, const json_t *frame,
                                enum render_name form, struct text *out)
 {
-    const char *function = report_string(frame, "function");
+    const char *linker = form == NAME_LINKER ? report_string(frame, "raw_name") : NULL;
+    const char *function = linker != NULL ? linker : report_string(frame, "function");
     const char *image = image_name(report, frame);
     const char *offset = report_string(frame, "image_offset");
     if (function != NULL) {
         append_function(function, form, out);
-        if (form != NAME_SHORT && swift_symbol_is_mangled(function))
+        if (form != NAME_SHORT && form != NAME_LINKER &&
+            swift_symbol_is_mangled(function))
             text_append_string(out, " [mangled]");
         return;
     }
@@ -171,8 +173,9 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
     bool system = report_frame_is_system(frames->report, frame);
     const char *mark = report_frame_mark(frame);
 
+    enum render_name form = frames->addresses ? NAME_WHOLE : NAME_READABLE;
     render_frames_append_name(frames->report, frame,
-                              frames->addresses ? NAME_WHOLE : NAME_READABLE, &name);
+                              frames->linker_names ? NAME_LINKER : form, &name);
     if (mark != NULL)
         text_appendf(&name, " [%s]", mark);
     if (report_flag(frame, "creator"))

@@ -9,13 +9,15 @@
 #include "cli/render/pen.h"
 
 // render_name is how a function is named: as in the report, without what matters only
-// to compilers, or by its qualified name alone (report/summary/readable_name.h).
-enum render_name { NAME_WHOLE, NAME_READABLE, NAME_SHORT };
+// to compilers, by its qualified name alone (report/summary/readable_name.h), or as
+// linkers do.
+enum render_name { NAME_WHOLE, NAME_READABLE, NAME_SHORT, NAME_LINKER };
 
 struct render_frames {
     const struct pen *pen;
     const json_t *report;
-    bool addresses; // also write address, image and how the frame was found
+    bool addresses;    // also write address, image and how the frame was found
+    bool linker_names; // write NAME_LINKER
 };
 
 // render_frames_write writes the frames of thread.

@@ -136,18 +136,21 @@ static void append_header(const json_t *threads, const struct keyed *group,
 
 // append_brief appends where the thread is: its innermost frame, and the program's own
 // frame that led there.
-static void append_brief(const json_t *report, const json_t *thread, struct text *out)
+static void append_brief(const struct render_frames *frames, const json_t *thread,
+                         struct text *out)
 {
+    const enum render_name form = frames->linker_names ? NAME_LINKER : NAME_SHORT;
+    const json_t *report = frames->report;
     const json_t *innermost = json_array_get(report_frames(thread), 0);
     const json_t *own = render_frames_place(report, thread);
     if (own == NULL)
         return;
     text_append_string(out, ": ");
     if (innermost != own && report_frame_is_code(innermost)) {
-        render_frames_append_name(report, innermost, NAME_SHORT, out);
+        render_frames_append_name(report, innermost, form, out);
         text_append_string(out, " called by ");
     }
-    render_frames_append_name(report, own, NAME_SHORT, out);
+    render_frames_append_name(report, own, form, out);
     if (report_string(own, "file") != NULL) {
         text_append_string(out, " at ");
         render_frames_append_line(own, true, out);
@@ -163,7 +166,7 @@ static void render_thread_group(const struct render_frames *frames,
     struct text CH_CLEANUP(text_deinit) line = { 0 };
     append_header(threads, group, count, &line);
     if (brief)
-        append_brief(frames->report, thread, &line);
+        append_brief(frames, thread, &line);
     if (!brief)
         pen_set(pen, PEN_BOLD);
     pen_plain(pen, "%s%s", brief ? "  " : "\n", line.size != 0 ? line.bytes : "");
@@ -238,7 +241,7 @@ void render_goroutines_write(const struct render_frames *frames, bool brief)
         if (!append_goroutines(list, i, &line))
             continue;
         if (brief)
-            append_brief(frames->report, one, &line);
+            append_brief(frames, one, &line);
         if (!text_ok(&line))
             continue;
         pen_plain(pen, brief ? "  %s\n" : "\nGoroutine %s:\n", line.bytes);

@@ -115,7 +115,7 @@ CH_CHECKED static enum ch_status preload_path_make(const char *library,
 }
 
 enum {
-    OPTIONS_MAX = 40,
+    OPTIONS_MAX = 56,
     HELP_SIZE = 256,
     VALUE_SIZE = 64,
 };

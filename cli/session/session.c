@@ -357,8 +357,9 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .memo = session->memo,
         .debug_dirs = &session->debug_dir,
         .debug_dir_count = session->debug_dir != NULL,
-        .cache_folder =
-            session->sysroot == NULL ? symbol_cache_folder_default(folder) : NULL,
+        .cache_folder = session->sysroot == NULL && settings->cache != SETTING_NO
+                            ? symbol_cache_folder_default(folder)
+                            : NULL,
     };
 }
 
@@ -438,7 +439,7 @@ static int print_session_report(const struct session *session, const json_t *rep
                                 bool as_json)
 {
     if (!as_json) {
-        struct render_style style = render_style_for(stdout, session->settings.preset);
+        struct render_style style = render_style_set(stdout, &session->settings);
         style.no_images = session->settings.images == IMAGES_NONE;
         render_report(report, &style, stdout);
         return COMMAND_DONE;

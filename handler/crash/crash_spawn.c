@@ -42,23 +42,25 @@ static void dump_nothing(void)
     sys_limit(RLIMIT_CORE, &(const struct rlimit){ 1, 1 }, NULL);
 }
 
-// keep_channel leaves the channel as descriptor 3, possibly standard error as 2, and
-// /dev/null in place of the other standard ones: none of the program's files stays
-// open.
+// keep_channel leaves the channel as descriptor 3, those of the standard ones that the
+// agent prints on, and /dev/null in place of the others: no other file of the program
+// stays open.
 static void keep_channel(int channel)
 {
-    bool keep_stderr = crash_plan->page->keep_stderr != 0;
+    uint32_t kept = crash_plan->page->kept_files;
 
     if (channel == REQUEST_CHANNEL_FD)
         sys_keep_at_exec(channel);
     else
         sys_dup_to(channel, REQUEST_CHANNEL_FD);
     crash_close_from(REQUEST_CHANNEL_FD + 1);
-    for (int fd = 0; fd < (keep_stderr ? 2 : 3); fd++)
+    sys_close(0);
+    bool has_null = sys_open("/dev/null", O_RDWR) == 0;
+    for (int fd = 1; fd < REQUEST_CHANNEL_FD; fd++) {
+        if ((kept & UINT32_C(1) << fd) != 0)
+            continue;
         sys_close(fd);
-    if (sys_open("/dev/null", O_RDWR) == 0) {
-        sys_dup(0);
-        if (!keep_stderr)
+        if (has_null)
             sys_dup(0);
     }
 }

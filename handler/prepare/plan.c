@@ -166,7 +166,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->magic = REQUEST_MAGIC;
     page->version = REQUEST_VERSION;
     page->size = sizeof(*page);
-    page->keep_stderr = wishes->keep_stderr;
+    page->kept_files = wishes->kept_files;
     page->places = wishes->places;
     page->watches = (uintptr_t)watch_slots;
     return plan;

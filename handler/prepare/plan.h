@@ -32,8 +32,8 @@ struct plan_wishes {
     size_t variable_count;
     uint64_t signals;
     uint64_t timeout_ns;
-    bool keep_stderr;
-    bool reports_first; // before a handler of the program is called
+    uint32_t kept_files; // as in struct request_page
+    bool reports_first;  // before a handler of the program is called
     struct runtime_places places;
     size_t regions; // bytes after the plan that stay when it is destroyed
 };

@@ -88,6 +88,14 @@ static const unsigned char options_variables[] = {
     SETTING_AT_kills,
     SETTING_AT_starts,
     SETTING_AT_stacks,
+    SETTING_AT_output,
+    SETTING_AT_format,
+    SETTING_AT_registers,
+    SETTING_AT_demangle,
+    SETTING_AT_color,
+    SETTING_AT_interactive,
+    SETTING_AT_warnings,
+    SETTING_AT_cache,
 };
 _Static_assert(sizeof(struct crashhook_options) ==
                    offsetof(struct crashhook_options, url) +

@@ -66,6 +66,14 @@ struct crashhook_options {
     const char *kills;
     const char *starts;
     const char *stacks;
+    const char *output;
+    const char *format;
+    const char *registers;
+    const char *demangle;
+    const char *color;
+    const char *interactive;
+    const char *warnings;
+    const char *cache;
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
@@ -73,7 +81,7 @@ struct crashhook_options {
 #define CRASHHOOK_DEFAULTS \
     { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-      NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler. If it is already installed, options replace

@@ -155,7 +155,7 @@ static void settings_list_every_variable_once(void **state)
     (void)state;
     size_t count;
     const struct settings_variable *variables = settings_variables(&count);
-    assert_int_equal(count, 37);
+    assert_int_equal(count, 45);
     for (size_t i = 0; i < count; i++) {
         assert_non_null(variables[i].help);
         for (size_t k = 0; k < i; k++)
@@ -195,7 +195,9 @@ static void settings_know_which_values_are_paths(void **state)
     (void)state;
     size_t count;
     const struct settings_variable *variables = settings_variables(&count);
-    struct settings s = { .spool = "spool", .log = "stderr", .release = "text" };
+    struct settings s = {
+        .spool = "spool", .log = "stderr", .output = "stdout", .release = "text"
+    };
     size_t paths = 0;
     for (size_t i = 0; i < count; i++) {
         const char *path = settings_path(&s, &variables[i]);
@@ -205,9 +207,61 @@ static void settings_know_which_values_are_paths(void **state)
     assert_int_equal(paths, 1);
 }
 
+static bool only_stderr_is_terminal(int fd)
+{
+    return fd == 2;
+}
+
+static bool nothing_is_terminal(int fd)
+{
+    (void)fd;
+    return false;
+}
+
+static void settings_keep_the_files_that_are_printed_on(void **state)
+{
+    (void)state;
+    static const struct {
+        struct settings settings;
+        uint32_t on_terminal;
+        uint32_t elsewhere;
+    } cases[] = {
+        { { .print = SETTING_TTY }, 4, 0 },
+        { { .print = SETTING_YES }, 4, 4 },
+        { { .print = SETTING_NO, .output = "stdout" }, 0, 0 },
+        { { .print = SETTING_TTY, .output = "stdout" }, 2, 2 },
+        { { .print = SETTING_TTY, .output = "stderr" }, 4, 4 },
+        { { .print = SETTING_TTY, .output = "/file" }, 0, 0 },
+        { { .print = SETTING_TTY, .output = "stdout", .log = "stderr" }, 6, 6 },
+        { { .print = SETTING_NO, .interactive = SETTING_YES }, 4, 0 },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct settings *s = &cases[i].settings;
+        assert_int_equal(settings_kept_files(s, only_stderr_is_terminal),
+                         cases[i].on_terminal);
+        assert_int_equal(settings_kept_files(s, nothing_is_terminal),
+                         cases[i].elsewhere);
+    }
+}
+
+static void settings_are_not_complained_of_without_warnings(void **state)
+{
+    (void)state;
+    struct fake_environment environment = { "CRASHHOOK_WARNINGS", "no", NULL, NULL };
+    struct settings s;
+    settings_read(&s, get, complain, &environment);
+    assert_int_equal(s.warnings, SETTING_NO);
+    environment.value = "perhaps"; // which is no reason not to complain
+    settings_read(&s, get, complain, &environment);
+    assert_string_equal(environment.complained, "CRASHHOOK_WARNINGS");
+    assert_int_equal(s.warnings, SETTING_YES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_keep_the_files_that_are_printed_on),
+        cmocka_unit_test(settings_are_not_complained_of_without_warnings),
         cmocka_unit_test(settings_have_the_documented_defaults),
         cmocka_unit_test(settings_read_each_kind_of_value),
         cmocka_unit_test(settings_complain_once_and_keep_the_default),

@@ -412,6 +412,17 @@ class Variables(Doctor):
                               stdout=subprocess.PIPE, text=True)
         self.assertIn("CRASHHOOK_SPOOL=/tmp/it's here", done.stdout.splitlines())
 
+    def test_files_that_are_not_written_to_are_told(self):
+        with Scene() as scene:
+            link = os.path.join(scene.folder, "link")
+            os.symlink("/dev/null", link)
+            for name in ("CRASHHOOK_LOG", "CRASHHOOK_OUTPUT"):
+                verdict, text, _ = self.found(scene, **{name: link})["variables"]
+                self.assertEqual(verdict, "note")
+                self.assertIn(f"{name}='{link}' is not written to", text)
+            _, text, _ = self.found(scene, CRASHHOOK_OUTPUT=scene.folder)["variables"]
+            self.assertNotIn("is not written to", text)
+
     def test_a_value_that_is_not_understood_is_a_note(self):
         with Scene() as scene:
             verdict, text, _ = self.found(scene, CRASHHOOK_LIMIT="many")["variables"]

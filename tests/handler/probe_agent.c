@@ -76,7 +76,7 @@ static void write_record(const struct request_message *message)
             page.agent_pid == getpid(), page.crashed_tid == message->tid,
             page.alternate_stack_bytes >= 65536,
             getpgid(0) != getpgid(message->pid) && getpgid(0) != getpid());
-    fprintf(to, " stderr=%u", page.keep_stderr);
+    fprintf(to, " kept=%u", page.kept_files);
     print_descriptors(to);
     print_environment(to);
     fputc('\n', to);

@@ -239,18 +239,27 @@ static void a_reaper_of_orphans_hears_of_no_child_either(void **state)
     }
 }
 
+static void stdout_is_kept_when_the_report_is_printed_there(void **state)
+{
+    (void)state;
+    run.way = "null-write";
+    run.variables[0] = "CRASHHOOK_OUTPUT=stdout";
+    real_crash(&run);
+    assert_true(real_crash_says(&run, "kept=2"));
+}
+
 static void stderr_is_kept_when_the_report_is_printed_there(void **state)
 {
     (void)state;
     run.way = "null-write";
     run.variables[0] = "CRASHHOOK_PRINT=yes";
     real_crash(&run);
-    assert_true(real_crash_says(&run, "stderr=1"));
+    assert_true(real_crash_says(&run, "kept=4"));
     real_crash_end(&run);
     memset(&run, 0, sizeof(run));
     run.way = "null-write";
     real_crash(&run); // tty is the default, and this is none
-    assert_true(real_crash_says(&run, "stderr=0"));
+    assert_true(real_crash_says(&run, "kept=0"));
 }
 
 int main(void)
@@ -272,6 +281,7 @@ int main(void)
         CRASH_TEST(a_lock_is_free_while_the_agent_lingers),
         CRASH_TEST(the_program_hears_of_no_child),
         CRASH_TEST(a_reaper_of_orphans_hears_of_no_child_either),
+        CRASH_TEST(stdout_is_kept_when_the_report_is_printed_there),
         CRASH_TEST(stderr_is_kept_when_the_report_is_printed_there),
     };
     return cmocka_run_group_tests_name("handler/crash_spawn", tests, NULL, NULL);

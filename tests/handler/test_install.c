@@ -233,6 +233,14 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "KILLS=no",
         "STARTS=no",
         "STACKS=no",
+        "OUTPUT=/o",
+        "FORMAT=json",
+        "REGISTERS=all",
+        "DEMANGLE=no",
+        "COLOR=yes",
+        "INTERACTIVE=no",
+        "WARNINGS=no",
+        "CACHE=no",
     };
     run.program = LINKED_VICTIM;
     run.way = "with-every-option";

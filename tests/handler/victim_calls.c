@@ -82,6 +82,14 @@ static void with_every_option(void)
     options.kills = "no";
     options.starts = "no";
     options.stacks = "no";
+    options.output = "/o";
+    options.format = "json";
+    options.registers = "all";
+    options.demangle = "no";
+    options.color = "yes";
+    options.interactive = "no";
+    options.warnings = "no";
+    options.cache = "no";
     if (crashhook_install(&options) == 0)
         null_write();
 }

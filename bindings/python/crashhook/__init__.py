@@ -23,7 +23,8 @@ __all__ = ["install", "set_tag", "set_data", "breadcrumb", "attach_file", "repor
 _MEMBERS = ("url", "token_file", "spool", "agent", "timeout", "print", "release", "environment",
             "tags", "token", "spool_max", "signals", "unwind", "limit", "top", "threads", "images",
             "symbolize", "hold", "mode", "handlers", "preset", "arguments", "sanitize", "memory",
-            "own", "rate", "log", "kills", "starts", "stacks")
+            "own", "rate", "log", "kills", "starts", "stacks", "output", "format", "registers",
+            "demangle", "color", "interactive", "warnings", "cache")
 _FIRST_MEMBERS = 9
 # Of an exception: as many as a reader takes.
 _FRAMES_MOST = 96

@@ -23,7 +23,7 @@ mod words;
 use library::Library;
 
 /// The number of members of struct crashhook_options after its size.
-const MEMBERS: usize = 31;
+const MEMBERS: usize = 39;
 
 /// struct crashhook_options.
 #[repr(C)]
@@ -102,6 +102,14 @@ impl Options {
         kills = 28;
         starts = 29;
         stacks = 30;
+        output = 31;
+        format = 32;
+        registers = 33;
+        demangle = 34;
+        color = 35;
+        interactive = 36;
+        warnings = 37;
+        cache = 38;
     }
 
     /// Installs the handler, or applies these settings to it.
