@@ -7,6 +7,7 @@
 #include "cli/render/markdown.h"
 #include "cli/render/pen.h"
 #include "cli/render/render.h"
+#include "cli/render/swift_json.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
@@ -18,6 +19,12 @@ static int print_expanded(const json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
     return command_print_text(report_print_expanded(report, &json), &json);
+}
+
+static int print_swift_json(const json_t *report, bool crashed)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    return command_print_text(swift_json_write(report, crashed, &json), &json);
 }
 
 // print_as_sent prints what a collector would get, byte for byte.
@@ -104,8 +111,9 @@ static int run_show(const struct options *options)
     if (format == NULL)
         format = options_given(options, "json") ? "json" : "text";
     if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
-        strcmp(format, "markdown") != 0)
-        return command_misused("show: --format '%s': text, json or markdown", format);
+        strcmp(format, "markdown") != 0 && strcmp(format, "swift-json") != 0)
+        return command_misused(
+            "show: --format '%s': text, json, markdown or swift-json", format);
     session_init(&session, options);
     if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
@@ -115,6 +123,8 @@ static int run_show(const struct options *options)
         return print_as_sent(&session, report);
     if (strcmp(format, "json") == 0)
         return print_expanded(report);
+    if (strcmp(format, "swift-json") == 0)
+        return print_swift_json(report, crashed);
     if (strcmp(format, "text") == 0)
         return print_shown(report, &session.settings, crashed);
     markdown_write(report, crashed, stdout);
@@ -125,8 +135,8 @@ static const struct option show_options[] = {
     { "latest", NULL, "the newest report of the spool, as without an argument", 0 },
     { "threads", "all|crashed", "which threads (all)", 0 },
     { "preset", "NAME", "friendly, medium or full (as CRASHHOOK_PRESET)", 0 },
-    { "format", "text|json|markdown", "for a terminal (text), scripts, or a ticket",
-      0 },
+    { "format", "text|json|markdown|swift-json",
+      "for a terminal (text), scripts, a ticket, or readers of Swift's crash logs", 0 },
     { "json", NULL, "JSON with every frame in its place: --format json", 0 },
     { "as-sent", NULL, "the JSON that a collector gets, masked as it is sent", 0 },
     { "spool", "DIR", "where to look an id up", 0 },

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Where and how the report of a crash is printed: CRASHHOOK_OUTPUT, _FORMAT, _REGISTERS,
-# _DEMANGLE, _COLOR, _INTERACTIVE, _WARNINGS and _CACHE.
+# _DEMANGLE, _COLOR, _INTERACTIVE, _WARNINGS and _CACHE, and the JSON of Swift's backtracer.
 
 import json
 import os
@@ -171,6 +171,38 @@ class OnATerminal(unittest.TestCase):
 
     def test_nobody_is_asked_about_a_program_in_the_background(self):
         self.assertEqual(self.run_there((), background=True)[1], 0)
+
+
+class SwiftJson(unittest.TestCase):
+    def test_a_report_is_shown_as_a_crash_log_of_swift(self):
+        with Scene() as scene:
+            scene.run([harness.example("worker_raise")])
+            report, = scene.reports()
+            done = scene.command("show", "--format", "swift-json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            log = json.loads(done.stdout)
+            one = json.loads(scene.command("show", "--format", "swift-json", "--threads",
+                                           "crashed").stdout)
+        self.assertEqual((log["kind"], log["platform"], log["timestamp"]),
+                         ("crashReport", "Linux", report["time"]))
+        self.assertEqual(len(log["threads"]), len(report["threads"]))
+        self.assertEqual(one["omittedThreads"], len(report["threads"]) - 1)
+        crashed, = [thread for thread in log["threads"] if thread.get("crashed")]
+        self.assertEqual(crashed, one["threads"][0])
+        ours = harness.frames_of(harness.crashed_thread(report))
+        self.assertEqual([int(frame["address"], 16) for frame in crashed["frames"]],
+                         [int(frame["address"], 16) for frame in ours])
+        self.assertEqual(crashed["frames"][0]["kind"], "programCounter")
+        self.assertEqual({frame["kind"] for frame in crashed["frames"][1:]}, {"returnAddress"})
+        place = next(frame for frame in crashed["frames"] if "sourceLocation" in frame
+                     and frame["sourceLocation"]["file"].endswith("worker_raise.c"))
+        self.assertTrue({"symbol", "offset", "description", "image"} <= set(place), place)
+        self.assertNotIn("system", place)
+        for address in (log["faultAddress"], *crashed["registers"].values(),
+                        *(image["baseAddress"] for image in log["images"])):
+            self.assertRegex(address, "^0x[0-9a-f]{16}$")
+        self.assertEqual([image.get("buildId") for image in log["images"]],
+                         [image.get("build_id") for image in report["images"]])
 
 
 if __name__ == "__main__":
