@@ -180,25 +180,41 @@ static uint64_t stamp_bytes(uint64_t stamp, const void *bytes, size_t size)
     return stamp ^ stamp >> 32;
 }
 
+// find_loaded_id finds the build ID, where it is with the headers in the first segment.
+static enum ch_status find_loaded_id(const struct local_image *image,
+                                     const Elf64_Phdr *segments, size_t count,
+                                     const uint8_t **id, size_t *size)
+{
+    uint64_t first_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Phdr *at = &segments[i];
+        if (at->p_type == PT_LOAD && first_bytes == 0)
+            first_bytes = at->p_filesz;
+        if (at->p_type != PT_NOTE || at->p_filesz > STAMP_NOTE_BYTES ||
+            at->p_offset + at->p_filesz > first_bytes)
+            continue;
+        struct cursor notes = cursor_over(
+            (const void *)(uintptr_t)(image->start + at->p_offset), at->p_filesz);
+        if (elf_find_build_id(notes, at->p_align, id, size) == CH_OK)
+            return CH_OK;
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
 uint64_t local_code_stamp(const struct local_image *image)
 {
     size_t count;
+    size_t size;
+    const uint8_t *id;
     const Elf64_Phdr *segments = local_code_segments(image, &count);
     uint64_t stamp = stamp_bytes(image->end, &image->eh_frame_hdr, sizeof(uint64_t));
     if (segments == NULL)
         return stamp;
+    if (find_loaded_id(image, segments, count, &id, &size) == CH_OK)
+        return stamp_bytes(stamp, id, size);
     stamp =
         stamp_bytes(stamp, (const void *)(uintptr_t)image->start, sizeof(Elf64_Ehdr));
-    stamp = stamp_bytes(stamp, segments, count * sizeof(*segments));
-    // The build ID, where it is with the headers in the first segment.
-    const Elf64_Phdr *first = find_segment(image, PT_LOAD);
-    const Elf64_Phdr *note = find_segment(image, PT_NOTE);
-    if (first != NULL && note != NULL && note->p_filesz <= STAMP_NOTE_BYTES &&
-        note->p_offset + note->p_filesz <= first->p_filesz)
-        stamp =
-            stamp_bytes(stamp, (const void *)(uintptr_t)(image->start + note->p_offset),
-                        note->p_filesz);
-    return stamp;
+    return stamp_bytes(stamp, segments, count * sizeof(*segments));
 }
 
 static enum ch_status find_sframe_rules(const struct local_image *image, uint64_t pc,

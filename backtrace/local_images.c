@@ -37,6 +37,9 @@ static _Atomic(struct shared_list *) shared;
 // The dynamic linker's own list.
 extern struct r_debug _r_debug __attribute__((weak));
 
+// glibc 2.32 and later: no other thread was started.
+extern char __libc_single_threaded __attribute__((weak));
+
 // In a child the linker's lock may be held by a thread that does not exist there. Until
 // the child has loaded or unloaded something itself, its list is read without the lock.
 static atomic_bool is_child;
@@ -112,8 +115,10 @@ static int walk_linker_list(int (*visit)(struct dl_phdr_info *, size_t, void *),
 {
     if (atomic_load(&is_child))
         return walk_unlocked(visit, context);
-    // It is not locked where the fork itself is to be captured.
-    bool locked = pthread_rwlock_rdlock(&forking) == 0;
+    // It is not locked where the fork itself is to be captured, nor where there is no
+    // other thread to fork.
+    bool is_alone = &__libc_single_threaded != NULL && __libc_single_threaded != 0;
+    bool locked = !is_alone && pthread_rwlock_rdlock(&forking) == 0;
     int result = dl_iterate_phdr(visit, context);
     if (locked)
         (void)pthread_rwlock_unlock(&forking);

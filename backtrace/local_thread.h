@@ -24,16 +24,17 @@ enum {
 };
 
 // A local_step is how one frame is left by adding to registers and loading words: the
-// rules of nearly every frame.
+// rules of nearly every frame. A CFA by the stack pointer is above all words saved.
 struct local_step {
     uint64_t pc;        // the return address; 0: the place is empty
     int32_t cfa_offset; // of the canonical frame address from its register
     uint16_t caller;    // the place of the step that followed the last time
+    int16_t ra_words;   // from the CFA to the return address
+    int16_t fp_words;   // from the CFA to the saved frame pointer; 0: unchanged
     bool cfa_is_fp;     // its register is the frame pointer, not the stack pointer
     bool is_last;       // the rules say that there is no caller
-    uint8_t fp_words;   // the saved frame pointer is so far below the CFA; 0: unchanged
-    uint8_t ra_words;   // the return address is so far below the CFA
     uint8_t image;      // in images, plus 1; 0: it cannot be unloaded
+    bool is_unusual;    // is_last, or image is not 0
 };
 
 // A local_seen is an image that steps were made from, and what it looked like then.

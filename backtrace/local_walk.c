@@ -213,27 +213,37 @@ static inline struct local_step *find_step(struct local_thread *table, uint64_t 
     return NULL;
 }
 
-// follow_step gives the step from pc, to which step led. The one that followed the last
-// time is tried first: a processor goes on with it before it has loaded pc.
-static inline struct local_step *follow_step(struct local_thread *table,
-                                             struct local_step *step, uint64_t pc)
-{
-    struct local_step *caller = &table->steps[step->caller % LOCAL_STEPS];
-    if (caller->pc == pc)
-        return caller;
-    caller = find_step(table, pc);
-    if (caller != NULL)
-        step->caller = (uint16_t)(caller - table->steps);
-    return caller;
-}
-
-static bool words_below(const struct unwind_rule *rule, uint8_t *out)
+// words_below gives the distance from the CFA to a word saved below it.
+static bool words_below(const struct unwind_rule *rule, int16_t *out)
 {
     if (rule->kind != UNWIND_AT_CFA || rule->offset >= 0 || rule->offset % WORD != 0 ||
         rule->offset < -WORD * UINT8_MAX)
         return false;
-    *out = (uint8_t)(-rule->offset / WORD);
+    *out = (int16_t)(rule->offset / WORD);
     return true;
+}
+
+// saved_bytes is how far below its CFA a step reads.
+static int32_t saved_bytes(const struct local_step *step)
+{
+    return -WORD * (step->fp_words < step->ra_words ? step->fp_words : step->ra_words);
+}
+
+// read_step makes a step of row. False: it is no plain one.
+static bool read_step(const struct unwind_row *row, struct local_step *out)
+{
+    bool by_sp = row->cfa.reg == UNWIND_SP;
+    if (out->is_last)
+        return true;
+    if (row->cfa.kind != UNWIND_REGISTER_PLUS ||
+        (!by_sp && row->cfa.reg != UNWIND_FP) || row->cfa.offset > INT32_MAX ||
+        row->cfa.offset < INT32_MIN || !words_below(&row->ra, &out->ra_words) ||
+        (row->fp.kind != UNWIND_SAME && !words_below(&row->fp, &out->fp_words)))
+        return false;
+    out->cfa_is_fp = !by_sp;
+    out->cfa_offset = (int32_t)row->cfa.offset;
+    return !by_sp ||
+           (out->cfa_offset % WORD == 0 && out->cfa_offset >= saved_bytes(out));
 }
 
 // remember_step adds the step from the return address pc by row, if it is a plain one.
@@ -241,19 +251,12 @@ static void remember_step(struct local_walk *w, const struct local_image *image,
                           uint64_t pc, const struct unwind_row *row)
 {
     struct local_step step = { .is_last = row->flags & UNWIND_OUTERMOST };
-    bool by_sp = row->cfa.reg == UNWIND_SP;
     // Where a row ends at the return address, a signal may have been taken there.
     if (w->table == NULL || w->is_interrupted || row->end == pc ||
-        row->flags & UNWIND_SIGNAL_FRAME || !number_image(w, image, &step.image))
+        row->flags & UNWIND_SIGNAL_FRAME || !number_image(w, image, &step.image) ||
+        !read_step(row, &step))
         return;
-    if (!step.is_last &&
-        (row->cfa.kind != UNWIND_REGISTER_PLUS ||
-         (!by_sp && row->cfa.reg != UNWIND_FP) || row->cfa.offset > INT32_MAX ||
-         row->cfa.offset < INT32_MIN || !words_below(&row->ra, &step.ra_words) ||
-         (row->fp.kind != UNWIND_SAME && !words_below(&row->fp, &step.fp_words))))
-        return;
-    step.cfa_is_fp = !by_sp;
-    step.cfa_offset = (int32_t)row->cfa.offset;
+    step.is_unusual = step.is_last || step.image != 0;
 
     struct local_step *to = &w->table->steps[step_place(pc)];
     for (size_t i = 0; i < LOCAL_STEPS_NEAR && to->pc != 0 && to->pc != pc; i++)
@@ -275,39 +278,65 @@ static size_t walk_end(struct local_walk *w, enum crashhook_raw_end end)
     return 0;
 }
 
-// walk_repeat_steps moves outward by remembered steps.
+// may_repeat says whether a step can be taken that is the last one, or of an image that
+// can be unloaded.
+static bool may_repeat(struct local_walk *w, const struct local_step *step)
+{
+    if (step->image != 0 && !is_same_image(w, step->image))
+        return false;
+    if (step->is_last)
+        (void)walk_end(w, CRASHHOOK_RAW_COMPLETE);
+    return !step->is_last;
+}
+
+// find_caller_step gives the step from pc, to which step led, and remembers that.
+static __attribute__((noinline)) const struct local_step *
+find_caller_step(struct local_thread *table, const struct local_step *step, uint64_t pc)
+{
+    const struct local_step *caller = find_step(table, pc);
+    if (caller != NULL)
+        table->steps[step - table->steps].caller = (uint16_t)(caller - table->steps);
+    return caller;
+}
+
+// walk_repeat_steps moves outward by remembered steps. The one that followed the last
+// time is tried first: a processor goes on with it before it has loaded the PC. The
+// loop is what a capture costs, so checks that a step passed once are not repeated.
 static UNCHECKED size_t walk_repeat_steps(struct local_walk *w, uint64_t *addresses,
                                           size_t room)
 {
     struct local_thread *table = w->table;
-    const uint64_t low = w->stack_low;
+    const uint64_t high = w->stack_high;
     uint64_t pc = w->pc;
     uint64_t sp = w->sp;
     uint64_t fp = w->fp;
     size_t count = 0;
-    struct local_step *step = find_step(table, pc);
+    const struct local_step *step =
+        pc != 0 && sp % WORD == 0 ? find_step(table, pc) : NULL;
     while (step != NULL && count < room) {
-        if (step->image != 0 && !is_same_image(w, step->image))
+        if (step->is_unusual && !may_repeat(w, step))
             break;
-        if (step->is_last) {
-            (void)walk_end(w, CRASHHOOK_RAW_COMPLETE);
-            break;
+        uint64_t cfa = sp + (uint64_t)(int64_t)step->cfa_offset;
+        if (step->cfa_is_fp) {
+            cfa += fp - sp;
+            if (cfa <= sp || cfa % WORD != 0 || !w->has_fp ||
+                cfa - w->stack_low < (uint64_t)saved_bytes(step))
+                break;
         }
-        uint64_t cfa =
-            (step->cfa_is_fp ? fp : sp) + (uint64_t)(int64_t)step->cfa_offset;
-        uint64_t saved =
-            (step->fp_words > step->ra_words ? step->fp_words : step->ra_words) *
-            (uint64_t)WORD;
-        if (cfa <= sp || cfa % WORD != 0 || cfa - low < saved || cfa > w->stack_high ||
-            (step->cfa_is_fp && !w->has_fp))
+        if (cfa > high)
             break;
         uint64_t caller_pc =
-            plain_address(load_word(cfa - step->ra_words * (uint64_t)WORD));
-        struct local_step *caller = follow_step(table, step, caller_pc);
-        if (caller == NULL && !is_code(w, caller_pc))
+            plain_address(load_word(cfa + (uint64_t)(step->ra_words * WORD)));
+        if (caller_pc == 0) // that of an empty place
             break;
+        const struct local_step *caller = &table->steps[step->caller];
+        if (caller->pc != caller_pc) {
+            caller = find_caller_step(table, step, caller_pc);
+            if (caller == NULL && !is_code(w, caller_pc))
+                break;
+        }
         if (step->fp_words != 0)
-            fp = load_word(cfa - step->fp_words * (uint64_t)WORD);
+            fp = load_word(cfa + (uint64_t)(step->fp_words * WORD));
         sp = cfa;
         pc = caller_pc;
         addresses[count++] = pc;

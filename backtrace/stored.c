@@ -109,9 +109,8 @@ enum ch_status stored_from_addresses(const uint64_t *addresses, const uint8_t *k
     enum ch_status status =
         cbf_writer_init(&writer, 64, CBF_SPECIFIED, bytes, sizeof(bytes));
     for (size_t i = 0; status == CH_OK && i < count;) {
-        size_t calls = 0;
-        while (i + calls < count && kinds[i + calls] != UNWIND_KIND_PC)
-            calls++;
+        const uint8_t *pc = memchr(kinds + i, UNWIND_KIND_PC, count - i);
+        size_t calls = pc != NULL ? (size_t)(pc - kinds) - i : count - i;
         status = calls != 0 ? cbf_write_calls(&writer, addresses + i, calls)
                             : cbf_write_frame(&writer, CBF_PC, addresses[i]);
         i += calls != 0 ? calls : 1;

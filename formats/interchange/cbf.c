@@ -325,11 +325,11 @@ static size_t write_usual_calls(struct cbf_writer *writer, const uint64_t *addre
     for (; done < count && end - to > ROOM && addresses[done] != last; done++) {
         uint64_t value = addresses[done];
         uint64_t delta = value - last;
-        unsigned absolute_size = cbf_signed_size(value);
         unsigned size = cbf_signed_size(delta);
         unsigned op = CBF_RETURN_ADDRESS - CBF_PC + 1u;
-        bool absolute = absolute_size < size;
-        size = absolute ? absolute_size : size;
+        // Nearly all addresses take 6 bytes, and nearly all distances fewer.
+        bool absolute = (size > 5 || value >> 39 == 0) && cbf_signed_size(value) < size;
+        size = absolute ? cbf_signed_size(value) : size;
         *to = (uint8_t)(op << 4 | (absolute ? ABSOLUTE : 0) | (size - 1));
         uint64_t operand = htobe64((absolute ? value : delta) << (64 - 8 * size));
         memcpy(to + 1, &operand, sizeof(operand));
