@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backtrace/local_walk.h"
 
+#include "backtrace/code_return.h"
 #include "unwind/row_step.h"
 #include "unwind/unwind.h"
 
@@ -89,11 +90,21 @@ static UNCHECKED void copy_bytes(uint64_t address, void *to, size_t size)
         bytes[i] = ((const volatile unsigned char *)(uintptr_t)address)[i];
 }
 
-// local_read is a memory_read_fn over a walk: of the stack and of images.
+// at_code says the same of what is at the walk's PC, which may be in no image.
+static bool at_code(const struct local_walk *w, uint64_t address, uint64_t size)
+{
+    const uint64_t reach = 16;
+    return address - w->pc + reach < 2 * reach && local_code_is_readable(address) &&
+           local_code_is_readable(address + size - 1);
+}
+
+// local_read is a memory_read_fn over a walk: of the stack, of images, and of the code
+// that the walk is at.
 static UNCHECKED size_t local_read(void *walk, uint64_t address, void *to, size_t size)
 {
     bool aligned = size == WORD && address % WORD == 0;
-    if (!on_stack(walk, address, size) && !in_segment(address, size))
+    if (!on_stack(walk, address, size) && !in_segment(address, size) &&
+        !at_code(walk, address, size))
         return 0;
     if (aligned)
         *(uint64_t *)to = load_word(address);
@@ -153,18 +164,39 @@ static bool is_same_image(struct local_walk *w, uint8_t number)
     return true;
 }
 
-// is_code says whether pc is in code: of an image or, where a call precedes it, of
-// something that was compiled while the program ran.
-static bool is_code(struct local_walk *w, uint64_t pc)
+// may_leave_signal says whether the code at pc, which can be read, may be the one that
+// returns from a signal.
+static UNCHECKED bool may_leave_signal(uint64_t pc)
+{
+    const unsigned char *code = (const unsigned char *)(uintptr_t)pc;
+#if defined(__x86_64__)
+    return (code[0] == 0x48 && code[1] == 0xc7) || (code[0] == 0x0f && code[1] == 0x05);
+#else
+    return code[0] == 0x68 && code[1] == 0x11;
+#endif
+}
+
+// is_code_outside says whether pc, which is in no image, is in code: after a call, as
+// in what was compiled while the program ran, or where a signal handler returns to, as
+// under qemu, which has no vDSO. The stack has no code.
+static bool is_code_outside(const struct local_walk *w, uint64_t pc)
 {
     const struct memory_reader memory = { .read = local_read_code };
+    return pc >= LEAST_CODE && pc >> USER_BITS == 0 &&
+           (pc < w->stack_low || pc >= w->stack_high) &&
+           (unwind_arch_native()->after_call(&memory, pc) ||
+            (local_code_is_readable(pc) && may_leave_signal(pc)));
+}
+
+// is_code says whether pc is in code of an image, or in other code.
+static bool is_code(struct local_walk *w, uint64_t pc)
+{
     struct local_image image;
     uint8_t number;
     if (pc >= w->code_low && pc < w->code_high)
         return true;
     if (!local_code_image(pc, &image))
-        return pc >= LEAST_CODE && pc >> USER_BITS == 0 &&
-               unwind_arch_native()->after_call(&memory, pc);
+        return is_code_outside(w, pc);
     if (!local_code_segment(&image, pc, true, &w->code_low, &w->code_high))
         return false;
     struct local_thread *table = w->table;
@@ -349,18 +381,6 @@ static UNCHECKED size_t walk_repeat_steps(struct local_walk *w, uint64_t *addres
     return count;
 }
 
-// may_leave_signal says whether the code at pc, which can be read, may be the one that
-// returns from a signal.
-static UNCHECKED bool may_leave_signal(uint64_t pc)
-{
-    const unsigned char *code = (const unsigned char *)(uintptr_t)pc;
-#if defined(__x86_64__)
-    return (code[0] == 0x48 && code[1] == 0xc7) || (code[0] == 0x0f && code[1] == 0x05);
-#else
-    return code[0] == 0x68 && code[1] == 0x11;
-#endif
-}
-
 // walk_repeat_records moves outward by frame records, as long as they lead to code that
 // is known. What else there is (other code, a signal, more of another stack) is left to
 // walk_by_record; only a broken chain ends the walk here.
@@ -472,6 +492,27 @@ static enum ch_status check_step(struct local_walk *w, bool signal)
     return is_code(w, pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
+// is_plausible says whether the state's PC, which is in code, is after a call or where
+// a signal handler returns to. It is asked where a step rests on no rules.
+static bool is_plausible(const struct local_walk *w)
+{
+    const struct memory_reader memory = { .read = local_read_code };
+    uint64_t pc = w->state.registers.value[UNWIND_PC];
+    return unwind_arch_native()->after_call(&memory, pc) || may_leave_signal(pc);
+}
+
+// find_code_rules makes rules for an image that has none from its code.
+static enum ch_status find_code_rules(const struct local_walk *w,
+                                      const struct local_image *image,
+                                      struct unwind_row *out)
+{
+    struct code_range code;
+    return local_code_segment(image, w->pc, true, &code.low, &code.high) &&
+                   code_return_find(w->pc, !w->is_interrupted, &code, out)
+               ? CH_OK
+               : CH_ERR_NOT_FOUND;
+}
+
 // walk_by_rules moves w->state to the caller by the rules of the frame's image.
 static enum ch_status walk_by_rules(struct local_walk *w,
                                     const struct memory_reader *memory, bool *signal)
@@ -480,15 +521,21 @@ static enum ch_status walk_by_rules(struct local_walk *w,
     struct local_image image;
     uint64_t at = w->is_interrupted ? w->pc : w->pc - 1;
     enum ch_status status = CH_ERR_NOT_FOUND;
-    if (local_code_image(at, &image))
+    bool has_image = local_code_image(at, &image);
+    if (has_image)
         status = local_code_rules(&image, at, w->algorithm, &row);
     // The C library's code that returns from a signal may have no rules. Those found by
     // the address before it are then another function's.
     bool may_be_signal = status != CH_OK || row.flags & UNWIND_SIGNAL_FRAME ||
                          (!w->is_interrupted && row.end == w->pc);
     *signal = may_be_signal && walk_by_signal(w, memory) == CH_OK;
-    if (*signal || status != CH_OK)
-        return *signal ? CH_OK : status;
+    if (*signal)
+        return CH_OK;
+    const bool by_code = status == CH_ERR_NOT_FOUND && has_image;
+    if (by_code)
+        status = find_code_rules(w, &image, &row);
+    if (status != CH_OK)
+        return status;
     *signal = row.flags & UNWIND_SIGNAL_FRAME;
     const struct row_step step = { .arch = unwind_arch_native(),
                                    .memory = memory,
@@ -498,6 +545,8 @@ static enum ch_status walk_by_rules(struct local_walk *w,
     status = row_step(&step, &w->state);
     if (status == CH_OK)
         status = check_step(w, *signal);
+    if (status == CH_OK && by_code && !is_plausible(w))
+        return CH_ERR_NOT_FOUND;
     if (status == CH_OK || (status == CH_END && row.flags & UNWIND_OUTERMOST))
         remember_step(w, &image, pc, &row);
     return status;
@@ -532,8 +581,10 @@ static enum ch_status step_out(struct local_walk *w)
         status = fp_step(unwind_arch_native(), &memory, &w->state);
         if (status == CH_OK)
             status = check_step(w, false);
+        if (status == CH_OK && !is_plausible(w))
+            status = CH_ERR_NOT_FOUND;
         // Frame records prove nothing where there were rules.
-        if (status != CH_OK && reason != CH_ERR_NOT_FOUND)
+        if (status != CH_OK && (status != CH_END || reason != CH_ERR_NOT_FOUND))
             status = reason;
     }
     if (status != CH_OK) {

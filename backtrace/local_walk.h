@@ -9,9 +9,9 @@
 // nothing beyond the first gap. Its own stack takes at most about 6 KB.
 //
 // Nearly all steps are repeated from the thread's table. One that is not there is found
-// in the image's rules; then come frame pointers. Where a rule needs a register that
-// the quick steps did not recover, the walk is repeated from its start with all
-// registers.
+// in the image's rules; then come the function's code (backtrace/code_return.h) and
+// frame pointers. Where a rule needs a register that the quick steps did not recover,
+// the walk is repeated from its start with all registers.
 #pragma once
 #include "backtrace/local_code.h"
 #include "backtrace/local_thread.h"

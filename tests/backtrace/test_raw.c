@@ -499,6 +499,22 @@ static void rules_of_a_library_go_with_it(void **state)
     }
 }
 
+static void functions_without_rules_are_left_by_their_code(void **state)
+{
+    (void)state;
+#if defined(_dl_find_object)
+    test_skip("a library is found after the next ordinary capture alone");
+#endif
+    // Called by way of a pointer, it is inlined in neither place.
+    void (*const volatile capture)(const char *, struct raw *) = capture_by;
+    struct raw with_rules;
+    struct raw without;
+    capture(SMALL_FRAMES, &with_rules);
+    capture(NO_RULES, &without);
+    assert_int_equal(without.end, CRASHHOOK_RAW_COMPLETE);
+    assert_int_equal(without.count, with_rules.count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +532,7 @@ int main(void)
         cmocka_unit_test(hidden_processes_change_nothing),
         cmocka_unit_test(what_is_written_has_the_images_and_offsets),
         cmocka_unit_test(rules_of_a_library_go_with_it),
+        cmocka_unit_test(functions_without_rules_are_left_by_their_code),
     };
     return cmocka_run_group_tests_name("backtrace/raw", tests, NULL, NULL);
 }
