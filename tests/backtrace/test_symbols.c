@@ -179,6 +179,36 @@ static void a_named_backtrace_keeps_what_it_was_made_of(void **state)
     assert_false(thunk);
 }
 
+// This program exports names that libdw and libelf have too, as one with libdwarf does.
+#define OTHER(name)                                                                    \
+    __attribute__((visibility("default"))) void name(void);                            \
+    void name(void)                                                                    \
+    {                                                                                  \
+        abort();                                                                       \
+    }
+OTHER(dwarf_attr)
+OTHER(dwarf_formstring)
+OTHER(dwarf_offdie)
+OTHER(dwarf_tag)
+OTHER(dwarf_diename)
+
+static void functions_of_the_program_with_libdws_names_are_not_called(void **state)
+{
+    (void)state;
+    struct crashhook_backtrace *backtrace;
+    struct crashhook_symbolicated_backtrace *named;
+    assert_int_equal(crashhook_backtrace_capture(NULL, &backtrace), 0);
+    int error = crashhook_backtrace_symbolicate(
+        backtrace, NULL, CRASHHOOK_SYMBOLICATION_DEFAULT, &named);
+    crashhook_backtrace_destroy(backtrace);
+    assert_int_equal(error, 0);
+    const struct crashhook_symbolicated_frame *frame =
+        crashhook_symbolicated_backtrace_at(named, 0);
+    bool has_line = frame->symbol != NULL && frame->symbol->location.line != 0;
+    crashhook_symbolicated_backtrace_destroy(named);
+    assert_true(has_line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +218,7 @@ int main(void)
         cmocka_unit_test(an_address_in_no_image_stays_without_a_symbol),
         cmocka_unit_test(a_location_describes_as_much_as_is_known),
         cmocka_unit_test(a_named_backtrace_keeps_what_it_was_made_of),
+        cmocka_unit_test(functions_of_the_program_with_libdws_names_are_not_called),
     };
     return cmocka_run_group_tests_name("backtrace/symbols", tests, NULL, NULL);
 }
