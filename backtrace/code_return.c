@@ -177,7 +177,7 @@ static void read_opcode(struct instruction *i)
         i->op = TWO_BYTES | next_byte(i);
 }
 
-static void read_address(struct instruction *i)
+static void read_code_address(struct instruction *i)
 {
     i->has_modrm = true;
     i->modrm = next_byte(i);
@@ -195,8 +195,8 @@ static void read_address(struct instruction *i)
         i->displacement = next_number(i, 4);
 }
 
-// read_instruction reads the one at i->end. False: it is not followed.
-static bool read_instruction(struct instruction *i)
+// read_code_instruction reads the one at i->end. False: it is not followed.
+static bool read_code_instruction(struct instruction *i)
 {
     enum { OP_38 = TWO_BYTES | 0x38, OP_3A = TWO_BYTES | 0x3a, TEST_8 = 0xf6 };
     read_opcode(i);
@@ -208,7 +208,7 @@ static bool read_instruction(struct instruction *i)
     if (letter == 'x')
         return false;
     if (letter == 'm' || letter == 'B' || letter == 'D')
-        read_address(i);
+        read_code_address(i);
     if ((i->op == TEST_8 || i->op == TEST_8 + 1) && (i->modrm >> 3 & 7) < 2)
         letter = i->op == TEST_8 ? 'b' : 'd';
     bool is_call_or_jump = i->op == 0xe8 || i->op == 0xe9;
@@ -304,7 +304,7 @@ static enum path_result follow_one(struct code_search *search, struct code_path 
 {
     struct instruction i = { .end = path->pc };
     if (path->pc < search->code.low || path->pc + INSTRUCTION_MAX > search->code.high ||
-        !read_instruction(&i))
+        !read_code_instruction(&i))
         return PATH_LOST;
     uint64_t target = i.end + (uint64_t)(int64_t)i.immediate;
     path->pc = i.end;

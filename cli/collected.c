@@ -146,8 +146,8 @@ static void print_missing(const struct table *table, const json_t *missing)
     table_row(table, cells);
 }
 
-static int print_rows(const struct options *options, const struct listing *listing,
-                      const struct text *body)
+static int print_collected_rows(const struct options *options,
+                                const struct listing *listing, const struct text *body)
 {
     if (options_given(options, "json")) {
         (void)fwrite(body->bytes, 1, body->size, stdout);
@@ -167,9 +167,9 @@ static int print_rows(const struct options *options, const struct listing *listi
     return COMMAND_DONE;
 }
 
-// print_list requests path and prints the list in the answer.
-static int print_list(const struct options *options, const struct text *path,
-                      const struct listing *listing)
+// print_collected_list requests path and prints the list in the answer.
+static int print_collected_list(const struct options *options, const struct text *path,
+                                const struct listing *listing)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct text CH_CLEANUP(text_deinit) base = { 0 };
@@ -178,7 +178,7 @@ static int print_list(const struct options *options, const struct text *path,
     if (collector_base(&session, options_value(options, "url"), &base) != CH_OK ||
         collector_get(&session, base.bytes, path->bytes, &body) != CH_OK)
         return COMMAND_FAILED;
-    return print_rows(options, listing, &body);
+    return print_collected_rows(options, listing, &body);
 }
 
 // append_option appends an option's value, or another one if it was not given.
@@ -198,8 +198,8 @@ static int run_groups(const struct options *options)
     append_option(options, "limit", "25", &path);
     text_append_string(&path, "&q=");
     append_words(options, "is:open", &path); // as on the pages
-    return print_list(options, &path,
-                      &(struct listing){ "groups", group_columns, print_group });
+    return print_collected_list(
+        options, &path, &(struct listing){ "groups", group_columns, print_group });
 }
 
 static int run_reports(const struct options *options)
@@ -212,8 +212,8 @@ static int run_reports(const struct options *options)
     append_option(options, "group", "", &path);
     text_append_string(&path, "&q=");
     append_words(options, "", &path);
-    return print_list(options, &path,
-                      &(struct listing){ "reports", report_columns, print_report });
+    return print_collected_list(
+        options, &path, &(struct listing){ "reports", report_columns, print_report });
 }
 
 static int run_releases(const struct options *options)
@@ -224,16 +224,17 @@ static int run_releases(const struct options *options)
         collector_encode(&path, file_name(options->arguments[0]));
     text_append_string(&path, "&environment=");
     append_option(options, "environment", "", &path);
-    return print_list(options, &path,
-                      &(struct listing){ "releases", release_columns, print_release });
+    return print_collected_list(
+        options, &path,
+        &(struct listing){ "releases", release_columns, print_release });
 }
 
 static int run_symbols_missing(const struct options *options)
 {
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     text_append_string(&path, "/api/v1/symbols");
-    return print_list(options, &path,
-                      &(struct listing){ "missing", missing_columns, print_missing });
+    return print_collected_list(
+        options, &path, &(struct listing){ "missing", missing_columns, print_missing });
 }
 
 #define LIST_OPTIONS                                                                   \

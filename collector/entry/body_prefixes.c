@@ -6,6 +6,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "report/json/json_reader.h"
+
 enum {
     SLOTS = 512,
     WEEK_MS = 7 * 86400000,
@@ -62,9 +64,9 @@ int64_t body_prefix_week(int64_t received_ms)
     return received_ms / WEEK_MS;
 }
 
-// slot_of is where the prefix of a group is, if it is known: groups share slots.
-static struct known_prefix *slot_of(struct body_prefixes *prefixes,
-                                    const struct entry *entry)
+// known_slot is where the prefix of a group is, if it is known: groups share slots.
+static struct known_prefix *known_slot(struct body_prefixes *prefixes,
+                                       const struct entry *entry)
 {
     uint32_t hash = 2166136261U; // FNV-1a
     for (const char *at = entry->group; *at != 0; at++)
@@ -83,7 +85,7 @@ void body_prefixes_note(struct body_prefixes *prefixes, const struct entry *entr
                         int64_t number, const void *bytes, size_t size)
 {
     pthread_mutex_lock(&prefixes->lock);
-    struct known_prefix *known = slot_of(prefixes, entry);
+    struct known_prefix *known = known_slot(prefixes, entry);
     entry_copy(known->group, sizeof(known->group), entry->group);
     entry_copy(known->project, sizeof(known->project), entry->project);
     known->week = body_prefix_week(entry->received_ms);
@@ -120,22 +122,13 @@ int64_t body_prefixes_compress(struct body_prefixes *prefixes,
     if (*out_known)
         return 0;
     pthread_mutex_lock(&prefixes->lock);
-    const struct known_prefix *known = slot_of(prefixes, entry);
+    const struct known_prefix *known = known_slot(prefixes, entry);
     *out_known = is_of(known, entry);
     bool made = *out_known &&
                 compress_with(prefixes->compressor, &known->bytes, json, limit, out);
     int64_t number = made ? known->number : 0;
     pthread_mutex_unlock(&prefixes->lock);
     return number;
-}
-
-// string_end is the index after the string whose opening quote is at start.
-static size_t string_end(const char *json, size_t size, size_t start)
-{
-    size_t i = start + 1;
-    while (i < size && json[i] != '"')
-        i += json[i] == '\\' ? 2 : 1;
-    return i < size ? i + 1 : size;
 }
 
 // taken is what a prefix takes of a report's value: nothing, its keys, or all of it.
@@ -177,7 +170,7 @@ void body_prefix_make(const char *json, size_t size, struct text *out)
     size_t depth = 0;
     size_t began = 0;
     for (size_t i = 0; i < size && out->size < PREFIX_MOST;) {
-        size_t end = json[i] == '"' ? string_end(json, size, i) : i + 1;
+        size_t end = json[i] == '"' ? json_string_end(json, size, i) : i + 1;
         bool is_key = json[i] == '"' && end < size && json[end] == ':';
         depth += json[i] == '{' || json[i] == '[';
         depth -= depth > 0 && (json[i] == '}' || json[i] == ']');

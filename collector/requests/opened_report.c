@@ -4,18 +4,10 @@
 #include <stdio.h>
 
 #include "collector/requests/collector.h"
+#include "report/json/json_reader.h"
 
 // WEIGHT_MAX is the most that one byte of a text adds to its weight.
 enum { WEIGHT_MAX = 3 };
-
-// string_end is the index after the string whose opening quote is at start.
-static size_t string_end(const char *bytes, size_t size, size_t start)
-{
-    size_t i = start + 1;
-    while (i < size && bytes[i] != '"')
-        i += bytes[i] == '\\' ? 2 : 1;
-    return i + 1;
-}
 
 size_t opened_report_weigh(const char *bytes, size_t size)
 {
@@ -23,7 +15,7 @@ size_t opened_report_weigh(const char *bytes, size_t size)
     for (size_t i = 0; i < size && values <= OPENED_REPORT_VALUES;) {
         char c = bytes[i];
         if (c == '"') {
-            i = string_end(bytes, size, i);
+            i = json_string_end(bytes, size, i);
             continue;
         }
         // An empty object takes as much memory as three plain values.

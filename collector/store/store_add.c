@@ -671,9 +671,9 @@ static void take_prefix(void *context, const struct sql_row *row)
     sought->found = true;
 }
 
-// find_prefix finds what later reports like this one are compressed with. It is asked
-// for outside of a transaction, so that it will be there.
-static enum ch_status find_prefix(struct store *store, struct store_upload *upload)
+// find_body_prefix finds what later reports like this one are compressed with. It is
+// asked for outside of a transaction, so that it will be there.
+static enum ch_status find_body_prefix(struct store *store, struct store_upload *upload)
 {
     struct sought_prefix sought = { .prefixes = store->prefixes,
                                     .entry = upload->entry };
@@ -696,7 +696,7 @@ static enum ch_status prepare_batch(struct store *store, void *context)
     for (size_t i = 0; i < batch->count && status == CH_OK; i++) {
         status = store_make_week(store, batch->uploads[i].entry->received_ms);
         if (status == CH_OK && batch->uploads[i].common != NULL)
-            status = find_prefix(store, &batch->uploads[i]);
+            status = find_body_prefix(store, &batch->uploads[i]);
     }
     return status;
 }

@@ -271,3 +271,11 @@ json_t *json_reader_read(const char *bytes, size_t size, json_error_t *why)
     json_decref(reading.root);
     return json_loadb(bytes, size, JSON_REJECT_DUPLICATES, why);
 }
+
+size_t json_string_end(const char *bytes, size_t size, size_t start)
+{
+    size_t i = start + 1;
+    while (i < size && bytes[i] != '"')
+        i += bytes[i] == '\\' ? 2 : 1;
+    return i < size ? i + 1 : size;
+}

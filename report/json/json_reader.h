@@ -17,3 +17,7 @@ enum { JSON_READER_DEPTH = 64 };
 // json_reader_read reads an object or array that is all of the size bytes at bytes;
 // keys that occur twice in an object are refused. NULL: why is set.
 json_t *json_reader_read(const char *bytes, size_t size, json_error_t *why);
+
+// json_string_end is the index after the string whose opening quote is at start, at
+// most size, in a text that need not be JSON.
+size_t json_string_end(const char *bytes, size_t size, size_t start);
