@@ -205,7 +205,7 @@ class Markdown(unittest.TestCase):
         with Scene() as scene:
             done = scene.run("show", "--format", "pdf", case("named.json"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("text, json or markdown", done.stderr)
+        self.assertIn("text, json, markdown or swift-json", done.stderr)
 
 
 if __name__ == "__main__":
