@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/argument_report.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/register_name.h"
 #include "report/file/report_table.h"
 #include "report/file/report_tree.h"
 #include "report/value/report.h"
@@ -353,6 +355,36 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
     return calls.own ? calls.all : argument_list_thread(stack->share, calls.all);
 }
 
+// list_registers lists the registers that functions preserve, of the innermost calls.
+static json_t *list_registers(const struct argument_stack *stack)
+{
+    static const uint32_t preserved[] = {
+        [UNWIND_ARCH_AMD64] = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12,
+        [UNWIND_ARCH_AARCH64] = 0x7ffu << 19 | 1u << 31,
+    };
+    enum unwind_arch_id arch = stack->arch->id;
+    json_t *all = json_array();
+    if (arch != UNWIND_ARCH_AMD64 && arch != UNWIND_ARCH_AARCH64)
+        return all;
+    for (size_t i = 0; i < stack->count && i < ARGUMENT_REPORT_REGISTERS; i++) {
+        const struct argument_call *call = &stack->calls[i];
+        json_t *registers = json_object();
+        for (size_t k = 0; k < 32; k++) {
+            const char *name = arch == UNWIND_ARCH_AMD64
+                                   ? register_name_amd64(k, sizeof(uint64_t))
+                                   : register_name_aarch64(k);
+            if (preserved[arch] >> k & 1 && argument_frame_knows(&call->frame, k))
+                (void)json_object_set_new(
+                    registers, name,
+                    json_sprintf("0x%" PRIx64, call->frame.registers.value[k]));
+        }
+        (void)json_array_append_new(all, json_pack("{s:I, s:o}", "frame",
+                                                   (json_int_t)call->index, "registers",
+                                                   registers));
+    }
+    return all;
+}
+
 // listing is the input and the state of making the list.
 struct listing {
     const json_t *report;
@@ -382,6 +414,8 @@ static void report_list_threads(struct listing *listing, bool crashed)
         struct argument_globals globals = { 0 };
         json_t *shown = list_thread(listing->stack, frames, &listing->budget,
                                     crashed ? &globals : NULL);
+        if (crashed)
+            listing->result.registers = list_registers(listing->stack);
         if (crashed)
             listing->result.fault =
                 argument_fault_find(listing->report, listing->stack, frames, shown);
@@ -617,6 +651,43 @@ static enum ch_status report_write_thread(struct writing *writing, json_t *threa
         writing_note(writing, before, calls, json_object_get(thread, "backtrace"));
     json_decref(before);
     return status;
+}
+
+// is_registers checks the child's answer.
+static bool is_registers(const json_t *registers)
+{
+    bool right = json_is_array(registers) &&
+                 json_array_size(registers) <= ARGUMENT_REPORT_REGISTERS;
+    for (size_t i = 0; i < json_array_size(registers); i++) {
+        const json_t *one = json_array_get(registers, i);
+        const json_t *frame = json_object_get(one, "frame");
+        json_t *values = json_object_get(one, "registers");
+        uint64_t number;
+        const char *name;
+        json_t *value;
+        right = right && json_is_integer(frame) && json_integer_value(frame) >= 0 &&
+                json_is_object(values);
+        json_object_foreach(values, name, value)
+        {
+            right = right && report_address_read(value, &number);
+        }
+    }
+    return right;
+}
+
+enum ch_status argument_report_write_registers(json_t *report, json_t *registers)
+{
+    json_t *threads = json_object_get(report, "threads");
+    if (registers == NULL)
+        return CH_OK;
+    if (!is_registers(registers))
+        return CH_ERR_MALFORMED;
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        json_t *thread = json_array_get(threads, i);
+        if (json_is_true(json_object_get(thread, "crashed")))
+            (void)json_object_set(thread, "frame_registers", registers);
+    }
+    return CH_OK;
 }
 
 enum ch_status argument_report_write(json_t *report, const json_t *all)

@@ -17,12 +17,14 @@ enum {
     // of the others begins after it.
     ARGUMENT_REPORT_CPU_MS = 100,
     ARGUMENT_REPORT_MEMORY_MB = 64,
+    ARGUMENT_REPORT_REGISTERS = 8, // frames of which registers are listed
 };
 
 // An argument_report_result is what was found; both are the caller's.
 struct argument_report_result {
-    json_t *all;   // for each thread an array of {"frame", "arguments", "locals"}
-    json_t *fault; // crash.variable (argument_fault.h); NULL: not known
+    json_t *all;       // for each thread an array of {"frame", "arguments", "locals"}
+    json_t *fault;     // crash.variable (argument_fault.h); NULL: not known
+    json_t *registers; // frame_registers of the crashed thread; NULL: not known
     json_t
         *missing; // {"image", "status"} of images whose debug information lacks parts
     const char *cut; // which budget was used up before the last frame; NULL: none
@@ -34,6 +36,11 @@ void argument_report_all(const json_t *report, struct held_file *held,
                          const struct report_images *images,
                          const struct symbolizer_options *options,
                          struct argument_report_result *out);
+
+// argument_report_write_registers adds the result's registers to the crashed thread.
+// CH_ERR_MALFORMED: they do not have that form.
+CH_CHECKED enum ch_status argument_report_write_registers(json_t *report,
+                                                          json_t *registers);
 
 // argument_report_write adds the result of argument_report_all to report.
 // CH_ERR_MALFORMED: it does not have that form.

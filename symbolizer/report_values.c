@@ -34,9 +34,10 @@ static enum ch_status write_made_values(void *context, int to_parent)
                             values->options, &found);
     else
         found.all = json_array();
-    json_t *all = json_pack("{s:o, s:o, s:o*, s:o*, s:s*}", "watches", watches,
-                            "arguments", found.all, "fault", found.fault, "missing",
-                            found.missing, "cut", found.cut);
+    json_t *all =
+        json_pack("{s:o, s:o, s:o*, s:o*, s:o*, s:s*}", "watches", watches, "arguments",
+                  found.all, "registers", found.registers, "fault", found.fault,
+                  "missing", found.missing, "cut", found.cut);
     // The child ends here without freeing anything, as its parent is waiting for the
     // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
@@ -197,6 +198,9 @@ static enum ch_status take_made_values(json_t *report, const struct text *result
     enum ch_status status = right ? CH_OK : CH_ERR_MALFORMED;
     if (right)
         status = argument_report_write(report, json_object_get(all, "arguments"));
+    if (status == CH_OK)
+        status =
+            argument_report_write_registers(report, json_object_get(all, "registers"));
     if (status == CH_OK)
         status = take_fault(report, json_object_get(all, "fault"));
     if (status == CH_OK)

@@ -11,6 +11,7 @@
 #include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
+#include "report/value/value_text.h"
 
 // image_name is the file name of the frame's image, or NULL.
 static const char *image_name(const json_t *report, const json_t *frame)
@@ -142,15 +143,23 @@ static void render_variables(const struct pen *pen, const char *heading,
     size_t limit = pen->width > INDENT && pen->width < COLUMNS ? pen->width : COLUMNS;
     size_t columns = 0;
     size_t at = 0;
+    int64_t scope = 0;
     pen_set(pen, PEN_DIM);
     for (;;) {
+        struct text CH_CLEANUP(text_deinit) value = { 0 };
         struct text CH_CLEANUP(text_deinit) one = { 0 };
+        const json_t *variable = render_values_next_variable(list, &at, &value);
+        if (variable == NULL)
+            break;
+        int64_t inner = value_text_scope(variable);
         if (columns == 0)
             text_append_string(&one, heading);
-        if (render_values_next_variable(list, &at, &one) == NULL)
-            break;
+        if (inner != scope && inner != 0)
+            text_appendf(&one, "in block %" PRId64 ": ", inner);
+        text_append_string(&one, bytes_of(&value));
         size_t size = pen_columns(bytes_of(&one)) + 2;
-        bool fits = columns != 0 && columns + size <= limit;
+        bool fits = columns != 0 && columns + size <= limit && inner == scope;
+        scope = inner;
         if (fits)
             pen_plain(pen, ", %s", bytes_of(&one));
         else
@@ -159,6 +168,17 @@ static void render_variables(const struct pen *pen, const char *heading,
         columns = fits ? columns + size : INDENT + size;
     }
     pen_plain(pen, "%s", columns != 0 ? "\n" : "");
+    pen_set(pen, PEN_PLAIN);
+}
+
+static void render_unknown(const struct pen *pen, const json_t *frame)
+{
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    render_values_append_unknown(frame, &line);
+    if (line.size == 0)
+        return;
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "          %s\n", line.bytes);
     pen_set(pen, PEN_PLAIN);
 }
 
@@ -210,6 +230,8 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
         render_arguments(pen, frame);
     if (!system)
         render_variables(pen, "", json_object_get(frame, "locals"));
+    if (!system)
+        render_unknown(pen, frame);
     if (!system)
         render_variables(pen, "global: ", json_object_get(frame, "globals"));
 }

@@ -35,7 +35,7 @@ static void append_one_line(const json_t *value, struct text *out)
 static void append_argument(const json_t *argument, struct text *out)
 {
     const json_t *value = json_object_get(argument, "value");
-    const json_t *entry = json_object_get(argument, "entry_value");
+    const json_t *entry = value_text_entry(argument);
     const char *confidence = report_string(argument, "confidence");
     const char *name = report_string(argument, "name");
     if (name != NULL)
@@ -48,7 +48,7 @@ static void append_argument(const json_t *argument, struct text *out)
         append_one_line(value, out);
     else if (entry == NULL)
         text_append_string(out, "?");
-    if (entry != NULL && (value == NULL || !json_equal(value, entry))) {
+    if (entry != NULL) {
         text_append_string(out, value != NULL ? " (" : "");
         append_one_line(entry, out);
         text_append_string(out, value != NULL ? " when called)" : " when called");
@@ -69,6 +69,50 @@ void render_values_append_arguments(const json_t *frame, struct text *out)
         }
         text_append_string(out, i != 0 ? ", " : "");
         append_argument(json_array_get(arguments, i), out);
+    }
+}
+
+// append_of_reason appends the variables that have no value for the reason of number
+// first.
+static void append_of_reason(const json_t *list, size_t first, struct text *out)
+{
+    const char *reason = value_text_reason(json_array_get(list, first));
+    for (size_t i = first; i < json_array_size(list) && i < LOCALS_MAX; i++) {
+        const json_t *variable = json_array_get(list, i);
+        const char *name = report_string(variable, "name");
+        if (json_object_get(variable, "value") != NULL || name == NULL ||
+            value_text_reason(variable) != reason)
+            continue;
+        text_append_string(out, i != first ? ", " : "");
+        pen_escape(name, out);
+    }
+    text_append_string(out, ": ");
+    text_append_string(out, reason);
+}
+
+// is_first_of_reason returns true if no variable before number i lacks a value for the
+// same reason.
+static bool is_first_of_reason(const json_t *list, size_t i)
+{
+    const json_t *variable = json_array_get(list, i);
+    const char *reason = value_text_reason(variable);
+    if (json_object_get(variable, "value") != NULL || reason == NULL)
+        return false;
+    for (size_t k = 0; k < i; k++)
+        if (json_object_get(json_array_get(list, k), "value") == NULL &&
+            value_text_reason(json_array_get(list, k)) == reason)
+            return false;
+    return true;
+}
+
+void render_values_append_unknown(const json_t *frame, struct text *out)
+{
+    const json_t *list = json_object_get(frame, "locals");
+    for (size_t i = 0; i < json_array_size(list) && i < LOCALS_MAX; i++) {
+        if (!is_first_of_reason(list, i))
+            continue;
+        text_append_string(out, out->size != 0 ? "; " : "no value: ");
+        append_of_reason(list, i, out);
     }
 }
 

@@ -18,6 +18,10 @@ void render_values_watches(const struct pen *pen, const json_t *report,
 // text = 0x55d0 "word", size = ?`. It appends nothing if the frame has none.
 void render_values_append_arguments(const json_t *frame, struct text *out);
 
+// render_values_append_unknown appends the local variables of a frame that have no
+// value, by why: `a, b: the compiler left it out; c: its register was overwritten`.
+void render_values_append_unknown(const json_t *frame, struct text *out);
+
 // render_values_next_variable appends the next variable of a list from *at on that
 // has a value, in the same form, and passes over it. NULL: there are no more, or
 // enough were written.

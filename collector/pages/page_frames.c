@@ -125,30 +125,6 @@ static void write_frame_value(struct text *out, const json_t *value)
     html_write(out, "%.*s", PAGE_VALUE, line.bytes != NULL ? line.bytes : "");
 }
 
-// reason_of_no_value says why there is no value, in words where we have them.
-static const char *reason_of_no_value(const json_t *argument)
-{
-    static const struct {
-        const char *reason;
-        const char *words;
-    } reasons[] = {
-        { "clobbered", "its register was overwritten" },
-        { "optimized-out", "the compiler left it out" },
-        { "unreadable", "its memory could not be read" },
-        { "aggregate-split", "it is passed in several places" },
-        { "clone", "the compiler changed the function's parameters" },
-        { "ambiguous-symbol", "several functions have this name" },
-        { "ambiguous-type", "several types have this name" },
-    };
-    const char *reason = report_string(argument, "reason");
-    for (size_t i = 0; reason != NULL && i < sizeof(reasons) / sizeof(reasons[0]);
-         i++) {
-        if (strcmp(reasons[i].reason, reason) == 0)
-            return reasons[i].words;
-    }
-    return reason;
-}
-
 // write_unknown names the variables without a value in one quiet place, and says why
 // there is none to the caller.
 static void write_unknown(struct text *out, const json_t *variables, size_t shown)
@@ -156,7 +132,8 @@ static void write_unknown(struct text *out, const json_t *variables, size_t show
     size_t named = 0;
     for (size_t i = 0; i < shown; i++) {
         const json_t *variable = json_array_get(variables, i);
-        if (json_object_get(variable, "value") != NULL)
+        if (json_object_get(variable, "value") != NULL ||
+            json_object_get(variable, "entry_value") != NULL)
             continue;
         if (named++ == 0)
             html_write(out, "<li class=\"unknown\"><details><summary>");
@@ -170,12 +147,23 @@ static void write_unknown(struct text *out, const json_t *variables, size_t show
     named = 0;
     for (size_t i = 0; i < shown; i++) {
         const json_t *variable = json_array_get(variables, i);
-        if (json_object_get(variable, "value") == NULL)
+        if (json_object_get(variable, "value") == NULL &&
+            json_object_get(variable, "entry_value") == NULL)
             html_write(out, "%s%.*s: %.*s", named++ == 0 ? "" : "; ", PAGE_SHORT,
                        report_string(variable, "name"), PAGE_SHORT,
-                       reason_of_no_value(variable));
+                       value_text_reason(variable));
     }
     html_write(out, "</details></li>");
+}
+
+// write_scope says that the next variables are those of an inner block, or of the
+// function.
+static void write_scope(struct text *out, int64_t scope)
+{
+    if (scope != 0)
+        html_write(out, "<li class=\"scope\">in block %lld:</li>", (long long)scope);
+    else
+        html_write(out, "<li class=\"scope\">in the function:</li>");
 }
 
 // write_frame_variables writes the arguments, the local or the global variables of a
@@ -189,16 +177,26 @@ static void write_frame_variables(struct text *out, const json_t *frame,
     if (count == 0)
         return;
     html_write(out, "<ul class=\"arguments %.*s\">", PAGE_SHORT, list);
+    int64_t scope = 0;
     for (size_t i = 0; i < shown; i++) {
         const json_t *argument = json_array_get(arguments, i);
         const char *confidence = report_string(argument, "confidence");
         const json_t *value = json_object_get(argument, "value");
-        if (value == NULL)
+        const json_t *entry = value_text_entry(argument);
+        if (value == NULL && entry == NULL)
             continue;
+        if (value_text_scope(argument) != scope)
+            write_scope(out, scope = value_text_scope(argument));
         html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = ", PAGE_SHORT,
                    report_string(argument, "type"), PAGE_SHORT,
                    report_string(argument, "name"));
-        write_frame_value(out, value);
+        if (value != NULL)
+            write_frame_value(out, value);
+        if (entry != NULL) {
+            html_write(out, value != NULL ? " (" : "");
+            write_frame_value(out, entry);
+            html_write(out, value != NULL ? " when called)" : " when called");
+        }
         if (confidence != NULL && strcmp(confidence, "exact") != 0)
             html_write(out, " <i>%.*s</i>", 16, confidence);
         html_write(out, "</li>");

@@ -68,7 +68,16 @@ static void write_text_source(struct text *out, struct page_sources *sources,
     text_deinit(&line);
 }
 
-// write_text_variables writes the values of a frame, as far as there are any.
+static void append_text_value(struct text *out, const json_t *value)
+{
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    if (!json_is_string(value))
+        value_text_append(value, &line);
+    append_plain(out, json_is_string(value) ? json_string_value(value) : line.bytes,
+                 PAGE_SHORT);
+}
+
+// write_text_variables writes the values of a frame's variables, or why there are none.
 static void write_text_variables(struct text *out, const json_t *frame,
                                  const char *list)
 {
@@ -76,16 +85,25 @@ static void write_text_variables(struct text *out, const json_t *frame,
     for (size_t i = 0; i < json_array_size(variables) && i < VALUES_WRITTEN; i++) {
         const json_t *variable = json_array_get(variables, i);
         const json_t *value = json_object_get(variable, "value");
-        if (value == NULL)
-            continue;
-        struct text CH_CLEANUP(text_deinit) line = { 0 };
-        if (!json_is_string(value))
-            value_text_append(value, &line);
+        const json_t *entry = value_text_entry(variable);
         text_append_string(out, "       ");
         append_plain(out, report_string(variable, "name"), PAGE_SHORT);
         text_append_string(out, " = ");
-        append_plain(out, json_is_string(value) ? json_string_value(value) : line.bytes,
-                     PAGE_SHORT);
+        if (value != NULL)
+            append_text_value(out, value);
+        if (entry != NULL) {
+            text_append_string(out, value != NULL ? " (" : "");
+            append_text_value(out, entry);
+            text_append_string(out, value != NULL ? " when called)" : " when called");
+        }
+        if (value == NULL && entry == NULL) {
+            text_append_string(out, "? (");
+            append_plain(out, value_text_reason(variable), PAGE_SHORT);
+            text_append_string(out, ")");
+        }
+        if (value_text_scope(variable) != 0)
+            text_appendf(out, " (in block %lld)",
+                         (long long)value_text_scope(variable));
         text_append_string(out, "\n");
     }
 }

@@ -70,6 +70,7 @@ const struct report_shape_member report_shape_thread[] = {
     { "state", REPORT_SHAPE_STRING, false },
     { "crashed", REPORT_SHAPE_FLAG, false },
     { "registers", REPORT_SHAPE_OBJECT, false },
+    { "frame_registers", REPORT_SHAPE_ARRAY, false },
     { "exception", REPORT_SHAPE_OBJECT, false },
     { "backtrace", REPORT_SHAPE_OBJECT, false },
     { 0 },

@@ -336,3 +336,40 @@ bool value_text_is_whole(const json_t *value)
 {
     return is_small(value) || report_string(value, "container") != NULL;
 }
+
+const char *value_text_reason(const json_t *variable)
+{
+    static const struct {
+        const char *reason;
+        const char *words;
+    } reasons[] = {
+        { "clobbered", "its register was overwritten" },
+        { "optimized-out", "the compiler left it out" },
+        { "unreadable", "its memory could not be read" },
+        { "aggregate-split", "it is passed in several places" },
+        { "clone", "the compiler changed the function's parameters" },
+        { "ambiguous-symbol", "several functions have this name" },
+        { "ambiguous-type", "several types have this name" },
+        { "no-location", "the compiler keeps it nowhere here" },
+        { "no-type", "its type is not known" },
+    };
+    const char *reason = report_string(variable, "reason");
+    for (size_t i = 0; reason != NULL && i < sizeof(reasons) / sizeof(reasons[0]);
+         i++) {
+        if (strcmp(reasons[i].reason, reason) == 0)
+            return reasons[i].words;
+    }
+    return reason;
+}
+
+int64_t value_text_scope(const json_t *variable)
+{
+    return report_integer(variable, "scope", 0);
+}
+
+const json_t *value_text_entry(const json_t *variable)
+{
+    const json_t *value = json_object_get(variable, "value");
+    const json_t *entry = json_object_get(variable, "entry_value");
+    return value == NULL || !json_equal(value, entry) ? entry : NULL;
+}

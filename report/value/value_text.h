@@ -4,6 +4,7 @@
 // `[1, 2, 3, ...] of 10`, `{"one": 1, "two": 2}`, `0x55cc117fd10 (2 owners) {...}`.
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -19,6 +20,18 @@ bool value_text_is_scalar(const json_t *value);
 // value_text_pointee is what a pointer that was followed points to, or NULL; it is NULL
 // for any other value.
 const json_t *value_text_pointee(const json_t *value);
+
+// value_text_reason says why a variable of a report has no value, in words if there are
+// some for it; NULL: the report does not say.
+const char *value_text_reason(const json_t *variable);
+
+// value_text_scope gives how deep in the function the block of a variable is; 0: it is
+// no local variable of an inner block.
+int64_t value_text_scope(const json_t *variable);
+
+// value_text_entry gives what a variable was when the function was called, if that
+// differs from its value now or is all that is known; NULL otherwise.
+const json_t *value_text_entry(const json_t *variable);
 
 // value_text_is_whole returns true if a line shows all that there is of a value.
 bool value_text_is_whole(const json_t *value);

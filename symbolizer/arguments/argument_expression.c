@@ -178,6 +178,13 @@ static bool do_source(struct evaluation *e, const Dwarf_Op *op)
             dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
         dwarf_machine_push(&e->machine, context->frame->cfa);
         return true;
+    case DW_OP_form_tls_address:
+    case DW_OP_GNU_push_tls_address:
+        if (context->thread_block == 0)
+            dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
+        dwarf_machine_push(&e->machine,
+                           context->thread_block + dwarf_machine_pop(&e->machine));
+        return true;
     case DW_OP_addrx:
     case DW_OP_GNU_addr_index:
         push_indexed_address(e, op);

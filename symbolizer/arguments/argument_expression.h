@@ -4,8 +4,8 @@
 // machine (unwind/dwarf_machine.h) with the registers of one frame and the held memory.
 //
 // The operations that only locations of variables have are added to that machine. What
-// cannot be evaluated (thread-local storage, implicit pointers) is reported as such,
-// and not guessed.
+// cannot be evaluated (thread locals of libraries, implicit pointers) is reported as
+// such, and not guessed.
 #pragma once
 #include <stdint.h>
 
@@ -53,6 +53,7 @@ struct argument_context {
     bool has_frame_base;
     uint64_t frame_base;
     uint64_t bias;              // address - vaddr of the frame's image
+    uint64_t thread_block;      // its thread locals; 0: not known
     argument_entry_fn *entry;   // NULL: there are no entry values
     argument_passed_fn *passed; // NULL: there are no such values
     const void *entry_data;     // of entry and passed

@@ -25,6 +25,7 @@ enum {
 struct use {
     uint64_t address;
     uint64_t distance; // from the pc
+    bool written;
 };
 
 // unit_variable is a variable of the function's unit.
@@ -50,29 +51,34 @@ struct finding {
     size_t scope_count;
 };
 
-static void globals_use(struct finding *f, uint64_t address, uint64_t vaddr)
+static void globals_use(struct finding *f, uint64_t address,
+                        const struct argument_step *step)
 {
     uint64_t pc = f->call->vaddr;
     if (address != 0 && f->use_count < USES_MAX)
         f->uses[f->use_count++] =
-            (struct use){ address, vaddr < pc ? pc - vaddr : vaddr - pc };
+            (struct use){ address,
+                          step->vaddr < pc ? pc - step->vaddr : step->vaddr - pc,
+                          step->effects.memory.written };
 }
 
 // globals_use_entry follows an entry of the image's table of addresses: it has the
 // address of a variable, or the distance of a thread local from the thread pointer.
-static void globals_use_entry(struct finding *f, uint64_t entry, uint64_t vaddr)
+static void globals_use_entry(struct finding *f, uint64_t entry,
+                              const struct argument_step *step)
 {
     uint64_t word;
     if (memory_read_word(f->stack->memory, entry, &word) != CH_OK)
         return;
-    globals_use(f, word, vaddr);
+    globals_use(f, word, step);
     if ((int64_t)word < 0 && (int64_t)word >= INT32_MIN)
-        globals_use(f, f->stack->thread_pointer + word, vaddr);
+        globals_use(f, f->stack->thread_pointer + word, step);
 }
 
 // globals_use_module follows a pair of the table of addresses that
 // __tls_get_addr is called with: the number of a module, and an offset in its block.
-static void globals_use_module(struct finding *f, uint64_t pair, uint64_t vaddr)
+static void globals_use_module(struct finding *f, uint64_t pair,
+                               const struct argument_step *step)
 {
     const struct memory_reader *memory = f->stack->memory;
     uint64_t module;
@@ -89,7 +95,7 @@ static void globals_use_module(struct finding *f, uint64_t pair, uint64_t vaddr)
     if (f->block == 0)
         f->block = block;
     if (offset != 0)
-        globals_use(f, block + offset, vaddr);
+        globals_use(f, block + offset, step);
 }
 
 // globals_use_memory notes what a memory operand refers to.
@@ -100,16 +106,16 @@ static void globals_use_memory(struct finding *f, const struct argument_step *st
     uint64_t bias = f->call->image->bias;
     if (memory->segmented) {
         f->thread_locals = true;
-        globals_use(f, f->stack->thread_pointer + place, step->vaddr);
+        globals_use(f, f->stack->thread_pointer + place, step);
     } else if (memory->base == INSTRUCTION_PC) {
         place += step->vaddr + step->effects.length + bias;
-        globals_use(f, place, step->vaddr);
+        globals_use(f, place, step);
         if (step->effects.action == INSTRUCTION_LOADS && memory->bytes == WORD)
-            globals_use_entry(f, place, step->vaddr);
+            globals_use_entry(f, place, step);
         if (step->effects.action == INSTRUCTION_ADDRESSES)
-            globals_use_module(f, place, step->vaddr);
+            globals_use_module(f, place, step);
     } else if (bias == 0) {
-        globals_use(f, place, step->vaddr);
+        globals_use(f, place, step);
     }
 }
 
@@ -126,9 +132,9 @@ static void globals_use_local(struct finding *f, const struct argument_step *ste
                      : based                             ? memory->displacement
                                                          : 0;
     if (offset < 0 && f->thread_locals)
-        globals_use(f, f->stack->thread_pointer + (uint64_t)offset, step->vaddr);
+        globals_use(f, f->stack->thread_pointer + (uint64_t)offset, step);
     if (offset >= 0 && f->block != 0 && (based || offset != 0))
-        globals_use(f, f->block + (uint64_t)offset, step->vaddr);
+        globals_use(f, f->block + (uint64_t)offset, step);
 }
 
 static int globals_compare_uses(const void *a, const void *b)
@@ -146,7 +152,7 @@ static void globals_find_uses(struct finding *f)
         if (step->effects.memory.used)
             globals_use_memory(f, step);
         else if (step->effects.action == INSTRUCTION_SETS && f->call->image->bias == 0)
-            globals_use(f, (uint64_t)step->effects.constant, step->vaddr);
+            globals_use(f, (uint64_t)step->effects.constant, step);
     }
     for (size_t i = 0; (f->thread_locals || f->block != 0) && i < f->code->count; i++)
         globals_use_local(f, &f->code->steps[i]);
@@ -294,6 +300,26 @@ static void globals_declared(struct finding *f, const char *name, uint64_t addre
     }
 }
 
+// globals_is_written returns true if the code writes the variable and was optimized, or
+// is not known not to be: it may then keep a newer value in a register.
+static bool globals_is_written(const struct finding *f, uint64_t address, uint64_t size)
+{
+    Dwarf_Die function = f->call->function;
+    Dwarf_Die unit;
+    Dwarf_Attribute attribute;
+    const char *producer =
+        dwarf_diecu(&function, &unit, NULL, NULL) != NULL
+            ? dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute))
+            : NULL;
+    if (producer != NULL && strncmp(producer, "GNU ", strlen("GNU ")) == 0 &&
+        strstr(producer, " -O") == NULL)
+        return false;
+    for (size_t i = 0; i < f->use_count; i++)
+        if (f->uses[i].written && f->uses[i].address - address < size)
+            return true;
+    return false;
+}
+
 static bool globals_is_used(const struct finding *f, uint64_t address, uint64_t size)
 {
     for (size_t i = 0; i < f->use_count; i++)
@@ -347,32 +373,6 @@ static void globals_place_declared(struct finding *f)
             globals_read_symbols(f, stack->calls[i].image);
     qsort(f->variables, f->variable_count, sizeof(f->variables[0]),
           globals_compare_places);
-}
-
-// globals_program_block gives the address of the program's thread locals: their end is
-// at the thread pointer, as far as their alignment allows. 0: the image is a library.
-static uint64_t globals_program_block(const struct finding *f)
-{
-    Elf *elf = f->call->image->types.files.image.elf;
-    GElf_Ehdr head;
-    GElf_Phdr segment;
-    size_t count;
-    uint64_t below = 0;
-    bool program =
-        elf != NULL && gelf_getehdr(elf, &head) != NULL && head.e_type == ET_EXEC;
-    if (elf == NULL || f->stack->thread_pointer == 0 ||
-        elf_getphdrnum(elf, &count) != 0)
-        return 0;
-    for (size_t i = 0; i < count && i < INT16_MAX; i++) {
-        if (gelf_getphdr(elf, (int)i, &segment) == NULL)
-            return 0;
-        program = program || segment.p_type == PT_INTERP;
-        uint64_t align = segment.p_align != 0 ? segment.p_align : 1;
-        if (segment.p_type == PT_TLS)
-            below = segment.p_memsz +
-                    ((0 - segment.p_vaddr - segment.p_memsz) & (align - 1));
-    }
-    return program && below != 0 ? f->stack->thread_pointer - below : 0;
 }
 
 // globals_may_change returns true if the program can have changed what is at address.
@@ -445,7 +445,8 @@ static bool globals_add(struct argument_globals *globals, struct finding *f,
         argument_value_make(f->stack, f->call, &location, &argument, ARGUMENT_NOW);
     if (status == CH_OK) {
         argument.source = "dwarf-location";
-        argument.confidence = "exact";
+        argument.confidence =
+            globals_is_written(f, variable->address, size) ? "likely" : "exact";
         globals->bytes += json_dumpb(argument.values[ARGUMENT_NOW], NULL, 0,
                                      JSON_COMPACT | JSON_ENCODE_ANY);
     }
@@ -490,7 +491,7 @@ void argument_globals_list(struct argument_globals *globals,
     f->call = call;
     f->code = code;
     f->scopes[f->scope_count++] = none;
-    f->block = globals_program_block(f);
+    f->block = argument_image_thread_block(call->image, stack->thread_pointer);
     globals_find_uses(f);
     globals_find_variables(f);
     qsort(f->variables, f->variable_count, sizeof(f->variables[0]),

@@ -95,6 +95,30 @@ void argument_image_debug_frame(struct argument_image *image,
     unwind->debug_frame_size = data->d_size;
 }
 
+uint64_t argument_image_thread_block(const struct argument_image *image,
+                                     uint64_t thread_pointer)
+{
+    Elf *elf = image->types.files.image.elf;
+    GElf_Ehdr head;
+    GElf_Phdr segment;
+    size_t count;
+    uint64_t below = 0;
+    if (thread_pointer == 0 || elf == NULL || gelf_getehdr(elf, &head) == NULL ||
+        head.e_machine != EM_X86_64 || elf_getphdrnum(elf, &count) != 0)
+        return 0;
+    bool program = head.e_type == ET_EXEC;
+    for (size_t i = 0; i < count && i < INT16_MAX; i++) {
+        if (gelf_getphdr(elf, (int)i, &segment) == NULL)
+            return 0;
+        program = program || segment.p_type == PT_INTERP;
+        uint64_t align = segment.p_align != 0 ? segment.p_align : 1;
+        if (segment.p_type == PT_TLS)
+            below = segment.p_memsz +
+                    ((0 - segment.p_vaddr - segment.p_memsz) & (align - 1));
+    }
+    return program && below != 0 ? thread_pointer - below : 0;
+}
+
 void argument_image_close(struct argument_image *image)
 {
     if (!image->opened)

@@ -122,6 +122,12 @@ void argument_image_debug_frame(struct argument_image *image,
 const uint8_t *argument_image_bytes(const struct argument_image *image, uint64_t vaddr,
                                     bool code, size_t *out_size);
 
+// argument_image_thread_block gives the address of the program's thread locals of the
+// thread with that thread pointer: their end is there, as far as their alignment
+// allows. 0: image is a library, or not of x86-64, or thread_pointer is 0.
+uint64_t argument_image_thread_block(const struct argument_image *image,
+                                     uint64_t thread_pointer);
+
 // argument_image_close frees what image holds; a zeroed one is closed.
 void argument_image_close(struct argument_image *image);
 

@@ -74,6 +74,9 @@ static void list_describe(const struct argument_list *list,
             (void)json_object_set_nocheck(object, "name", planned->shown_name);
         if (planned->shown_type != NULL)
             (void)json_object_set_nocheck(object, "type", planned->shown_type);
+        if (planned->scope != 0)
+            (void)json_object_set_new_nocheck(object, "scope",
+                                              json_integer(planned->scope));
         return;
     }
     (void)json_object_set_new(object, "index",

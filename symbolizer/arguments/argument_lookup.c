@@ -102,6 +102,11 @@ void argument_lookup_add(struct argument_list *out, struct argument *argument,
         argument->source = "none";
         argument->confidence = "unavailable";
         argument->reason = lookup_reason_of(status);
+        // Before it is assigned and after it was last used a variable is nowhere. An
+        // argument had a place.
+        if (argument->planned != NULL && argument->planned->local &&
+            argument->planned->found == CH_ERR_NOT_FOUND)
+            argument->reason = "no-location";
         if (argument->planned != NULL && status != CH_END &&
             argument->planned->type == TYPE_UNKNOWN_INDEX)
             argument->reason = "no-type";
@@ -123,6 +128,8 @@ void argument_lookup_begin(struct argument_lookup *l,
                                             .entry = argument_site_entry,
                                             .passed = argument_site_passed,
                                             .entry_data = &l->site };
+    l->context.thread_block =
+        argument_image_thread_block(call->image, stack->thread_pointer);
     l->context.has_frame_base = argument_base_find(stack, call, &l->context.frame_base);
     argument_list_begin(out, stack, call->image);
 }

@@ -21,6 +21,7 @@ struct planning {
     struct argument_plan *plan;
     const struct argument_call *call;
     bool inlined;
+    uint8_t scope; // of the block whose variables are listed
 };
 
 static void plan_destroy(struct argument_plan *plan)
@@ -112,8 +113,9 @@ static void plan_add(struct planning *p, Dwarf_Die *die)
                        sizeof(plan->variables[0])))
         return;
     struct argument_planned variable = { .name = dwarf_diename(die),
-                                         .index =
-                                             json_integer((json_int_t)plan->count) };
+                                         .index = json_integer((json_int_t)plan->count),
+                                         .local = plan->kind == ARGUMENT_PLAN_LOCALS,
+                                         .scope = p->scope };
     if (variable.name != NULL)
         variable.shown_name = json_string(variable.name);
     plan_set_type(p, die, &variable);
@@ -188,8 +190,10 @@ static void plan_locals(struct planning *p, const Dwarf_Die *scope)
            argument_inline_enter(&blocks[depth - 1], p->call->vaddr, &blocks[depth]) &&
            dwarf_tag(&blocks[depth]) == DW_TAG_lexical_block)
         depth++;
-    while (depth > 0)
-        plan_block(p, &blocks[--depth]);
+    while (depth > 0) {
+        p->scope = (uint8_t)--depth;
+        plan_block(p, &blocks[depth]);
+    }
 }
 
 static void plan_base(struct planning *p, Dwarf_Die *scope)

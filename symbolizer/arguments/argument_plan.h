@@ -29,6 +29,8 @@ struct argument_planned {
     bool passed;          // it was passed in a register:
     uint8_t passed_in;
     bool reference;
+    bool local;     // a local variable
+    uint8_t scope;  // of a local variable: how deep its block is in the function
     uint16_t plain; // bytes that the value depends on alone, or 0 (type_value.h)
     Dwarf_Attribute attribute; // of its location, or its value
     Dwarf_Op *ops;             // of its location

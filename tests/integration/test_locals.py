@@ -50,6 +50,9 @@ class Locals(unittest.TestCase):
         serve = frame_of(frames, "serve")
         local = by_name(serve["locals"])
         self.assertEqual([v["value"] for v in local["shadowed"]], [77, 20])
+        self.assertEqual([v["scope"] for v in local["shadowed"]], [3, 2])
+        self.assertEqual(local["round"][0]["scope"], 1)
+        self.assertNotIn("scope", local["result"][0])
         self.assertEqual(local["round"][0]["value"], 2)
         self.assertEqual(local["line"][0]["text"],
                          "alice, whose name is longer than that in round")
@@ -71,6 +74,7 @@ class Locals(unittest.TestCase):
             self.check_serve(harness.frames_of(harness.crashed_thread(report)))
             shown = scene.command("show", scene.report_paths()[0]).stdout
             self.assertIn('line = "alice, whose name is longer than that in round"', shown)
+            self.assertRegex(shown, r"in block 3: shadowed = 77,\n +in block 2: ")
             self.assertNotIn("hunter2", json.dumps(report))
 
     def test_a_live_process_shows_the_same(self):
@@ -95,6 +99,50 @@ class Locals(unittest.TestCase):
                            check=True, capture_output=True)
             done = scene.command("core", core, "--json")
             self.check_serve(json.loads(done.stdout)["threads"][0]["backtrace"]["frames"])
+
+    def test_registers_that_functions_preserve_are_those_of_gdb(self):
+        if shutil.which("gdb") is None:
+            self.skipTest("no gdb")
+        names = ("rbx", "rbp", "rsp", "r12", "r13", "r14", "r15")
+        with Scene() as scene:
+            path = compile_case(scene, "registers.c", "-O2")
+            core = os.path.join(scene.folder, "core")
+            asked = [f"printf \"%d {name} 0x%lx\\n\", {i}, ${name}"
+                     for i in range(3) for name in names]
+            shown = []
+            for i in range(3):
+                shown += ["-ex", f"frame {i}"]
+                for question in asked[i * len(names):(i + 1) * len(names)]:
+                    shown += ["-ex", question]
+            done = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
+                                   "-ex", "run", "-ex", f"generate-core-file {core}", *shown,
+                                   path], check=True, capture_output=True, text=True)
+            expected = {tuple(line.split()[:2]): line.split()[2]
+                        for line in done.stdout.splitlines()
+                        if len(line.split()) == 3 and line.split()[1] in names}
+            self.assertEqual(len(expected), 3 * len(names))
+            report = json.loads(scene.command("core", core, "--json").stdout)
+            found = report["threads"][0]["frame_registers"]
+            self.assertLessEqual(len(found), 8)
+            for one in found[:3]:
+                for name in names:
+                    self.assertEqual(one["registers"][name],
+                                     expected[str(one["frame"]), name], name)
+
+    def test_variables_without_a_value_are_named_with_the_reason(self):
+        with Scene() as scene:
+            path = compile_case(scene, "registers.c", "-O2")
+            report = report_of(scene, [path])
+            main = frame_of(harness.frames_of(harness.crashed_thread(report)), "main")
+            gone = by_name(main["locals"])["gone"][0]
+            self.assertNotIn("value", gone)
+            self.assertEqual(gone["reason"], "no-location")
+            shown = scene.command("show", scene.report_paths()[0]).stdout
+            self.assertIn("no value: gone, after: the compiler keeps it nowhere here", shown)
+            innermost = frame_of(harness.frames_of(harness.crashed_thread(report)), "inner")
+            counted = by_name(innermost["locals"])["counted"][0]
+            self.assertEqual(counted["value"], 8)  # a thread local of the function
+            self.assertIn("depth = 3 (2 when called)", shown)
 
     def test_numbers_in_vector_registers_are_shown(self):
         for via in "preload", "trace":
