@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/interchange/fdr.h"
 
+#include <endian.h>
+#include <string.h>
+
 enum {
     TYPE_FLIGHT_RECORDER = 1,
     CONSTANT_TSC = 1,
@@ -427,8 +430,41 @@ static enum ch_status read_in_buffer(struct fdr_reader *reader, struct fdr_recor
     return fdr_read_record(reader, kind, out);
 }
 
+// next_function reads a function's record in place, since traces consist of little
+// else. False: what comes next is something else, or not as it has to be.
+static bool next_function(struct fdr_reader *reader, struct fdr_record *out)
+{
+    const struct cursor *c = &reader->buffer;
+    const bool big_endian = c->big_endian;
+    uint32_t word;
+    uint32_t delta;
+    if (!reader->in_buffer || reader->zero_ends || cursor_left(c) < FDR_FUNCTION_SIZE ||
+        (reader->expected & BIT(FDR_FUNCTION)) == 0)
+        return false;
+    memcpy(&word, c->at, sizeof(word));
+    memcpy(&delta, c->at + sizeof(word), sizeof(delta));
+    word = big_endian ? be32toh(word) : le32toh(word);
+    delta = big_endian ? be32toh(delta) : le32toh(delta);
+    unsigned action = big_endian ? word >> 28 : word >> 1 & 7;
+    if ((!big_endian && (word & 1) != 0) || action >= FDR_ACTIONS)
+        return false;
+    reader->tsc += delta;
+    *out = (struct fdr_record){ .offset = fdr_offset_of(reader, c),
+                                .kind = FDR_FUNCTION,
+                                .action = action,
+                                .function = big_endian ? word & 0x0fffffff : word >> 4,
+                                .tid = reader->tid,
+                                .delta = delta,
+                                .tsc = reader->tsc };
+    reader->expected = expected_after(&reader->header, out);
+    reader->buffer.at += FDR_FUNCTION_SIZE;
+    return true;
+}
+
 enum ch_status fdr_next_record(struct fdr_reader *reader, struct fdr_record *out)
 {
+    if (next_function(reader, out))
+        return CH_OK;
     while (reader->in_buffer || cursor_left(&reader->file) != 0) {
         enum ch_status status = CH_OK;
         if (!reader->in_buffer && reader->header.version > 1)

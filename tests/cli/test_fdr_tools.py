@@ -4,11 +4,13 @@
 # against each llvm-xray that is installed.
 
 import glob
+import itertools
 import json
 import os
 import random
 import re
 import resource
+import signal
 import struct
 import subprocess
 import tempfile
@@ -18,6 +20,9 @@ from cli_scene import CRASHHOOK, Scene
 
 ENTER, EXIT, TAIL, ENTER_ARGS = range(4)
 FREQUENCY = 2_000_000_000  # two cycles are a nanosecond
+FULL = os.environ.get("CRASHHOOK_FULL") == "1"
+LLVM = sorted(glob.glob("/usr/lib/llvm-*/bin/llvm-xray"))
+LLVM19 = "/usr/lib/llvm-19/bin/llvm-xray"
 PROFILE_MAGIC = 0x7872617970726f66
 
 
@@ -97,6 +102,19 @@ def random_calls(seed, count):
             action = TAIL if chance.random() < 0.1 else EXIT
             records.append((action, stack.pop(), tsc))
     return records
+
+
+def ended(records):
+    """The records and an exit for each call that is open after them."""
+    stack = []
+    for action, function, _ in records:
+        if action in (ENTER, ENTER_ARGS):
+            stack.append(function)
+        else:
+            stack.pop()
+    last = records[-1][2]
+    return records + [(EXIT, function, last + 7 * i)
+                      for i, function in enumerate(reversed(stack), 1)]
 
 
 def model(threads):
@@ -283,6 +301,49 @@ class Built(InFolder):
         self.assertEqual(sum(entry["count"] for entry in shown["functions"]), 350_000)
         self.assertEqual({entry["max"] for entry in shown["functions"]}, {3.5})
 
+    def write_long(self, size):
+        """Buffers of 4 MiB, each at a time of its own. Returns the number of calls."""
+        records, tsc = [], 1000
+        for i in range(1 << 19):
+            tsc += 7
+            records.append((EXIT if i % 2 else ENTER, 1 + i // 2 % 50, tsc))
+        builder = Builder()
+        head = len(builder.bytes)
+        builder.buffer(1, records)
+        buffer = builder.bytes[head:]
+        at = buffer.index(struct.pack("<HQ", 0, records[0][2])) + 2
+        count = size // len(records) // 8
+        with open(self.path, "wb") as file:
+            file.write(builder.bytes[:head])
+            for i in range(count):
+                buffer[at:at + 8] = struct.pack("<Q", 1000 + i * (4 << 20))
+                file.write(buffer)
+        return count * len(records) // 2
+
+    def test_memory_does_not_grow_with_the_trace(self):
+        """16 MiB, or 2 GiB with CRASHHOOK_FULL=1, in 128 MiB."""
+        calls = self.write_long(2 << 30 if FULL else 16 << 20)
+        limit = None if os.environ.get("SANITIZER") else 128 << 20
+        for command, key in (("account", "functions"), ("stack", "stacks")):
+            rows = fdr_json(command, self.path, limit=limit)[key]
+            self.assertEqual(sum(row["count"] for row in rows), calls)
+
+    @unittest.skipUnless(LLVM19 in LLVM, "llvm-xray 19 is not installed")
+    @unittest.skipIf(os.environ.get("SANITIZER"), "a sanitizer takes time")
+    def test_a_trace_takes_a_fifth_of_the_time_of_llvm_xray_at_most(self):
+        """16 MiB, for which llvm-xray takes 250 MB."""
+        self.write_long(16 << 20)
+        for command, *options in (("account", "-k"), ("stack",)):
+            took = []
+            for tool in ([CRASHHOOK, "fdr", command], [LLVM19, command, *options]):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run([*tool, self.path], check=True, stdout=subprocess.DEVNULL)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                took.append(after.ru_utime + after.ru_stime - before.ru_utime -
+                            before.ru_stime)
+            print(f"{command}: {took[0]:.3f} s of processor time, llvm-xray {took[1]:.3f} s")
+            self.assertLess(took[0] * 5, took[1])
+
     def test_damage_is_told_and_the_rest_is_used(self):
         builder = Builder()
         builder.buffer(1, [(ENTER, 1, 1000), (EXIT, 1, 1010)])
@@ -403,7 +464,6 @@ class NamesTravelWithTheTrace(unittest.TestCase):
                                      scene.file(identity)).stdout, folded)
 
 
-LLVM = sorted(glob.glob("/usr/lib/llvm-*/bin/llvm-xray"))
 PROGRAM = """
 #include <pthread.h>
 #include <stdio.h>
@@ -518,6 +578,53 @@ class TheNumbersAreLlvmXrays(unittest.TestCase):
                     ours = fdr_json("stack", trace)["stacks"]
                     self.assertEqual({";".join(f"#{i}" for i in stack["ids"]): stack[key]
                                       for stack in ours}, expected, (tool, trace))
+
+    def test_built_traces_of_each_version(self):
+        """10 traces of versions 1 to 5 in both byte orders, or 40 with CRASHHOOK_FULL=1.
+        llvm-xray reads no big-endian ones, so ours of those has to equal the other order's.
+        Calls that are open at the end are ended, because its stack leaves them out."""
+        compared = skipped = 0
+        for seed, version in itertools.product(range(4 if FULL else 1), range(1, 6)):
+            threads = {tid: ended(random_calls(10 * seed + version + tid, 300))
+                       for tid in (71, 72, 73)}
+            paths = [self.build(threads, version, big) for big in (False, True)]
+            shown = [[fdr_json(command, path) for command in ("account", "stack")]
+                     for path in paths]
+            self.assertEqual(shown[0], shown[1])
+            account, stack = shown[0]
+            for tool in LLVM:
+                path = self.sorted_yaml(tool, paths[0])
+                csv = subprocess.run([tool, "account", "-format=csv", "-sort=funcid", path],
+                                     check=True, text=True, stdout=subprocess.PIPE).stdout
+                self.assertEqual(
+                    sorted((f["id"], f["count"],
+                            *(f"{f[key] / 1e9:e}"
+                              for key in ("min", "median", "p90", "p99", "max", "sum")))
+                           for f in account["functions"]),
+                    [(int(line.split(",")[0]), int(line.split(",")[1]), *line.split(",")[2:8])
+                     for line in csv.splitlines()[1:]])
+                done = subprocess.run([tool, "stack", "-all-stacks", "-aggregate-threads",
+                                       "-stack-format=flame", "-aggregation-type=count", path],
+                                      check=False, text=True, stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL)
+                if done.returncode == -signal.SIGFPE:
+                    skipped += 1
+                    continue
+                self.assertEqual({";".join(f"#{i}" for i in s["ids"]): s["count"]
+                                  for s in stack["stacks"]},
+                                 {name: int(value) for name, value in
+                                  re.findall(r"^(#\S+); (\d+)$", done.stdout, re.MULTILINE)})
+                compared += 1
+        print(f"{compared} comparisons, {skipped} times llvm-xray crashed")
+        self.assertGreater(compared, 3 * skipped)
+
+    def build(self, threads, version, big):
+        builder = Builder(version, big)
+        for at in range(0, max(map(len, threads.values())), 150):
+            for tid, records in threads.items():
+                if records[at:at + 150]:
+                    builder.buffer(tid, records[at:at + 150])
+        return builder.write(os.path.join(self.folder.name, f"built-{big}"))
 
     def test_extract(self):
         for tool in LLVM:
