@@ -22,6 +22,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +41,15 @@
 
 // taking is what it takes to convert records: the session, and its spool opened for
 // writing.
+// other_records is the records of another version or processor: they stay for the
+// program that can read them.
+struct other_records {
+    size_t count;
+    char first[NAME_MAX + 1];
+};
+
 struct taking {
+    struct other_records *others; // NULL: a single record is taken
     const struct session *session;
     const struct spool *spool;
     const struct termination *
@@ -255,10 +265,17 @@ static enum ch_status take_liveness(const struct taking *taking,
 }
 
 // is_record_done returns true if the file of a record is done with; a failure is said.
-static bool is_record_done(const char *name, enum ch_status status)
+static bool is_record_done(const struct taking *taking, const char *name,
+                           enum ch_status status)
 {
     if (status == CH_OK || status == CH_ERR_NOT_FOUND)
         return status == CH_OK;
+    if (status == CH_ERR_UNSUPPORTED && taking->others != NULL) {
+        if (taking->others->count++ == 0)
+            (void)snprintf(taking->others->first, sizeof(taking->others->first), "%s",
+                           name);
+        return false;
+    }
     (void)command_fail("cannot make a report of record '%s': %s", name,
                        status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
     return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
@@ -299,7 +316,7 @@ static bool take_made_record(void *context, const char *name, int fd)
         record_capture_close(&record);
     }
     rights_apply(&(const struct rights){ 0 });
-    return is_record_done(name, status);
+    return is_record_done(taking, name, status);
 }
 
 // is_reported_end returns true if the report is of the end of process pid.
@@ -436,7 +453,7 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
 static bool take_record(void *context, const char *name, int fd)
 {
     return spool_is_words(name)
-               ? is_record_done(name, take_last_words(context, name, fd))
+               ? is_record_done(context, name, take_last_words(context, name, fd))
                : take_made_record(context, name, fd);
 }
 
@@ -455,12 +472,18 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
 void crash_records_take(const struct session *session)
 {
     struct spool spool = { .folder_fd = -1 };
-    struct taking taking = { .session = session, .spool = &spool };
+    struct other_records others = { .count = 0 };
+    struct taking taking = { .others = &others, .session = session, .spool = &spool };
     // A spool of another user is only read.
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
         return;
     if (!spool.drop) // there only root could list them
         (void)!spool_take_records(&spool, take_record, &taking);
+    if (others.count != 0)
+        (void)command_fail("%zu records in '%s' are of another version of crashhook or"
+                           " another processor, such as '%s': that version's"
+                           " 'crashhook list' makes reports of them",
+                           others.count, session->spool_path, others.first);
     spool_close(&spool);
 }
 
@@ -469,7 +492,11 @@ void crash_records_killed(const struct session *session,
                           struct process_facts *process, const struct liveness *live)
 {
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
-    struct taking taking = { session, &spool, termination, process, live, NULL };
+    struct taking taking = { .session = session,
+                             .spool = &spool,
+                             .termination = termination,
+                             .process = process,
+                             .live = live };
     char name[SPOOL_LIVENESS_NAME_SIZE];
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK ||
         (termination->exits &&

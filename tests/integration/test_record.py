@@ -194,6 +194,23 @@ class Record(unittest.TestCase):
             self.assertIn("cannot make a report of record", listed.stderr)
             self.assertFalse(os.path.exists(path))
 
+    def test_records_of_another_version_stay_and_are_told_in_one_line(self):
+        with Scene() as scene:
+            scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
+            made, = records(scene)
+            with open(os.path.join(scene.spool, made), "rb") as file:
+                record = bytearray(file.read())
+            record[8] += 1  # the version, after the magic
+            for number in range(3):
+                with open(os.path.join(scene.spool, f"crash-{number:016x}-00000001.record"),
+                          "wb") as file:
+                    file.write(record)
+            listed = scene.command("list", "--json")
+            self.assertEqual(len(json.loads(listed.stdout)), 1)
+            self.assertRegex(listed.stderr, r"\Acrashhook: 3 records in '.*' are of another"
+                             r" version .*such as 'crash-0000.*\n\Z")
+            self.assertEqual(len(records(scene)), 3)
+
     def test_run_makes_the_report_itself(self):
         with Scene() as scene:
             scene.command("run", "--agent", MISSING, "--", example("null_write"))
