@@ -32,6 +32,7 @@
 #include "collector/server/listener.h"
 #include "collector/server/request_log.h"
 #include "collector/server/size.h"
+#include "collector/server/time_zone.h"
 #include "collector/state_folder.h"
 #include "collector/store/store_backup.h"
 #include "collector/store/store_outage.h"
@@ -270,6 +271,7 @@ static int serve_until_told(struct collector *collector,
                                     .session = sessions_find,
                                     .context = collector,
                                     .observe = observe_request,
+                                    .begin_page = page_choose_zone,
                                     .fail_page = page_failure };
     struct http_server *server = NULL;
     if (http_start(&options, &server) != CH_OK)
@@ -432,6 +434,12 @@ static const char *configure_collector(const struct options *options,
     if (wrong != NULL)
         return wrong;
     snprintf(line, PATH_SIZE, "out of memory");
+    if (options->time_zone != NULL && strcmp(options->time_zone, "UTC") != 0) {
+        out->zone = time_zone_find(options->time_zone);
+        if (out->zone == NULL)
+            return "--time-zone is not a zone of /usr/share/zoneinfo such as"
+                   " Europe/Berlin";
+    }
     if (receiver_list_init(&out->receivers, options->webhook_file, options->mail_file,
                            line, PATH_SIZE) != CH_OK)
         return line;

@@ -65,6 +65,9 @@ static const struct row {
       "the folder that the sources were built in; {file} is below it" },
     { "--issue-url", "TEMPLATE", NULL, offsetof(struct options, issue_url),
       "where an issue is begun: {title} {text} {url} {group}" },
+    { "--time-zone", "NAME", NULL, offsetof(struct options, time_zone),
+      "the zone of times on pages, until a person chooses another one: Europe/Berlin;"
+      " default: UTC" },
     { "--read-only", "yes", NULL, offsetof(struct options, read_only),
       "only show what is stored: on a standby, or beside the collector that writes" },
     { "--log", "WHAT", NULL, offsetof(struct options, log),

@@ -8,7 +8,9 @@
 #include "collector/pages/html.h"
 #include "collector/pages/pages.h"
 #include "collector/pages/style.h"
+#include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
+#include "collector/server/time_zone.h"
 
 enum {
     BAR = 6, // of a large trend, in its own units
@@ -17,6 +19,9 @@ enum {
     SMALL_HEIGHT = 9, // a day is one unit wide
     LONG_HEADING = 120,
 };
+
+// page_zone is the zone of the page that this thread makes; NULL: UTC.
+static _Thread_local const struct time_zone *page_zone;
 
 void page_begin(struct text *out, const char *title, const char *crumb)
 {
@@ -42,7 +47,31 @@ void page_begin(struct text *out, const char *title, const char *crumb)
 
 void page_end(struct text *out)
 {
-    html_write(out, "</main>\n</body></html>\n");
+    html_write(out,
+               "</main><footer class=\"wide zone\"><a href=\"/access#zone\">Times in"
+               " %s</a></footer>\n</body></html>\n",
+               page_zone_name());
+}
+
+void page_choose_zone(struct http_request *request)
+{
+    const char *chosen = http_cookie_value(request, PAGE_ZONE_COOKIE);
+    bool utc = chosen != NULL && strcmp(chosen, "UTC") == 0;
+    page_zone = chosen != NULL && !utc ? time_zone_find(chosen) : NULL;
+    if (page_zone == NULL && !utc)
+        page_zone = collector_of(request)->zone;
+}
+
+const char *page_zone_name(void)
+{
+    return page_zone != NULL ? time_zone_name(page_zone) : "UTC";
+}
+
+void page_write_exact(struct text *out, int64_t time_ms)
+{
+    char exact[TIME_ZONE_TEXT];
+    time_zone_write(page_zone, time_ms, false, exact);
+    html_write(out, "%s", exact);
 }
 
 bool page_is_full(const struct text *out)
@@ -60,22 +89,21 @@ void page_write_cut(struct text *out, size_t shown, size_t count, const char *wh
 void page_write_time(struct text *out, int64_t time_ms, int64_t now_ms)
 {
     char exact[TIMESTAMP_SIZE];
+    char local[TIME_ZONE_TEXT];
     char ago[TIMESTAMP_SIZE];
     timestamp_write(time_ms, exact);
+    time_zone_write(page_zone, time_ms, false, local);
     timestamp_write_ago(time_ms, now_ms, ago);
-    html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
+    html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, local, ago);
 }
 
 void page_write_age(struct text *out, const char *what, int64_t time_ms, int64_t now_ms)
 {
-    enum { DAY_END = 10, MINUTE_END = 16 };
-    char exact[TIMESTAMP_SIZE];
+    char exact[TIME_ZONE_TEXT];
     char ago[TIMESTAMP_SIZE];
-    timestamp_write(time_ms, exact);
+    time_zone_write(page_zone, time_ms, true, exact);
     timestamp_write_ago(time_ms, now_ms, ago);
-    exact[DAY_END] = ' ';
-    exact[MINUTE_END] = 0;
-    html_write(out, "<span title=\"%s UTC\">%s%s</span>", exact, what, ago);
+    html_write(out, "<span title=\"%s\">%s%s</span>", exact, what, ago);
 }
 
 void page_begin_link(struct text *out, const char *class, const char *key,

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "collector/store/store.h"
 
+// PAGE_ZONE_COOKIE is the name of the cookie with the zone that a person chose.
+#define PAGE_ZONE_COOKIE "crashhook_zone"
+
 enum {
     PAGE_BYTES = 4 << 20, // a page of this size lists nothing more
     PAGE_NAME = 1500,     // bytes of a function's name that are shown
@@ -30,6 +33,12 @@ bool page_is_full(const struct text *out);
 // page_write_cut says how many of count things, those after the first shown ones, are
 // only in the JSON, if any are. what is their name, or empty where that is clear.
 void page_write_cut(struct text *out, size_t shown, size_t count, const char *what);
+
+// page_zone_name is the name of the zone that the calling thread writes times in.
+const char *page_zone_name(void);
+
+// page_write_exact writes a time in that zone, as ISO 8601 has it.
+void page_write_exact(struct text *out, int64_t time_ms);
 
 // page_write_time writes how long ago time_ms was, with the exact time as its hint.
 void page_write_time(struct text *out, int64_t time_ms, int64_t now_ms);

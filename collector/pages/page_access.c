@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is signed in, and, for administrators, tokens and who did what.
+// Who is signed in, the time zone of pages, and, for administrators, tokens and who did
+// what.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "collector/requests/collector.h"
 #include "collector/requests/made_tokens.h"
 #include "collector/server/form.h"
+#include "collector/server/time_zone.h"
 
 enum { ID_SHOWN = 16, DAY_SIZE = sizeof("2030-12-01") };
 
@@ -140,6 +142,42 @@ static enum ch_status write_tokens(struct http_request *request, const char *mad
     return status;
 }
 
+// see_access_again leads a browser back to the page after a form.
+static void see_access_again(struct http_request *request)
+{
+    (void)snprintf(request->answer.location, sizeof(request->answer.location),
+                   "/access");
+    request->answer.status = 303;
+    request->answer.content_type = "text/html; charset=utf-8";
+}
+
+static void write_zone_form(struct text *out)
+{
+    html_write(out,
+               "<section class=\"card\" id=\"zone\"><h2>Times</h2><form"
+               " class=\"filters\" method=\"post\" action=\"/access\"><label><span>Time"
+               " zone of these pages, in this browser</span><input name=\"zone\""
+               " value=\"%s\" placeholder=\"Europe/Berlin\" autocomplete=\"off\""
+               " spellcheck=\"false\"></label><button>Use</button></form>"
+               "<p class=\"about\">Empty: that of the collector. Days of searches and"
+               " charts, and times in the API, are in UTC.</p></section>\n",
+               page_zone_name());
+}
+
+// choose_zone keeps the zone that a form names, in a cookie.
+static void choose_zone(struct http_request *request, const char *name)
+{
+    enum { YEAR_S = 365 * 86400 };
+    if (name[0] != 0 && strcmp(name, "UTC") != 0 && time_zone_find(name) == NULL) {
+        http_fail(request, 400, "there is no time zone `%.60s` here", name);
+        return;
+    }
+    text_appendf(&request->answer.cookie,
+                 PAGE_ZONE_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+                 name, name[0] != 0 ? YEAR_S : 0, request->secure ? "; Secure" : "");
+    see_access_again(request);
+}
+
 static void show_access(struct http_request *request, const char *made)
 {
     struct store *store = collector_of(request)->store;
@@ -161,21 +199,13 @@ static void show_access(struct http_request *request, const char *made)
         html_write(out, deeds.count != 0 ? "</ol></section>"
                                          : "<p>Nothing is noted.</p></section>");
     }
+    write_zone_form(out);
     page_end(out);
     if (status != CH_OK) {
         api_fail_store(request, status, "session");
         return;
     }
     request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
-}
-
-// see_access_again leads a browser back to the page after a form.
-static void see_access_again(struct http_request *request)
-{
-    (void)snprintf(request->answer.location, sizeof(request->answer.location),
-                   "/access");
-    request->answer.status = 303;
     request->answer.content_type = "text/html; charset=utf-8";
 }
 
@@ -233,7 +263,10 @@ void page_post_access(struct http_request *request)
     char error[STORE_ERROR_SIZE];
     struct access_list list = { .request = request };
     if (form_read(&request->body, &form) == CH_OK) {
-        if (change_tokens(request, &form))
+        const char *zone = form_value(&form, "zone");
+        if (zone != NULL)
+            choose_zone(request, zone);
+        if (zone != NULL || change_tokens(request, &form))
             return;
         list.wanted = form_value(&form, "end");
     }

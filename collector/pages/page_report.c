@@ -85,11 +85,8 @@ static void write_time_fact(struct text *out, const json_t *report)
         return;
     html_write(out, "<div><dt>Time</dt><dd>");
     if (timestamp_read(time, now_ms, &at) == CH_OK) {
-        char utc[TIMESTAMP_SIZE];
-        timestamp_write(at, utc);
-        utc[10] = ' ';
-        utc[19] = 0;
-        html_write(out, "%s UTC <i>", utc);
+        page_write_exact(out, at);
+        html_write(out, " <i>");
         page_write_time(out, at, now_ms);
         html_write(out, "</i>");
     }

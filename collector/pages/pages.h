@@ -58,6 +58,10 @@ void page_report(struct http_request *request);
 // page_compare shows what differs between two reports, `?r=ID&r=ID`.
 void page_compare(struct http_request *request);
 
+// page_choose_zone has the calling thread write times in the zone that the request's
+// sender chose, or in that of the collector.
+void page_choose_zone(struct http_request *request);
+
 // page_style answers with the style sheet.
 void page_style(struct http_request *request);
 

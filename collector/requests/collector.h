@@ -32,6 +32,7 @@ struct page_templates {
 };
 
 struct backups;
+struct time_zone;
 struct symbol_store;
 
 struct collector {
@@ -49,6 +50,7 @@ struct collector {
     struct rate sign_ins;           // limit of attempts per address
     struct receiver_list receivers; // of alerts
     struct page_templates templates;
+    const struct time_zone *zone; // of times on pages; NULL: UTC
     struct aggregates aggregates;
     int64_t keep_ms; // how long reports are kept; 0: for ever
     bool log_requests;

@@ -142,6 +142,8 @@ struct http_options {
     void *context; // handed to handlers by request->context
     http_session_fn *session;
     http_observe_fn *observe;
+    http_handle_fn
+        *begin_page;           // is called on the thread of a page's handler, before it
     http_handle_fn *fail_page; // turns an answer without a body into a page
 };
 
@@ -166,6 +168,9 @@ void http_peer(struct http_request *request, char *out, size_t size);
 
 // http_cookie is what the cookie of a session carries, or NULL.
 const char *http_cookie(struct http_request *request);
+
+// http_cookie_value is the value of a cookie of that name, or NULL.
+const char *http_cookie_value(struct http_request *request, const char *name);
 
 // http_parameter_value is the first value of a parameter in the address, or NULL.
 const char *http_parameter_value(const struct http_request *request, const char *key);

@@ -122,8 +122,13 @@ void http_peer_address(struct call *call, char *out, size_t size)
         snprintf(out, size, "?");
 }
 
-const char *http_cookie(struct http_request *request)
+const char *http_cookie_value(struct http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(((struct call *)request)->connection,
-                                       MHD_COOKIE_KIND, ACCESS_COOKIE);
+                                       MHD_COOKIE_KIND, name);
+}
+
+const char *http_cookie(struct http_request *request)
+{
+    return http_cookie_value(request, ACCESS_COOKIE);
 }

@@ -396,6 +396,8 @@ static void run_call(struct work_item *item)
         if (request->answer.status == 0)
             connections_use(&call->server->connections, call->watched, CONNECTION_BUSY);
     }
+    if (request->answer.status == 0 && request->route->page)
+        call->options->begin_page(request);
     if (request->answer.status == 0)
         request->route->handle(request);
     if (request->wants_large) {

@@ -316,6 +316,45 @@ class MadeTokens(unittest.TestCase):
                              "the second collector forgets the token")
 
 
+class Zones(unittest.TestCase):
+    def page(self, own, path, zone=None):
+        headers = {"Cookie": "crashhook_zone=" + zone} if zone else {}
+        return own.request("GET", path, None, headers)[2].decode()
+
+    def test_times_are_in_the_zone_of_the_collector_or_of_a_person(self):
+        if not os.path.exists("/usr/share/zoneinfo/Asia/Tokyo"):
+            self.skipTest("the system has no time zones")
+        with Collector(BINARY, extra=["--time-zone", "Asia/Tokyo"]) as own:
+            report = sample_reports.raw(1, time="2026-11-20T20:30:05.000Z")
+            status, answer = own.post(report)
+            self.assertEqual(status, 201, answer)
+            path = "/reports/" + report["id"]
+            for zone, time_text in ((None, "2026-11-21T05:30:05+09:00"),
+                                    ("Asia/Kolkata", "2026-11-21T02:00:05+05:30"),
+                                    ("UTC", "2026-11-20T20:30:05Z"),
+                                    ("../../etc/passwd", "2026-11-21T05:30:05+09:00")):
+                self.assertIn(f"<dd>{time_text} <i>", self.page(own, path, zone), zone)
+            self.assertIn('title="2026-11-21T02:00+05:30">last seen',
+                          self.page(own, "/groups", "Asia/Kolkata"))
+            self.assertIn("Times in Asia/Tokyo</a>", self.page(own, "/alerts"))
+            for name, wanted in (("Asia/Kolkata", 303), ("UTC", 303), ("", 303),
+                                 ("Mars/Olympus", 400)):
+                status, headers, _ = own.request("POST", "/access", "zone=" + name, FORM)
+                self.assertEqual(status, wanted)
+                if status == 303:
+                    self.assertTrue(headers["Set-Cookie"].startswith(
+                        f"crashhook_zone={name}; Path=/; Max-Age="
+                        + ("31536000" if name else "0")), headers["Set-Cookie"])
+            # The API stays in UTC.
+            self.assertEqual(own.json("GET", "/api/v1/groups/" + answer["group"])[1]
+                             ["last_seen"], "2026-11-20T20:30:05.000Z")
+
+    def test_a_zone_that_the_system_does_not_know_is_refused_at_the_start(self):
+        with self.assertRaisesRegex(RuntimeError, "--time-zone is not a zone"):
+            with Collector(BINARY, extra=["--time-zone", "Mars/Olympus"]):
+                pass
+
+
 class Projects(unittest.TestCase):
     TOKENS = ["root name=root", "a name=ann scopes=send,read,triage,symbols,admin project=shop",
               "b name=bob scopes=send,read,triage,symbols,admin project=bank",
