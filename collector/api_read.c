@@ -139,14 +139,14 @@ static void write_report_csv(void *context, const struct store_report *report)
     csv_append(out, report->hostname, true);
 }
 
-static void write_group_line(void *context, const struct store_group *group)
+static void write_group_json(void *context, const struct store_group *group)
 {
     struct csv_rows *rows = context;
     rows->count++;
     csv_append_line(rows->out, group_json(group));
 }
 
-static void write_report_line(void *context, const struct store_report *report)
+static void write_report_json(void *context, const struct store_report *report)
 {
     struct csv_rows *rows = context;
     rows->count++;
@@ -164,9 +164,9 @@ static void answer_rows(struct http_request *request, struct filter *filter,
     char cursor[STORE_CURSOR_SIZE];
     char next[STORE_CURSOR_SIZE] = "";
     enum ch_status status = CH_OK;
-    store_group_fn *write_group = form == LIST_CSV ? write_group_csv : write_group_line;
+    store_group_fn *write_group = form == LIST_CSV ? write_group_csv : write_group_json;
     store_report_fn *write_report =
-        form == LIST_CSV ? write_report_csv : write_report_line;
+        form == LIST_CSV ? write_report_csv : write_report_json;
     if (form == LIST_CSV)
         text_append_string(
             rows.out, groups ? "id,title,summary,status,assignee,program,project,"
