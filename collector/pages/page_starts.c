@@ -9,7 +9,13 @@
 #include "collector/pages/page_sections.h"
 #include "collector/store/store_starts.h"
 
-enum { RELEASES_SUMMED = 64, HOSTS_SHOWN = 5, RELEASES_SHOWN = 8, PER_MILLE = 1000 };
+enum {
+    RELEASES_SUMMED = 64,
+    HOSTS_SHOWN = 5,
+    RELEASES_SHOWN = 8,
+    PER_MILLE = 1000,
+    MILLION = 1000000
+};
 
 // summed is a release on all of its hosts, or a host's part of the chosen release.
 struct summed {
@@ -80,13 +86,31 @@ static void add_host(void *context, const struct store_start_row *row)
         insert_host(context, row);
 }
 
-// write_summed_row writes a release or, by key, a host: which part of its sessions did
-// not crash, and how many neither ended nor crashed as far as is known.
-static void write_summed_row(struct text *out, const char *key,
-                             const struct summed *summed)
+static int64_t crashed_sessions(const struct summed *summed)
 {
-    int64_t crashes =
-        summed->crashes < summed->starts ? summed->crashes : summed->starts;
+    return summed->crashes < summed->starts ? summed->crashes : summed->starts;
+}
+
+// worst_share is the greatest share of crashed sessions, in millionths, and 1 at least.
+static int64_t worst_share(const struct summed *list, size_t count)
+{
+    int64_t worst = 1;
+    for (size_t i = 0; i < count; i++) {
+        int64_t share = list[i].starts > 0
+                            ? crashed_sessions(&list[i]) * MILLION / list[i].starts
+                            : 0;
+        worst = share > worst ? share : worst;
+    }
+    return worst;
+}
+
+// write_summed_row writes a release or, by key, a host: which part of its sessions did
+// not crash, and how many neither ended nor crashed as far as is known. The bar is the
+// distance from 100 %, relative to that of the worst row: all of them are near 100 %.
+static void write_summed_row(struct text *out, const char *key,
+                             const struct summed *summed, int64_t worst)
+{
+    int64_t crashes = crashed_sessions(summed);
     int64_t known = summed->ends + crashes;
     int64_t free_mille = (summed->starts - crashes) * PER_MILLE / summed->starts;
     html_write(out, "<li>");
@@ -94,11 +118,12 @@ static void write_summed_row(struct text *out, const char *key,
         page_write_link(out, "name", key, summed->name, summed->name);
     else
         html_write(out, "<span class=\"name\">without a name</span>");
-    html_write(out,
-               "<meter min=\"0\" max=\"%d\" value=\"%lld\"></meter><b>%lld.%lld\u2009%%"
-               "</b><span>of ",
-               PER_MILLE, (long long)free_mille, (long long)(free_mille / 10),
-               (long long)(free_mille % 10));
+    html_write(
+        out,
+        "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>%lld.%lld\u2009%%"
+        "</b><span>of ",
+        (long long)worst, (long long)(crashes * MILLION / summed->starts),
+        (long long)(free_mille / 10), (long long)(free_mille % 10));
     page_write_number(out, summed->starts);
     html_write(out, summed->starts == 1 ? " session" : " sessions");
     if (summed->starts > known) {
@@ -116,7 +141,8 @@ static void write_start_hosts(struct text *out, const struct start_totals *total
     html_write(out, "<h3>Hosts of %.*s</h3><ul class=\"bars\">", PAGE_SHORT,
                totals->release[0] != 0 ? totals->release : "no release");
     for (size_t i = 0; i < totals->host_count; i++)
-        write_summed_row(out, "host", &totals->hosts[i]);
+        write_summed_row(out, "host", &totals->hosts[i],
+                         worst_share(totals->hosts, totals->host_count));
     html_write(out, "</ul>");
 }
 
@@ -139,9 +165,11 @@ enum ch_status page_starts_write(struct text *out, struct store *store,
         if (shown++ == 0)
             html_write(out, "<section class=\"card\" id=\"starts\"><h2>Without a crash"
                             "</h2><p class=\"about\">Sessions of the last 30 days that"
-                            " did not crash. Unknown are those that run, or were"
+                            " did not crash; bars show those that did. Unknown are "
+                            "those that run, or were"
                             " killed.</p><ul class=\"bars\">");
-        write_summed_row(out, "release", &totals.list[i]);
+        write_summed_row(out, "release", &totals.list[i],
+                         worst_share(totals.list, totals.count));
     }
     if (shown != 0) {
         html_write(out, "</ul>");

@@ -418,6 +418,12 @@ class Monday(unittest.TestCase):
         share = 1 - monday_reports.CRASHED_SESSIONS / 1000
         self.assertIn(f"{100 * share:.1f}\u2009%", part)
         self.assertIn("1\u2009000 sessions", part)
+        meters = self.browser.evaluate(
+            "[...document.querySelectorAll('#starts ul:first-of-type meter')]"
+            ".map(e => [e.value, e.max])")
+        crashed = 1000 * monday_reports.CRASHED_SESSIONS
+        self.assertEqual(meters[0], [crashed, crashed])
+        self.assertEqual(meters[1][0], 0)
         places = [part.index(release) for release in monday_reports.RELEASES]
         self.assertEqual(places, sorted(places, reverse=True))
         hosts = part.split(f"Hosts of {monday_reports.NEWEST}\n")[1]
