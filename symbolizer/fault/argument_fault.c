@@ -1,94 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/fault/argument_fault.h"
 
-#include <gelf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/register_name.h"
 #include "report/value/report.h"
-#include "symbolizer/arguments/argument_image.h"
 #include "symbolizer/fault/argument_freed.h"
 #include "symbolizer/fault/argument_index.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
-
-// The functions of other images that an image's code calls, by their names.
-//
-// Such a call goes through a slot that the dynamic linker filled, either directly or by
-// a short stub (the procedure linkage table). The slot's relocation has the name.
-
-// import_name gives the name of a relocation's symbol.
-static const char *import_name(Elf *elf, const GElf_Shdr *relocations, uint64_t info)
-{
-    GElf_Shdr header;
-    GElf_Sym symbol;
-    Elf_Scn *symbols = elf_getscn(elf, relocations->sh_link);
-    Elf_Data *data = symbols != NULL ? elf_getdata(symbols, NULL) : NULL;
-    size_t index = (size_t)GELF_R_SYM(info);
-    if (data == NULL || gelf_getshdr(symbols, &header) == NULL || index > INT32_MAX ||
-        gelf_getsym(data, (int)index, &symbol) == NULL)
-        return NULL;
-    return elf_strptr(elf, header.sh_link, symbol.st_name);
-}
-
-// import_in_section searches a section of relocations.
-static const char *import_in_section(Elf *elf, Elf_Scn *section, uint64_t vaddr)
-{
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA ||
-        header.sh_entsize == 0)
-        return NULL;
-    Elf_Data *data = elf_getdata(section, NULL);
-    uint64_t count = header.sh_size / header.sh_entsize;
-    for (uint64_t i = 0; data != NULL && i < count && i < INT32_MAX; i++) {
-        GElf_Rela relocation;
-        if (gelf_getrela(data, (int)i, &relocation) == NULL)
-            return NULL;
-        if (relocation.r_offset == vaddr)
-            return import_name(elf, &header, relocation.r_info);
-    }
-    return NULL;
-}
-
-// argument_import_of_slot gives the name of the function whose address the slot at
-// vaddr has; NULL: it is no such slot.
-static const char *argument_import_of_slot(const struct argument_image *image,
-                                           uint64_t vaddr)
-{
-    Elf *elf = image->types.files.image.elf;
-    const char *name = NULL;
-    Elf_Scn *section = NULL;
-    while (elf != NULL && name == NULL && (section = elf_nextscn(elf, section)) != NULL)
-        name = import_in_section(elf, section, vaddr);
-    return name != NULL && name[0] != 0 ? name : NULL;
-}
-
-// argument_import_of_stub gives the name of the function that the stub at vaddr jumps
-// to; NULL: there is no stub of x86-64.
-static const char *argument_import_of_stub(const struct argument_image *image,
-                                           uint64_t vaddr)
-{
-    static const uint8_t marker[] = { 0xf3, 0x0f, 0x1e, 0xfa }; // endbr64
-    static const uint8_t jump[] = { 0xff, 0x25 };               // jmp *offset(%rip)
-    int32_t offset;
-    size_t left;
-    size_t at = 0;
-    const uint8_t *code = argument_image_bytes(image, vaddr, true, &left);
-    if (code == NULL)
-        return NULL;
-    if (left >= sizeof(marker) && memcmp(code, marker, sizeof(marker)) == 0)
-        at += sizeof(marker);
-    if (left > at && code[at] == 0xf2) // bnd
-        at++;
-    if (left < at + sizeof(jump) + sizeof(offset) ||
-        memcmp(code + at, jump, sizeof(jump)) != 0)
-        return NULL;
-    memcpy(&offset, code + at + sizeof(jump), sizeof(offset));
-    uint64_t next = vaddr + at + sizeof(jump) + sizeof(offset);
-    return argument_import_of_slot(image, next + (uint64_t)(int64_t)offset);
-}
 
 enum {
     WORD_BYTES = 8,
@@ -394,11 +316,11 @@ fault_library_function(const struct fault *f, size_t index,
     const struct instruction_memory *memory = &step->effects.memory;
     const char *name = NULL;
     if (step->effects.target != 0)
-        name = argument_import_of_stub(caller->image, step->effects.target);
+        name = library_functions_import_of_stub(caller->image, step->effects.target);
     else if (memory->used && memory->base == INSTRUCTION_PC)
-        name =
-            argument_import_of_slot(caller->image, step->vaddr + step->effects.length +
-                                                       (uint64_t)memory->displacement);
+        name = library_functions_import_of_slot(caller->image,
+                                                step->vaddr + step->effects.length +
+                                                    (uint64_t)memory->displacement);
     const struct library_function *found =
         name != NULL ? library_functions_find(name) : NULL;
     const char *called =
@@ -556,6 +478,49 @@ static int fault_in_register(const struct fault *f, size_t caller,
     return -1;
 }
 
+// fault_passed_values gives how many pointers at most follow the format that the
+// function was passed: one for each conversion and each width that is an argument. The
+// format has the number at. LIBRARY_POINTERS: that is not known.
+static size_t fault_passed_values(struct fault *f, size_t caller, size_t at)
+{
+    char format[256];
+    uint64_t address;
+    size_t count = 0;
+    if (!argument_trace_value(&f->trace, caller, fault_registers[at], &address) ||
+        memory_read_string(f->trace.stack->memory, address, format, sizeof(format)) !=
+            CH_OK)
+        return LIBRARY_POINTERS;
+    for (const char *next = format; *next != 0; next++)
+        count += *next == '%' || *next == '*';
+    return count;
+}
+
+// fault_passed_count gives how many arguments of the function may be pointers that the
+// caller passed: a function with a format is passed no more than that asks for.
+static size_t fault_passed_count(struct fault *f, size_t caller,
+                                 const struct library_function *function)
+{
+    for (size_t i = 0; i + 1 < LIBRARY_POINTERS; i++)
+        if (function->roles[i] != NULL && strcmp(function->roles[i], "format") == 0 &&
+            function->roles[i + 1] != NULL)
+            return i + 1 + fault_passed_values(f, caller, i);
+    return LIBRARY_POINTERS;
+}
+
+// fault_is_at_begin says whether an access at address was at the begin of what the
+// function was passed a pointer to: at null there is nothing before, and most functions
+// access the begin first. A register that is the whole operand is not advanced yet: its
+// first page cannot be accessed.
+static bool fault_is_at_begin(const struct fault *f, uint64_t address,
+                              const struct library_function *function)
+{
+    const char *expression =
+        report_string(json_object_get(f->crash, "access"), "expression");
+    return function->exact || address == 0 ||
+           (function->begins && expression != NULL &&
+            strpbrk(expression, "+-*") == NULL);
+}
+
 // fault_find_passed names the pointer that the function failed at, and gives the number
 // of the argument; negative: it is not known.
 static int fault_find_passed(struct fault *f, size_t caller,
@@ -563,15 +528,19 @@ static int fault_find_passed(struct fault *f, size_t caller,
 {
     uint64_t value = address + function->before;
     int equal = -1;
+    bool same = false; // equal has the very value
     int possible = -1;
     size_t possible_count = 0;
-    for (int i = 0; i < LIBRARY_POINTERS; i++) {
+    size_t count = fault_passed_count(f, caller, function);
+    for (int i = 0; i < LIBRARY_POINTERS && (size_t)i < count; i++) {
         if (!fault_may_be(f, function->roles[i]))
             continue;
         if (fault_name_argument(f, caller, fault_registers[i], value)) {
-            if (equal >= 0)
+            bool is_same = f->value == value;
+            if (equal >= 0 && same == is_same)
                 return -1; // which of the two it was is not known
-            equal = i;
+            equal = same ? equal : i;
+            same = same || is_same;
         } else if (!fault_is_other(f, caller, fault_registers[i], value)) {
             possible = i;
             possible_count++;
@@ -583,7 +552,7 @@ static int fault_find_passed(struct fault *f, size_t caller,
     int accessed = fault_in_register(f, caller, function);
     if (accessed >= 0 && fault_may_be(f, function->roles[accessed]))
         possible = accessed;
-    else if (possible_count != 1 || !function->exact)
+    else if (possible_count != 1 || !fault_is_at_begin(f, value, function))
         return -1;
     if (!fault_is_only(f, caller, fault_registers[possible], value))
         return -1;

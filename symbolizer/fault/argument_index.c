@@ -309,7 +309,8 @@ static struct search *search_begin(struct argument_trace *trace, size_t call)
         .held = stack->held,
     };
     for (size_t i = 0; i < trace->scope.count; i++)
-        search_add_variable(s, &trace->scope.variables[i]);
+        if (!trace->scope.variables[i].is_part)
+            search_add_variable(s, &trace->scope.variables[i]);
     return s;
 }
 

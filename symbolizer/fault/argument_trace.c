@@ -113,32 +113,49 @@ struct scope_reading {
     size_t frame; // of the function whose variables are read
 };
 
-// scope_place finds where a variable is. False: it is in no single register or place in
-// memory.
-static bool scope_place(struct scope_reading *r, Dwarf_Die *die,
+// scope_place finds where ops say that a variable is, or a part of it. False: it is in
+// no single register or place in memory.
+static bool scope_place(struct scope_reading *r, Dwarf_Op *ops, size_t count,
                         struct argument_variable *out)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
     struct argument_location location;
-    if (!argument_origin_location(die, DW_AT_location, &attribute) ||
-        dwarf_getlocation_addr(&attribute, r->scope->vaddr, &ops, &count, 1) != 1 ||
-        count == 0)
+    if (count == 0)
         return false;
-    if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
-        out->in_register = true;
+    out->in_register =
+        count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31;
+    if (out->in_register) {
         out->place = (uint64_t)(ops[0].atom - DW_OP_reg0);
         return true;
     }
-    r->lookup.context.attribute = &attribute;
-    enum ch_status status =
-        argument_expression_evaluate(&r->lookup.context, ops, count, &location);
-    r->lookup.context.attribute = NULL;
-    if (status != CH_OK || location.kind != ARGUMENT_IN_MEMORY)
+    if (argument_expression_evaluate(&r->lookup.context, ops, count, &location) !=
+            CH_OK ||
+        location.kind != ARGUMENT_IN_MEMORY)
         return false;
     out->place = location.value;
     return true;
+}
+
+// scope_add_parts adds the parts of a variable that each have a place of their own:
+// compilers split structures. False: ops have no parts.
+static bool scope_add_parts(struct scope_reading *r, Dwarf_Op *ops, size_t count,
+                            const struct argument_variable *whole)
+{
+    struct argument_variable part = *whole;
+    size_t begin = 0;
+    part.is_part = true;
+    for (size_t i = 0; i < count && ops[i].atom != DW_OP_bit_piece; i++) {
+        if (ops[i].atom != DW_OP_piece)
+            continue;
+        part.size = ops[i].number;
+        if (part.size > whole->size - part.offset)
+            return true; // damaged
+        if (r->scope->count < ARGUMENT_SCOPE_MAX &&
+            scope_place(r, &ops[begin], i - begin, &part))
+            r->scope->variables[r->scope->count++] = part;
+        part.offset += part.size;
+        begin = i + 1;
+    }
+    return begin != 0;
 }
 
 static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_role role)
@@ -148,13 +165,21 @@ static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_rol
     struct argument_variable variable = { .name = dwarf_diename(die),
                                           .role = role,
                                           .frame = r->frame };
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
     if (variable.name == NULL || scope->count == ARGUMENT_SCOPE_MAX ||
-        !scope_place(r, die, &variable) ||
+        !argument_origin_location(die, DW_AT_location, &attribute) ||
+        dwarf_getlocation_addr(&attribute, scope->vaddr, &ops, &count, 1) != 1 ||
         type_dwarf_add_type_of(&types->dwarf_types, die, TYPE_DWARF_WHOLE,
                                &variable.type) != CH_OK ||
         type_size(&types->table, variable.type, &variable.size) != CH_OK)
         return;
-    scope->variables[scope->count++] = variable;
+    r->lookup.context.attribute = &attribute;
+    if (!scope_add_parts(r, ops, count, &variable) &&
+        scope_place(r, ops, count, &variable))
+        scope->variables[scope->count++] = variable;
+    r->lookup.context.attribute = NULL;
 }
 
 static void scope_add_children(struct scope_reading *r, const Dwarf_Die *block)
@@ -395,8 +420,8 @@ static bool trace_begin_name(struct tracing *t,
     out->frame = variable->frame;
     out->role = variable->role;
     out->type = variable->type;
-    out->variable = offset == 0 && bytes == variable->size;
-    struct argument_part part = { variable->type, offset, bytes };
+    out->variable = !variable->is_part && offset == 0 && bytes == variable->size;
+    struct argument_part part = { variable->type, variable->offset + offset, bytes };
     if (!out->variable && !argument_path_append(table, &part, ".", &out->expression))
         return false;
     out->type = part.type;
@@ -480,19 +505,31 @@ static bool trace_address(const struct tracing *t, size_t step,
     return true;
 }
 
-// trace_load_again reads what the register was loaded from, where the register itself
-// is in use for another value by now.
-static bool trace_load_again(const struct tracing *t, uint64_t *out)
+// trace_value_at gives the value that step puts into its register, if that needs no
+// other step.
+static bool trace_value_at(const struct tracing *t, size_t step, uint64_t *out)
 {
+    const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
     uint64_t address;
-    size_t from = trace_definition(t);
-    if (from == SIZE_MAX)
+    *out = (uint64_t)effects->constant;
+    switch (effects->flow == INSTRUCTION_CALLS ? INSTRUCTION_DOES_OTHER
+                                               : effects->action) {
+    case INSTRUCTION_SETS:
+        return true;
+    case INSTRUCTION_MOVES:
+        if (effects->bytes != WORD_BYTES || !trace_is_kept(t, effects->from, step))
+            return false;
+        *out = t->call->frame.registers.value[effects->from];
+        return true;
+    case INSTRUCTION_ADDRESSES:
+        return trace_address(t, step, &effects->memory, out);
+    case INSTRUCTION_LOADS:
+        return effects->bytes == WORD_BYTES &&
+               trace_address(t, step, &effects->memory, &address) &&
+               trace_read(t, address, WORD_BYTES, out);
+    default:
         return false;
-    const struct instruction_effects *effects = &t->scan->code.steps[from].effects;
-    return effects->flow != INSTRUCTION_CALLS && effects->action == INSTRUCTION_LOADS &&
-           effects->bytes == WORD_BYTES &&
-           trace_address(t, from, &effects->memory, &address) &&
-           trace_read(t, address, WORD_BYTES, out);
+    }
 }
 
 // trace_end_in_register ends at a variable that the debug information has in the
@@ -509,8 +546,11 @@ static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_name
     t->out->has_value = trace_is_kept(t, t->reg, step);
     if (t->out->has_value)
         t->out->value = t->call->frame.registers.value[t->reg];
-    else if (variable->size == WORD_BYTES)
-        t->out->has_value = trace_load_again(t, &t->out->value);
+    size_t from = variable->size == WORD_BYTES && !t->out->has_value
+                      ? trace_definition(t)
+                      : SIZE_MAX;
+    if (from != SIZE_MAX) // the register is in use for another value by now
+        t->out->has_value = trace_value_at(t, from, &t->out->value);
     *out_named =
         trace_begin_name(t, variable, 0, variable->size) && trace_follow_all(t);
     return true;
@@ -547,8 +587,8 @@ static bool trace_end_at_address(struct tracing *t, size_t step, uint64_t addres
         return false;
     const struct argument_variable *variable =
         argument_scope_at(&t->trace->scope, address, 1);
-    if (variable == NULL || variable->place != address || t->added != 0 ||
-        !trace_begin_name(t, variable, 0, variable->size))
+    if (variable == NULL || variable->is_part || variable->place != address ||
+        t->added != 0 || !trace_begin_name(t, variable, 0, variable->size))
         return false;
     t->out->is_address = true;
     t->out->has_value = true;
@@ -822,18 +862,28 @@ bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t re
 {
     struct argument_named unused = { 0 };
     struct tracing t;
+    int64_t offsets[LINKS_MAX]; // of pointers that were loaded on the way
+    size_t count = 0;
+    size_t step;
     if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, &unused, &t))
         return false;
     t.reg = reg;
-    size_t step = trace_definition(&t);
-    if (step == SIZE_MAX)
-        return false;
-    const struct instruction_effects *effects = &t.scan->code.steps[step].effects;
-    if (effects->action == INSTRUCTION_SETS && effects->flow != INSTRUCTION_CALLS) {
-        *out = (uint64_t)effects->constant;
-        return true;
+    while ((step = trace_definition(&t)) != SIZE_MAX &&
+           !trace_value_at(&t, step, out)) {
+        const struct instruction_effects *effects = &t.scan->code.steps[step].effects;
+        if (effects->flow == INSTRUCTION_CALLS ||
+            effects->action != INSTRUCTION_LOADS || effects->bytes != WORD_BYTES ||
+            effects->memory.base >= ARGUMENT_GENERAL_REGISTERS ||
+            effects->memory.index != INSTRUCTION_NO_REGISTER || count == LINKS_MAX)
+            return false;
+        offsets[count++] = effects->memory.displacement;
+        t.reg = effects->memory.base;
+        t.at = step;
     }
-    return trace_load_again(&t, out);
+    bool known = step != SIZE_MAX;
+    while (known && count != 0)
+        known = trace_read(&t, *out + (uint64_t)offsets[--count], WORD_BYTES, out);
+    return known;
 }
 
 const struct argument_step *argument_trace_step(struct argument_trace *trace,

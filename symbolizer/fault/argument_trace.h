@@ -31,7 +31,9 @@ struct argument_variable {
     enum argument_role role;
     size_t frame; // its function's frame, as an index of the report's backtrace
     bool in_register;
-    uint64_t place; // the register, or the address
+    uint64_t place;  // the register, or the address
+    bool is_part;    // compilers split a structure: these are its bytes from offset on,
+    uint64_t offset; // and size is how many
 };
 
 // An argument_scope is the variables at an instruction, innermost first.
@@ -108,8 +110,8 @@ bool argument_trace_memory(struct argument_trace *trace, size_t index,
                            const struct instruction_memory *memory,
                            struct argument_named *out);
 
-// argument_trace_value gives the value of the register there, where it is a constant or
-// was loaded from memory whose address is known. It needs no name.
+// argument_trace_value gives the value of the register there, where it is a constant,
+// an address, or was loaded from memory whose address is known. It needs no name.
 bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t reg,
                           uint64_t *out);
 

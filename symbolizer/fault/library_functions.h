@@ -7,13 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/arguments/argument_image.h"
+
 enum { LIBRARY_POINTERS = 6 }; // arguments in registers
 
 // A library_function is one of them.
 struct library_function {
     const char *name;                    // of a symbol; of C++ the scope and the name
     const char *roles[LIBRARY_POINTERS]; // "source" of each pointer; NULL: it is none
-    bool exact;      // it accesses what a pointer leads to at its begin first
+    bool exact;  // it accesses what a pointer leads to at its begin first
+    bool begins; // it does so where a register alone is the address that it accesses
     uint64_t before; // it may read so many bytes before the pointer, as free does
 };
 
@@ -31,3 +34,13 @@ int library_functions_length(const struct library_function *function);
 
 // library_functions_frees says whether the function takes back a block of the heap.
 bool library_functions_frees(const struct library_function *function);
+
+// library_functions_import_of_slot gives the name of the function whose address the
+// slot at vaddr has; NULL: it is no such slot.
+const char *library_functions_import_of_slot(const struct argument_image *image,
+                                             uint64_t vaddr);
+
+// library_functions_import_of_stub gives the name of the function that the stub at
+// vaddr jumps to; NULL: there is no stub of x86-64.
+const char *library_functions_import_of_stub(const struct argument_image *image,
+                                             uint64_t vaddr);

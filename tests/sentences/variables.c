@@ -35,6 +35,7 @@ OWN void *hide(uintptr_t value)
 }
 
 static volatile long sink;
+static volatile size_t bytes = 40;
 static struct node *list;
 static int table[31];
 static long *rows[8];
@@ -247,6 +248,60 @@ OWN void passed_to_memset(void)
     sink++;
 }
 
+// The other arguments of these functions are known to be good.
+// case passed_to_fputs
+//   kind: null-dereference
+//   says: Read from 0x0, through a null pointer
+//   variable: text
+OWN void passed_to_fputs(const char *text)
+{
+    sink = fputs(text, stdout);
+    sink++;
+}
+
+// case passed_to_fwrite
+//   kind: null-dereference
+//   says: Read from 0x0, through a null pointer
+//   variable: text
+OWN void passed_to_fwrite(const char *text)
+{
+    sink = (long)fwrite(text, 1, bytes, stdout);
+    sink++;
+}
+
+// case passed_to_sscanf
+//   kind: null-dereference
+//   says: Read from 0x0, through a null pointer
+//   variable: text
+OWN void passed_to_sscanf(const char *text)
+{
+    long number = 0;
+    sink = sscanf(text, "%ld", &number);
+    sink += number;
+}
+
+// Compilers that optimize give the members of this structure places of their own.
+static struct {
+    long id;
+    struct node *first, *last;
+} ends;
+
+OWN void set_last(void)
+{
+    ends.last = hide(0);
+}
+
+// case split_structure
+//   kind: null-dereference
+//   says: Read from 0x0, through a null pointer
+//   variable: ends.last
+OWN void split_structure(void)
+{
+    set_last();
+    sink = ends.last->value;
+    sink++;
+}
+
 // case read_only
 //   kind: write-to-read-only
 //   says: Write to 0x[0-9a-f]+, which is read-only memory
@@ -281,6 +336,13 @@ int main(int count, char **arguments)
     CASE(called)
     CASE(passed_to_strlen)
     CASE(passed_to_memset)
+    if (count > 1 && strcmp(arguments[1], "passed_to_fputs") == 0)
+        passed_to_fputs(hide(0));
+    if (count > 1 && strcmp(arguments[1], "passed_to_fwrite") == 0)
+        passed_to_fwrite(hide(0));
+    if (count > 1 && strcmp(arguments[1], "passed_to_sscanf") == 0)
+        passed_to_sscanf(hide(0));
+    CASE(split_structure)
     CASE(read_only)
     return 0;
 }
