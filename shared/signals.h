@@ -38,6 +38,8 @@ enum signal_role {
     ROW(HUP, PLAIN, "hangup")                                                          \
     ROW(PIPE, PLAIN, "broken pipe")                                                    \
     ROW(ALRM, PLAIN, "alarm")                                                          \
+    ROW(VTALRM, PLAIN, "virtual timer expired")                                        \
+    ROW(PROF, PLAIN, "profiling timer expired")                                        \
     ROW(USR1, PLAIN, "user signal 1")                                                  \
     ROW(USR2, PLAIN, "user signal 2")
 

@@ -223,6 +223,32 @@ static bool is_at_cpu_limit(const struct termination *termination)
             liveness->cpu_used_ms + CPU_SLACK_MS >= liveness->cpu_limit_s * 1000);
 }
 
+// An unhandled is a signal that ends a program which has no handler for it, although
+// nobody wanted it to end: a limit, or a timer that the program has set itself.
+static const struct unhandled {
+    int signal;
+    const char *cause;
+    const char *text; // of the summary
+} unhandled[] = {
+    { SIGXFSZ, "file-size-limit",
+      "which the kernel sends where a file would grow past the limit of RLIMIT_FSIZE" },
+    { SIGALRM, "timer",
+      "which alarm or a timer sends when its time is over: no handler was installed" },
+    { SIGVTALRM, "timer",
+      "which a timer sends after that much processor time of the program: no handler "
+      "was installed" },
+    { SIGPROF, "timer",
+      "which a profiler's timer sends: no handler was installed, or not any more" },
+};
+
+static const struct unhandled *unhandled_of(int signal)
+{
+    for (size_t i = 0; i < sizeof(unhandled) / sizeof(unhandled[0]); i++)
+        if (unhandled[i].signal == signal)
+            return &unhandled[i];
+    return NULL;
+}
+
 static bool is_unreported_crash(const struct termination *termination)
 {
     return signal_in(SIGNALS_CRASH, termination->signal) &&
@@ -248,8 +274,13 @@ static void judge_signal(struct termination *termination)
 {
     const struct context_liveness *liveness = &termination->liveness;
     const char *name = signal_name(termination->signal);
+    const struct unhandled *row = unhandled_of(termination->signal);
     uint64_t before_ms = asked_before_ms(termination);
-    if (is_at_cpu_limit(termination)) {
+    if (row != NULL) {
+        termination->cause = row->cause;
+        text_appendf(&termination->summary, "Ended by %s, %s",
+                     name != NULL ? name : "a signal", row->text);
+    } else if (is_at_cpu_limit(termination)) {
         termination->cause = "cpu-limit";
         text_appendf(&termination->summary,
                      "Killed by the kernel%s: its processor time came to a limit of "
@@ -309,7 +340,7 @@ static void append_stuck(struct termination *termination)
 
 bool termination_is_kill(int signal)
 {
-    return signal == SIGKILL || signal == SIGXCPU;
+    return signal == SIGKILL || signal == SIGXCPU || unhandled_of(signal) != NULL;
 }
 
 bool termination_is_by_kernel(const struct termination *termination,

@@ -13,6 +13,7 @@
 #include "cli/session/crash_records.h"
 #include "cli/session/exit_words.h"
 #include "report/summary/crash_kind.h"
+#include "shared/signals.h"
 
 // From this pause on the program is the one that it becomes, and from COPIED_MS on it
 // is worth a copy of its record in the spool.
@@ -187,10 +188,10 @@ void supervisor_end(struct supervisor *supervisor, int status,
     struct context_liveness *liveness = &supervisor->keep.liveness;
     // Where the crash before has left a record, that is what is reported.
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    bool killed =
-        !supervisor->cut_off &&
-        (termination->crash_signal != 0 ||
-         (signal != 0 && (termination_is_kill(signal) || supervisor->unreported)));
+    bool handled = signal_in(supervisor->session->settings.signals, signal);
+    bool killed = !supervisor->cut_off &&
+                  (termination->crash_signal != 0 || supervisor->unreported ||
+                   (!handled && termination_is_kill(signal)));
     if (!liveness_stop_copier(&supervisor->live, HUNG_MS)) {
         aside_answer(); // nobody need wait any longer
         (void)liveness_stop_copier(&supervisor->live, -1);

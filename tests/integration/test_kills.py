@@ -220,6 +220,24 @@ class Kills(unittest.TestCase):
             self.assertEqual(report["crash"]["death"]["cause"], "cpu-limit")
             self.assertEqual(report["crash"]["death"]["cpu_limit_s"], 1)
 
+    def test_a_limit_or_a_timer_without_a_handler_is_reported_and_others_are_not(self):
+        said = {signal.SIGXFSZ: ("file-size-limit", "RLIMIT_FSIZE"),
+                signal.SIGALRM: ("timer", "Ended by SIGALRM, which alarm or a timer sends"),
+                signal.SIGVTALRM: ("timer", "processor time"),
+                signal.SIGPROF: ("timer", "profiler"), signal.SIGUSR1: None, signal.SIGPIPE: None}
+        for via in ("preload", "trace"):
+            for number, expected in said.items():
+                with self.subTest(via=via, number=number), Scene() as scene:
+                    done = scene.command("run", "--via", via, "--", LIVES, "raises",
+                                         str(int(number)))
+                    self.assertIn(done.returncode, (-number, 128 + number))
+                    self.assertEqual(len(self.list(scene)), 1 if expected else 0)
+                    if expected:
+                        crash = scene.reports()[0]["crash"]
+                        self.assertEqual((crash["name"], crash["kind"], crash["death"]["cause"]),
+                                         (number.name, "killed", expected[0]))
+                        self.assertIn(expected[1], crash["summary"])
+
     def test_what_a_killed_supervisor_saw_is_in_the_report(self):
         with Scene() as scene:
             process = run(scene, "waits")

@@ -155,6 +155,8 @@ int main(int argc, char **argv)
         work();
     if (strcmp(how, "exits") == 0 || strcmp(how, "works") == 0)
         exit(3);
+    if (strcmp(how, "raises") == 0)
+        (void)raise((int)strtol(argv[2], NULL, 10));
     if (strcmp(how, "leaves") == 0)
         _exit(4);
     if (strcmp(how, "crashes") == 0)
