@@ -41,6 +41,9 @@ static const struct runtime_words {
     { "Fortran runtime error: ", "", "fatal-exit", 2 },
     { "ERROR STOP", "", "fatal-exit", -1 },
     { "PHP Fatal error: ", "", "uncaught-exception", 255 },
+    { "", ": Uncaught exception ", "uncaught-exception", 1 }, // Haskell's, GHC 9.10 on
+    { "CallStack (from HasCallStack):", "", "uncaught-exception", 1 }, // before
+    { "** (", "Error) ", "uncaught-exception", 1 },                    // Elixir's
 };
 
 static const struct runtime_words *words_of_line(const char *line, size_t size,
@@ -88,6 +91,21 @@ static bool is_of_ruby(const char *line, size_t size, int exit_status)
            memmem(line, size, "': ", 3) != NULL;
 }
 
+// is_of_zig is how Zig ends an error that main returned: error: NAME, and a trace of
+// which each place is FILE.zig:LINE:COLUMN: ADDRESS in FUNCTION.
+static bool is_of_zig(const char *line, size_t size, int exit_status)
+{
+    static const char mark[] = "error: ";
+    size_t begin = sizeof(mark) - 1;
+    if (exit_status != 1 || size <= begin || memcmp(line, mark, begin) != 0 ||
+        line[size] != '\n')
+        return false;
+    const char *next = line + size + 1;
+    const char *place = memmem(next, strcspn(next, "\n"), ".zig:", strlen(".zig:"));
+    return memchr(line + begin, ' ', size - begin) == NULL && place != NULL &&
+           memmem(place, strcspn(place, "\n"), ": 0x", 4) != NULL;
+}
+
 // kind_of_line is the kind of the end that the line tells of; NULL: of none.
 static const char *kind_of_line(const char *line, size_t size, int exit_status)
 {
@@ -96,23 +114,36 @@ static const char *kind_of_line(const char *line, size_t size, int exit_status)
         return words->kind;
     if (is_undefined(line, size))
         return "sanitizer";
-    return is_of_perl(line, size, exit_status) || is_of_ruby(line, size, exit_status)
+    return is_of_perl(line, size, exit_status) || is_of_ruby(line, size, exit_status) ||
+                   is_of_zig(line, size, exit_status)
                ? "uncaught-exception"
                : NULL;
 }
 
-// words_size is where a message ends: before an empty line, or a stack.
+// words_size is where a message ends: before an empty line, or a stack. Haskell has an
+// empty line after the type, and the stacks of Zig and Elixir begin in the next line.
 static size_t words_size(const char *text)
 {
+    static const char *const lines[] = { "error: ", "** (" };
+    static const char uncaught[] = ": Uncaught exception ";
     static const char *const ends[] = { "\n\n",
                                         "\nnote: run with `RUST_BACKTRACE",
                                         "\nstack backtrace:",
                                         "\n\tat ",
                                         "\n   at ",
+                                        "\nstack traceback:",
+                                        "\nHasCallStack backtrace:",
+                                        "\nCallStack (from HasCallStack):",
                                         "\n\tfrom " };
+    size_t first = strcspn(text, "\n");
+    bool typed = first != 0 && text[first - 1] == ':' &&
+                 memmem(text, first, uncaught, sizeof(uncaught) - 1) != NULL;
     size_t size = strlen(text);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (strncmp(text, lines[i], strlen(lines[i])) == 0)
+            size = first;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        const char *end = strstr(text, ends[i]);
+        const char *end = strstr(typed ? text + first + 2 : text, ends[i]);
         if (end != NULL && (size_t)(end - text) < size)
             size = (size_t)(end - text);
     }
@@ -134,14 +165,18 @@ static const char *last_line(const char *text)
 
 void last_words_find(const char *text, int exit_status, struct last_words *out)
 {
+    static const char haskell[] = "CallStack (from HasCallStack):";
+    const char *before = text; // the line before
     *out = (struct last_words){ 0 };
     for (const char *line = text; *line != 0;) {
         size_t size = strcspn(line, "\n");
         const char *kind = kind_of_line(line, size, exit_status);
         if (kind != NULL) {
             out->kind = kind;
-            out->text = line;
+            out->text =
+                strncmp(line, haskell, sizeof(haskell) - 1) == 0 ? before : line;
         }
+        before = line;
         line += size + (line[size] == '\n');
     }
     if (out->text != NULL && strncmp(out->text, "Traceback", strlen("Traceback")) == 0)

@@ -123,12 +123,76 @@ static void more_text_than_the_limit_is_cut(void **state)
     exit_words_deinit(&words);
 }
 
+static void runtimes_are_known_by_the_lines_that_end_their_programs(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *said;
+        const char *kind; // NULL: it is no end that a runtime told of
+        const char *message;
+    } ends[] = {
+        { 1, "raised CONSTRAINT_ERROR : demo.adb:7 index check failed\n",
+          "uncaught-exception",
+          "raised CONSTRAINT_ERROR : demo.adb:7 index check failed" },
+        { 1, "core.exception.ArrayIndexError@demo.d(4): index [7] is out of bounds\n",
+          "uncaught-exception",
+          "core.exception.ArrayIndexError@demo.d(4): index [7] is out of bounds" },
+        { 2, "Fatal error: exception Not_found\n", "uncaught-exception",
+          "Fatal error: exception Not_found" },
+        { 217, "An unhandled exception occurred at $00401234:\nEDivByZero: by zero\n",
+          "uncaught-exception",
+          "An unhandled exception occurred at $00401234:\nEDivByZero: by zero" },
+        { 2, "Fortran runtime error: End of file\n", "fatal-exit",
+          "Fortran runtime error: End of file" },
+        { 1,
+          "demo: Prelude.head: empty list\nCallStack (from HasCallStack):\n  error, "
+          "called at x.hs:3\n",
+          "uncaught-exception", "demo: Prelude.head: empty list" },
+        { 1,
+          "demo: Uncaught exception ghc-internal:GHC.Internal.Exception.ErrorCall:\n\n"
+          "no page\n\nHasCallStack backtrace:\n  error, called at x.hs:3\n",
+          "uncaught-exception",
+          "demo: Uncaught exception ghc-internal:GHC.Internal.Exception.ErrorCall:\n\n"
+          "no page" },
+        { 1, "demo.nim(3) demo\nError: unhandled exception: no page [ValueError]\n",
+          "uncaught-exception", "Error: unhandled exception: no page [ValueError]" },
+        { 1,
+          "error: FileNotFound\n/lib/zig/std/posix.zig:1789:23: 0x10489c5 in openZ "
+          "(demo)\n",
+          "uncaught-exception", "error: FileNotFound" },
+        { 1, "error: no such file\nsee demo --help\n", NULL, "" },
+        { 1, "** (RuntimeError) no page\n    demo.exs:3: (file)\n",
+          "uncaught-exception", "** (RuntimeError) no page" },
+        { 1, "Exception in thread \"main\" java.lang.Error: no page\n\tat Demo.main\n",
+          "uncaught-exception",
+          "Exception in thread \"main\" java.lang.Error: no page" },
+        { 134, "Unhandled exception. System.Exception: no page\n   at Demo.Main()\n",
+          "uncaught-exception", "Unhandled exception. System.Exception: no page" },
+        { 255, "no page at demo.pl line 3.\n", "uncaught-exception",
+          "no page at demo.pl line 3." },
+        { 1, "no page at demo.pl line 3.\n", NULL, "" },
+    };
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct last_words words;
+        char message[200] = "";
+        last_words_find(ends[i].said, ends[i].status, &words);
+        memcpy(message, words.text != NULL ? words.text : "", words.size);
+        if (ends[i].kind != NULL)
+            assert_string_equal(words.kind, ends[i].kind);
+        else
+            assert_null(words.kind);
+        assert_string_equal(message, ends[i].message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_have_what_their_head_names_and_the_text),
         cmocka_unit_test(frames_become_those_of_the_exception),
         cmocka_unit_test(words_without_a_head_are_judged_by_their_text),
+        cmocka_unit_test(runtimes_are_known_by_the_lines_that_end_their_programs),
         cmocka_unit_test(words_that_are_cut_anywhere_are_none_or_fewer),
         cmocka_unit_test(numbers_out_of_range_are_as_if_they_were_not_there),
         cmocka_unit_test(more_text_than_the_limit_is_cut),
