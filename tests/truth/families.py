@@ -428,7 +428,7 @@ __attribute__((noinline)) static int odd(int depth)
 """
 
 # The stub of the procedure linkage table is named; static programs have none.
-ENDING_KEYS = {"calls_by_sealed_table": {"builds": "-musl -static -lto", "shows": "@plt in "}}
+ENDING_KEYS = {"calls_by_sealed_table": {"builds": "gcc -musl -static -lto", "shows": "@plt in "}}
 ENDING_IN = {"calls_text": "-", "recurses": "recursed", "recurses_in_turn": "-"}
 
 
