@@ -192,7 +192,7 @@ static enum ch_status rewrite_report(struct finish *finish)
     return status;
 }
 
-static bool is_terminal(int fd)
+static bool output_is_terminal(int fd)
 {
     return isatty(fd) != 0;
 }
@@ -204,7 +204,7 @@ static int open_output(const struct finish *finish)
     const struct settings *settings = &finish->session.settings;
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     struct stat info;
-    int fd = settings_output_fd(settings, is_terminal);
+    int fd = settings_output_fd(settings, output_is_terminal);
     if (fd >= 0 || settings->print == SETTING_NO || settings->output == NULL)
         return fd;
     text_append_string(&path, settings->output);

@@ -183,9 +183,9 @@ static void complain_of_unknown(const struct variables *variables)
     }
 }
 
-// is_terminal makes isatty's system call. A start runs no other code near isatty
+// fd_is_terminal makes isatty's system call. A start runs no other code near isatty
 // in libc, so calling that would cause a page fault.
-static bool is_terminal(int fd)
+static bool fd_is_terminal(int fd)
 {
     char settings[64]; // more than the kernel's struct termios
     return machine_call3(SYS_ioctl, fd, TCGETS, (long)settings) == 0;
@@ -342,7 +342,7 @@ static int install_handler(char *const *environment,
     if (traced)
         begin_traced();
     bool is_enabled = settings.enable == SETTING_YES ||
-                      (settings.enable == SETTING_TTY && is_terminal(STDERR_FILENO));
+                      (settings.enable == SETTING_TTY && fd_is_terminal(STDERR_FILENO));
     if (traced || !is_enabled)
         return ECANCELED;
     const char *given = variables_get(&variables, LIVENESS_VARIABLE);
@@ -360,7 +360,7 @@ static int install_handler(char *const *environment,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
                                   .reports_first = settings.handlers == HANDLERS_LAST,
                                   .kept_files =
-                                      settings_kept_files(&settings, is_terminal),
+                                      settings_kept_files(&settings, fd_is_terminal),
                                   .regions = regions.stack + regions.context };
     find_agent(&settings, tells, agent, &wishes);
     message_places_find(&wishes.places);

@@ -130,7 +130,7 @@ static void free_thread(struct stop *stop, const struct stopped_thread *crashed,
     }
 }
 
-static bool is_terminal(int fd)
+static bool tracer_is_terminal(int fd)
 {
     return isatty(fd) != 0;
 }
@@ -147,7 +147,7 @@ static void take_standard_files(pid_t pid, const struct settings *settings)
         if (theirs >= 0)
             close(theirs);
     }
-    uint32_t kept = settings_kept_files(settings, is_terminal);
+    uint32_t kept = settings_kept_files(settings, tracer_is_terminal);
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && null >= 0; fd++) {
         if (!taken[fd] || (kept & UINT32_C(1) << fd) == 0)
             (void)dup2(null, fd);

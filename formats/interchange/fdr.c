@@ -430,9 +430,9 @@ static enum ch_status read_in_buffer(struct fdr_reader *reader, struct fdr_recor
     return fdr_read_record(reader, kind, out);
 }
 
-// next_function reads a function's record in place, since traces consist of little
+// fdr_next_function reads a function's record in place, since traces consist of little
 // else. False: what comes next is something else, or not as it has to be.
-static bool next_function(struct fdr_reader *reader, struct fdr_record *out)
+static bool fdr_next_function(struct fdr_reader *reader, struct fdr_record *out)
 {
     const struct cursor *c = &reader->buffer;
     const bool big_endian = c->big_endian;
@@ -463,7 +463,7 @@ static bool next_function(struct fdr_reader *reader, struct fdr_record *out)
 
 enum ch_status fdr_next_record(struct fdr_reader *reader, struct fdr_record *out)
 {
-    if (next_function(reader, out))
+    if (fdr_next_function(reader, out))
         return CH_OK;
     while (reader->in_buffer || cursor_left(&reader->file) != 0) {
         enum ch_status status = CH_OK;
