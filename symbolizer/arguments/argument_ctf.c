@@ -9,12 +9,13 @@
 #include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_table.h"
 
-enum { GENERAL_MAX = 6, VECTORS_MAX = 8, EIGHTBYTE_BITS = 64 };
+enum { VECTORS_MAX = 8, EIGHTBYTE_BITS = 64, LARGE_BYTES = 16 };
 
 // need is what an argument occupies.
 struct need {
     bool unknown;
     bool memory;
+    bool indirect; // its address takes the register
     unsigned general;
     unsigned vectors;
     uint64_t size;
@@ -91,18 +92,155 @@ static struct need classify_structure(const struct type_table *table,
     return need;
 }
 
-static struct need classify_type(const struct type_table *table, uint32_t index)
+// leaves is what the scalars that a structure consists of have in common.
+struct leaves {
+    bool unknown;
+    bool mixed;       // not all are of one floating type
+    bool wide;        // one is aligned to 16 bytes
+    uint64_t element; // the size of the floating type
+    uint64_t end_bits;
+};
+
+enum { PENDING_MAX = 32 };
+
+// pending are members that are still to be looked at.
+struct pending {
+    uint32_t types[PENDING_MAX];
+    uint64_t offsets[PENDING_MAX];
+    size_t count;
+};
+
+static void leaves_add_scalar(struct leaves *leaves, const struct type *type,
+                              uint64_t end_bits)
 {
-    const struct type *type = &table->types[type_strip(table, index)];
-    switch (type->kind) {
+    bool is_complex = (type->encoding & TYPE_COMPLEX) != 0;
+    uint64_t element = is_complex ? type->size / 2 : type->size;
+    leaves->end_bits = end_bits > leaves->end_bits ? end_bits : leaves->end_bits;
+    leaves->wide = leaves->wide || element == LARGE_BYTES;
+    if (type->kind != TYPE_FLOAT ||
+        (leaves->element != 0 && leaves->element != element))
+        leaves->mixed = true;
+    leaves->element = element;
+}
+
+// leaves_add adds a member that is not a scalar by its own members, and an array by its
+// last element.
+static void leaves_add(const struct type_table *table, struct pending *pending,
+                       struct leaves *leaves)
+{
+    uint64_t at = pending->offsets[--pending->count];
+    uint32_t index = type_strip(table, pending->types[pending->count]);
+    const struct type *type = &table->types[index];
+    while (type->kind == TYPE_ARRAY) {
+        uint32_t element = type_strip(table, type->target);
+        if (type->count == 0)
+            return;
+        at += (type->count - 1) * type_size_bits(table, element);
+        type = &table->types[index = element];
+    }
+    bool is_structure = type->kind == TYPE_STRUCT || type->kind == TYPE_UNION;
+    for (uint32_t i = 0; is_structure && i < type->part_count; i++) {
+        const struct type_part *part = &table->parts[type->first_part + i];
+        if (pending->count == PENDING_MAX) {
+            leaves->unknown = true;
+            return;
+        }
+        pending->types[pending->count] = part->type;
+        pending->offsets[pending->count++] = at + part->offset_bits;
+    }
+    uint64_t bits = type_size_bits(table, index);
+    leaves->unknown = leaves->unknown || (!is_structure && bits == 0);
+    if (!is_structure && bits != 0)
+        leaves_add_scalar(leaves, type, at + bits);
+}
+
+// classify_structure_aarch64: one to four members of one floating type are passed in as
+// many vector registers; others of more than 16 bytes by their address.
+static struct need classify_structure_aarch64(const struct type_table *table,
+                                              uint32_t index)
+{
+    const uint64_t size = table->types[index].size;
+    struct pending pending = { .types = { index }, .count = 1 };
+    struct leaves leaves = { .unknown = size == 0 };
+    while (pending.count != 0 && !leaves.unknown)
+        leaves_add(table, &pending, &leaves);
+    struct need need = { .size = size, .wide = leaves.wide, .unknown = leaves.unknown };
+    bool is_whole = leaves.end_bits == size * 8;
+    if (!leaves.mixed && leaves.element != 0 && size <= 4 * leaves.element) {
+        need.vectors = (unsigned)(size / leaves.element);
+        need.unknown = need.unknown || !is_whole;
+    } else if (size > LARGE_BYTES) {
+        need = (struct need){ .indirect = true, .general = 1, .size = 8 };
+        need.unknown = leaves.unknown && size <= 4 * LARGE_BYTES;
+    } else {
+        need.general = size > 8 ? 2 : 1;
+    }
+    return need;
+}
+
+static struct need classify_aarch64(const struct type_table *table, uint32_t index)
+{
+    const struct type *type = &table->types[index];
+    if (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION)
+        return classify_structure_aarch64(table, index);
+    struct need need = classify_scalar(type);
+    bool is_complex = (type->encoding & TYPE_COMPLEX) != 0;
+    if (type->kind != TYPE_FLOAT)
+        return need;
+    need.memory = false;
+    need.vectors = is_complex ? 2 : 1;
+    need.wide = type->size == (is_complex ? 2 * LARGE_BYTES : LARGE_BYTES);
+    need.unknown = type->size > (is_complex ? 2 * LARGE_BYTES : LARGE_BYTES);
+    return need;
+}
+
+static struct need classify_amd64(const struct type_table *table, uint32_t index)
+{
+    const struct type *type = &table->types[index];
+    return type->kind == TYPE_STRUCT || type->kind == TYPE_UNION
+               ? classify_structure(table, type)
+               : classify_scalar(type);
+}
+
+// argument_abi_rules is what the two processors' rules differ in.
+struct argument_abi_rules {
+    struct need (*classify)(const struct type_table *table, uint32_t index);
+    unsigned general_max;
+    uint8_t general[VECTORS_MAX]; // by DWARF number
+    uint8_t vector_first;
+    bool exhausts;       // once one is on the stack, later ones of its kind are, too
+    bool even;           // what is aligned to 16 bytes begins with an even register
+    bool hidden_general; // a large result's address takes the first register
+};
+
+static const struct argument_abi_rules abi_amd64 = {
+    .classify = classify_amd64,
+    .general_max = 6,
+    .general = { 5, 4, 1, 2, 8, 9 },
+    .vector_first = 17,
+    .hidden_general = true,
+};
+
+static const struct argument_abi_rules abi_aarch64 = {
+    .classify = classify_aarch64,
+    .general_max = 8,
+    .general = { 0, 1, 2, 3, 4, 5, 6, 7 },
+    .vector_first = 64,
+    .exhausts = true,
+    .even = true,
+};
+
+static struct need classify_type(const struct argument_abi *abi, uint32_t type)
+{
+    uint32_t index = type_strip(abi->table, type);
+    switch (abi->table->types[index].kind) {
     case TYPE_STRUCT:
     case TYPE_UNION:
-        return classify_structure(table, type);
     case TYPE_INTEGER:
     case TYPE_ENUM:
     case TYPE_POINTER:
     case TYPE_FLOAT:
-        return classify_scalar(type);
+        return abi->rules->classify(abi->table, index);
     default:
         return (struct need){ .unknown = true };
     }
@@ -114,42 +252,61 @@ static bool is_void(const struct type_table *table, uint32_t index)
     return type->kind == TYPE_INTEGER && type->size == 0;
 }
 
-void argument_abi_init(struct argument_abi *abi, const struct type_table *table,
-                       uint32_t result)
+bool argument_abi_init(struct argument_abi *abi, const struct type_table *table,
+                       enum unwind_arch_id arch, uint32_t result)
 {
     *abi = (struct argument_abi){ .table = table };
-    if (is_void(table, result))
-        return;
-    struct need need = classify_type(table, result);
+    abi->rules = arch == UNWIND_ARCH_AMD64     ? &abi_amd64
+                 : arch == UNWIND_ARCH_AARCH64 ? &abi_aarch64
+                                               : NULL;
+    if (abi->rules == NULL || !abi->rules->hidden_general || is_void(table, result))
+        return abi->rules != NULL;
+    struct need need = classify_type(abi, result);
     const struct type *type = &table->types[type_strip(table, result)];
     abi->lost = need.unknown;
     if (need.memory && type->kind != TYPE_FLOAT) // the caller passes its address
         abi->general = 1;
+    return true;
+}
+
+static struct argument_abi_place place_on_stack(struct argument_abi *abi,
+                                                const struct need *need)
+{
+    uint64_t alignment = need->wide ? 16 : 8;
+    abi->stack = (abi->stack + alignment - 1) / alignment * alignment;
+    struct argument_abi_place place = { .kind = ARGUMENT_ON_STACK,
+                                        .indirect = need->indirect,
+                                        .offset = abi->stack };
+    abi->stack += (need->size + 7) / 8 * 8;
+    if (abi->rules->exhausts && need->general != 0)
+        abi->general = abi->rules->general_max;
+    if (abi->rules->exhausts && need->vectors != 0)
+        abi->vectors = VECTORS_MAX;
+    return place;
 }
 
 struct argument_abi_place argument_abi_next(struct argument_abi *abi, uint32_t type)
 {
-    static const uint8_t registers[GENERAL_MAX] = { 5, 4, 1, 2, 8, 9 };
+    const struct argument_abi_rules *rules = abi->rules;
     struct argument_abi_place place = { .kind = ARGUMENT_UNPLACED };
-    struct need need = classify_type(abi->table, type);
+    struct need need = classify_type(abi, type);
     abi->lost = abi->lost || need.unknown;
     if (abi->lost)
         return place;
-    bool fits = !need.memory && abi->general + need.general <= GENERAL_MAX &&
+    if (rules->even && need.wide && need.general == 2)
+        abi->general += abi->general % 2;
+    bool fits = !need.memory && abi->general + need.general <= rules->general_max &&
                 abi->vectors + need.vectors <= VECTORS_MAX;
-    if (!fits) {
-        uint64_t alignment = need.wide ? 16 : 8;
-        abi->stack = (abi->stack + alignment - 1) / alignment * alignment;
-        place.kind = ARGUMENT_ON_STACK;
-        place.offset = abi->stack;
-        abi->stack += (need.size + 7) / 8 * 8;
-        return place;
-    }
+    if (!fits)
+        return place_on_stack(abi, &need);
+    place.kind = ARGUMENT_SPLIT;
+    place.indirect = need.indirect;
     if (need.general == 1 && need.vectors == 0) {
         place.kind = ARGUMENT_GENERAL;
-        place.reg = registers[abi->general];
-    } else {
-        place.kind = need.general == 0 ? ARGUMENT_VECTOR : ARGUMENT_SPLIT;
+        place.reg = rules->general[abi->general];
+    } else if (need.general == 0 && need.vectors == 1) {
+        place.kind = ARGUMENT_VECTOR;
+        place.reg = (uint8_t)(rules->vector_first + abi->vectors);
     }
     abi->general += need.general;
     abi->vectors += need.vectors;
@@ -208,7 +365,7 @@ static enum ch_status argument_ctf_take(const struct lookup *l,
                                ARGUMENT_AT_ENTRY);
 }
 
-// find_in_register looks for the argument that was passed in a register.
+// find_in_register looks for the argument that was passed in a general register.
 static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
                                        struct argument *argument)
 {
@@ -230,6 +387,42 @@ static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
     return argument_ctf_take(l, argument, &entry.location);
 }
 
+// find_in_vector looks for the argument that was passed in a vector register.
+static enum ch_status find_in_vector(const struct lookup *l, uint8_t reg,
+                                     struct argument *argument)
+{
+    const struct argument_location natural = {
+        .kind = ARGUMENT_IS_BYTES,
+        .value = ARGUMENT_VECTOR_BYTES,
+        .bytes = argument_frame_vector(&l->call->frame, reg),
+    };
+    if (!l->at_entry || natural.bytes == NULL)
+        return CH_ERR_NOT_FOUND;
+    set_found(argument, "abi-register", "proved");
+    return argument_ctf_take(l, argument, &natural);
+}
+
+// find_indirect looks for the argument whose address was passed.
+static enum ch_status find_indirect(const struct lookup *l,
+                                    const struct argument_abi_place *place,
+                                    struct argument *argument)
+{
+    struct argument_location location = { .kind = ARGUMENT_IN_MEMORY };
+    const struct argument_frame *frame = &l->call->frame;
+    if (place->kind == ARGUMENT_GENERAL) {
+        if (!l->at_entry || !argument_frame_knows(frame, place->reg))
+            return CH_ERR_NOT_FOUND;
+        location.value = frame->registers.value[place->reg];
+    } else if (frame->cfa == 0 ||
+               memory_read(l->stack->memory, frame->cfa + place->offset,
+                           &location.value, sizeof(location.value)) != CH_OK) {
+        return CH_ERR_NOT_FOUND;
+    }
+    set_found(argument, place->kind == ARGUMENT_GENERAL ? "abi-register" : "abi-stack",
+              l->at_entry ? "proved" : "likely");
+    return argument_ctf_take(l, argument, &location);
+}
+
 static enum ch_status find_argument_on_stack(const struct lookup *l, uint64_t offset,
                                              struct argument *argument)
 {
@@ -242,21 +435,32 @@ static enum ch_status find_argument_on_stack(const struct lookup *l, uint64_t of
     return argument_ctf_take(l, argument, &location);
 }
 
+static enum ch_status find_at_place(const struct lookup *l,
+                                    const struct argument_abi_place *place,
+                                    struct argument *argument)
+{
+    if (place->indirect)
+        return find_indirect(l, place, argument);
+    switch (place->kind) {
+    case ARGUMENT_GENERAL:
+        return find_in_register(l, place->reg, argument);
+    case ARGUMENT_VECTOR:
+        return find_in_vector(l, place->reg, argument);
+    case ARGUMENT_ON_STACK:
+        return find_argument_on_stack(l, place->offset, argument);
+    default:
+        return CH_ERR_NOT_FOUND;
+    }
+}
+
 static void argument_ctf_find(const struct lookup *l,
                               const struct argument_abi_place *place,
                               struct argument *argument)
 {
-    enum ch_status status = CH_ERR_NOT_FOUND;
-    const char *reason = "clobbered";
-    if (place->kind == ARGUMENT_GENERAL)
-        status = find_in_register(l, place->reg, argument);
-    if (place->kind == ARGUMENT_ON_STACK)
-        status = find_argument_on_stack(l, place->offset, argument);
-    if (place->kind == ARGUMENT_SPLIT)
-        reason = "aggregate-split";
-    if (place->kind == ARGUMENT_UNPLACED)
-        reason = "ambiguous-type";
-    if (status == CH_OK)
+    const char *reason = place->kind == ARGUMENT_SPLIT      ? "aggregate-split"
+                         : place->kind == ARGUMENT_UNPLACED ? "ambiguous-type"
+                                                            : "clobbered";
+    if (find_at_place(l, place, argument) == CH_OK)
         return;
     set_found(argument, "none", "unavailable");
     argument->reason = reason;
@@ -268,7 +472,8 @@ static void list_signature(const struct lookup *l, uint32_t signature,
     const struct type_table *table = &l->call->image->types.table;
     const struct type *function = &table->types[signature];
     struct argument_abi abi;
-    argument_abi_init(&abi, table, function->target);
+    if (!argument_abi_init(&abi, table, l->stack->arch->id, function->target))
+        return;
     for (uint32_t i = 0; i < function->part_count; i++) {
         const struct type_part *part = &table->parts[function->first_part + i];
         struct argument argument = { .type = part->type };
@@ -290,9 +495,7 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
 {
     const struct argument_call *call = &stack->calls[index];
     struct argument_symbol symbol;
-    // argument_abi_next follows the ABI of x86-64.
-    if (stack->arch->id != UNWIND_ARCH_AMD64 ||
-        (call->image->types.source != TYPE_FROM_CTF &&
+    if ((call->image->types.source != TYPE_FROM_CTF &&
          call->image->types.source != TYPE_FROM_BTF) ||
         !argument_entry_symbol(call, &symbol))
         return false;

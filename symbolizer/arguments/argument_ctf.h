@@ -14,15 +14,16 @@
 bool argument_ctf_list(const struct argument_stack *stack, size_t index,
                        struct argument_list *out);
 
-// Where the System V ABI of x86-64 passes the arguments of a signature. These locations
-// hold at the function's entry.
+// Where the System V ABI of x86-64, or the procedure call standard of AArch64
+// (AAPCS64), passes the arguments of a signature. These locations hold at the
+// function's entry.
 //
 // If an argument cannot be classified (a structure with only a name, a type without a
 // description), neither it nor any later argument has a known location.
 
 enum argument_class {
     ARGUMENT_GENERAL,  // one general register
-    ARGUMENT_VECTOR,   // vector registers, which are not saved
+    ARGUMENT_VECTOR,   // one vector register
     ARGUMENT_SPLIT,    // several registers
     ARGUMENT_ON_STACK, // on the stack, at the CFA plus offset
     ARGUMENT_UNPLACED,
@@ -30,6 +31,7 @@ enum argument_class {
 
 struct argument_abi_place {
     enum argument_class kind;
+    bool indirect;   // there is the address of the argument
     uint8_t reg;     // by DWARF number
     uint64_t offset; // from the CFA, the stack pointer before the call
 };
@@ -37,6 +39,7 @@ struct argument_abi_place {
 // An argument_abi assigns the locations, in the order of the arguments.
 struct argument_abi {
     const struct type_table *table;
+    const struct argument_abi_rules *rules;
     unsigned general;
     unsigned vectors;
     uint64_t stack;
@@ -44,9 +47,9 @@ struct argument_abi {
 };
 
 // argument_abi_init begins with a function that returns result: some results take the
-// first register.
-void argument_abi_init(struct argument_abi *abi, const struct type_table *table,
-                       uint32_t result);
+// first register of x86-64. False: the rules of that processor are not known here.
+bool argument_abi_init(struct argument_abi *abi, const struct type_table *table,
+                       enum unwind_arch_id arch, uint32_t result);
 
 // argument_abi_next gives the location of the next argument.
 struct argument_abi_place argument_abi_next(struct argument_abi *abi, uint32_t type);

@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -84,6 +85,58 @@ def number_of(value):
     if value is None:
         return 0
     return int(value, 16) if isinstance(value, str) else value
+
+
+# A type in C, a value of it, what a report shows, and whether that needs no vector
+# register and not several registers.
+CLASSES = (
+    ("signed char", "-7", -7, True),
+    ("short", "-700", -700, True),
+    ("unsigned", "4000000000u", 4000000000, True),
+    ("long", "-5000000000", -5000000000, True),
+    ("enum colour", "RED", "RED", True),
+    ("struct pair", "(struct pair){ 3, -4 }", {"a": 3, "b": -4}, True),
+    ("struct bytes", '(struct bytes){ 1, 2, 3 }', {"a": 1, "b": 2, "c": 3}, True),
+    ("struct words", "(struct words){ 5, 6 }", {"a": 5, "b": 6}, False),
+    ("struct mixed", "(struct mixed){ 8, 9.5 }", {"n": 8, "d": 9.5}, False),
+    ("struct large", "(struct large){ 1, 2, 3 }", {"a": 1, "b": 2, "c": 3}, True),
+    ("struct nested", "(struct nested){ { 1, 2 }, { 3, 4, 5 } }",
+     {"pair": {"a": 1, "b": 2}, "large": {"a": 3, "b": 4, "c": 5}}, True),
+    ("double", "2.5", 2.5, False),
+    ("float", "-1.5f", -1.5, False),
+    ("struct point", "(struct point){ 1.5, 2.5 }", {"x": 1.5, "y": 2.5}, False),
+    ("struct lone", "(struct lone){ 4.5f }", {"x": 4.5}, False),
+    ("struct four", "(struct four){ { { 1, 2 }, { 3, 4 } } }",
+     {"p": [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}]}, False),
+)
+
+
+def ctf_program(signatures):
+    lines = ["#include <stdlib.h>", "enum colour { GREEN, RED };",
+             "struct pair { int a, b; }; struct bytes { signed char a, b, c; };",
+             "struct words { long a, b; }; struct mixed { long n; double d; };",
+             "struct large { long a, b, c; };",
+             "struct nested { struct pair pair; struct large large; };",
+             "struct point { double x, y; }; struct lone { float x; };",
+             "struct four { struct { double a, b; } p[2]; };"]
+    for number, signature in enumerate(signatures):
+        types = ", ".join(f"{kind} a{at}" for at, (kind, *_) in enumerate(signature))
+        lines.append(f"__attribute__((noipa)) void f{number}(volatile int *p, {types})"
+                     " { *p = 0; }")
+    lines.append("int main(int argc, char **argv) { switch (atoi(argv[argc - 1])) {")
+    for number, signature in enumerate(signatures):
+        values = ", ".join(value for _, value, *_ in signature)
+        lines.append(f"case {number}: f{number}(0, {values}); break;")
+    return "\n".join(lines) + "\n} }\n"
+
+
+def as_json(value):
+    """A value of a report without what its type adds."""
+    if isinstance(value, dict) and "name" in value and "value" in value:
+        return value["name"]
+    if isinstance(value, dict):
+        return {key: as_json(member) for key, member in value.items()}
+    return value
 
 
 class CoresOfQemu(unittest.TestCase):
@@ -195,6 +248,41 @@ class CoresOfQemu(unittest.TestCase):
             self.assertEqual(argument["confidence"], "exact")
             compared += 1
         return compared
+
+    def test_arguments_are_read_where_ctf_alone_describes_them(self):
+        """6 functions of random signatures, or 60 with CRASHHOOK_FULL=1, each of which
+        crashes at its first instruction. Vector registers are not in a report."""
+        count = 60 if os.environ.get("CRASHHOOK_FULL") == "1" else 6
+        chance = random.Random(52)
+        signatures = [[chance.choice(CLASSES) for _ in range(chance.randrange(6, 15))]
+                      for _ in range(count)]
+        source = os.path.join(self.scene.folder, "ctf.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(ctf_program(signatures))
+        path = os.path.join(self.scene.folder, "ctf")
+        subprocess.run([COMPILER, "-O2", "-gctf", "-rdynamic", "-Wl,--ctf-variables", "-o",
+                        path, source], check=True)
+        shown = missing = 0
+        for number, signature in enumerate(signatures):
+            core = self.scene.crash(path, str(number))
+            report = self.scene.report(core, "--exe", path, "--sysroot", SYSROOT)
+            os.remove(core)
+            frame = frames_of(crashed_thread(report))[0]
+            self.assertEqual(frame["function"], f"f{number}")
+            arguments = frame["arguments"][1:]
+            self.assertEqual(len(arguments), len(signature))
+            for at, ((_, _, expected, general), argument) in enumerate(
+                    zip(signature, arguments)):
+                if "entry_value" in argument:
+                    self.assertEqual(as_json(argument["entry_value"]), expected,
+                                     (number, at, argument))
+                    shown += 1
+                else:
+                    missing += 1
+                    self.assertFalse(general, (number, at, signature, argument))
+        print(f"{shown} values right, {missing} in vector or several registers",
+              file=sys.stderr)
+        self.assertGreater(shown, 3 * count)
 
     def test_another_program_is_refused_by_its_entry_point(self):
         path = self.scene.build("right", "-static")
