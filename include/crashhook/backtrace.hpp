@@ -403,11 +403,15 @@ class symbolicated_backtrace
     {
       public:
         using iterator_category = std::input_iterator_tag;
+        using iterator_concept = std::forward_iterator_tag; // from C++20 on
         using value_type = symbolicated_frame;
         using difference_type = std::ptrdiff_t;
         using pointer = void;
         using reference = symbolicated_frame;
 
+        iterator() noexcept : of_(nullptr), index_(0)
+        {
+        }
         iterator(const crashhook_symbolicated_backtrace *of, std::size_t index) noexcept
             : of_(of), index_(index)
         {

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#if __cplusplus >= 202002L
+#include <ranges>
+#endif
 #include <sstream>
 #include <stdexcept>
 #include <unistd.h>
@@ -34,8 +37,11 @@ __attribute__((noinline)) crashhook::backtrace capture_here()
 void a_backtrace_is_a_value()
 {
     std::vector<crashhook::backtrace> same;
-    for (volatile int i = 0; i < 2; i = i + 1)
+    for (volatile int i = 0; i < 2;) {
+        const int next = i + 1;
         same.push_back(capture_here());
+        i = next;
+    }
     crashhook::backtrace other = crashhook::backtrace::capture();
     CHECK(same[0] == same[1]);
     CHECK(!(same[0] == other) && same[0] != other);
@@ -170,6 +176,21 @@ void an_exception_tells_where_it_was_thrown(bool kept)
     }
 }
 
+#if __cplusplus >= 202002L
+static_assert(std::ranges::input_range<const crashhook::backtrace>);
+static_assert(std::ranges::forward_range<const crashhook::symbolicated_backtrace>);
+#endif
+
+#if defined(__cpp_lib_format)
+void values_are_formatted()
+{
+    const crashhook::backtrace captured = capture_here();
+    const crashhook::symbolicated_backtrace named(captured);
+    CHECK(std::format("{}", captured) == captured.description());
+    CHECK(std::format("{}", named) == named.format());
+}
+#endif
+
 #if defined(__cpp_lib_stacktrace)
 void a_standard_stacktrace_is_converted()
 {
@@ -190,6 +211,9 @@ int main(int argc, char **argv)
     execinfo_names_are_mapped();
     an_exception_tells_where_it_was_thrown(argc > 1 &&
                                            std::string_view(argv[1]) == "kept");
+#if defined(__cpp_lib_format)
+    values_are_formatted();
+#endif
 #if defined(__cpp_lib_stacktrace)
     a_standard_stacktrace_is_converted();
 #endif
