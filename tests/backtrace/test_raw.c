@@ -349,27 +349,63 @@ __attribute__((noinline)) static int capture_here(struct crashhook_backtrace **o
     return error;
 }
 
-// capture_in_sandbox compares ordinary captures before and in a sandbox that refuses to
-// read memory by system calls, and to open files.
-static int capture_in_sandbox(void)
+// named_text gives the names of a backtrace as text, to be freed, or NULL.
+static char *named_text(const struct crashhook_backtrace *backtrace)
 {
-    static const unsigned refused[] = { SYS_process_vm_readv, SYS_pipe2, SYS_openat,
-                                        SYS_prctl, SYS_ptrace };
+    struct crashhook_symbolicated_backtrace *named;
+    if (crashhook_backtrace_symbolicate(backtrace, NULL,
+                                        CRASHHOOK_SYMBOLICATION_DEFAULT, &named) != 0)
+        return NULL;
+    char *text =
+        crashhook_symbolicated_backtrace_format(named, CRASHHOOK_FORMAT_FRIENDLY);
+    crashhook_symbolicated_backtrace_destroy(named);
+    return text;
+}
+
+// compare_captures compares ordinary captures and their names before and after enter,
+// which gives the status to exit with, or 0. If `reopens`, the second ones list images
+// and open files again.
+__attribute__((noinline)) static int compare_captures(int (*enter)(void), bool reopens)
+{
     struct crashhook_backtrace *backtrace[2];
+    char *text[2];
     size_t size[2];
     for (volatile int i = 0; i < 2; i++) {
         if (capture_here(&backtrace[i]) != 0)
             return 3;
-        if (i == 0)
-            enter_sandbox(refused, 5, sandbox_action, SECCOMP_RET_ALLOW);
+        text[i] = named_text(backtrace[i]);
+        if (reopens)
+            crashhook_backtrace_cache_release();
+        int status = i == 0 ? enter() : 0;
+        if (status != 0)
+            return status;
+        // The list of images is made again when it has changed.
+        if (reopens && i == 0 && dlopen(SMALL_FRAMES, RTLD_NOW) == NULL)
+            return 5;
     }
     const uint8_t *first = crashhook_backtrace_cbf(backtrace[0], &size[0]);
     const uint8_t *second = crashhook_backtrace_cbf(backtrace[1], &size[1]);
+    bool same =
+        size[0] == size[1] && size[0] > 10 && memcmp(first, second, size[0]) == 0;
+    bool same_names = text[0] != NULL && text[1] != NULL &&
+                      strstr(text[0], "compare_captures") != NULL &&
+                      strcmp(text[0], text[1]) == 0;
     struct crashhook_images *images = crashhook_backtrace_images(backtrace[1]);
-    return size[0] == size[1] && size[0] > 10 && memcmp(first, second, size[0]) == 0 &&
-                   crashhook_images_count(images) > 2
-               ? 0
-               : 1;
+    return same && same_names && crashhook_images_count(images) > 2 ? 0 : 1;
+}
+
+// refuse_calls refuses to read memory by system calls, and to open files.
+static int refuse_calls(void)
+{
+    static const unsigned refused[] = { SYS_process_vm_readv, SYS_pipe2, SYS_openat,
+                                        SYS_prctl, SYS_ptrace };
+    enter_sandbox(refused, 5, sandbox_action, SECCOMP_RET_ALLOW);
+    return 0;
+}
+
+static int capture_in_sandbox(void)
+{
+    return compare_captures(refuse_calls, false);
 }
 
 static void a_sandbox_changes_nothing(void **state)
@@ -385,60 +421,55 @@ static void a_sandbox_changes_nothing(void **state)
     }
 }
 
-// capture_named gives 0 if a capture has the frame of this function by its name.
-__attribute__((noinline)) static int capture_named(void)
-{
-    struct crashhook_backtrace *backtrace;
-    struct crashhook_symbolicated_backtrace *named;
-    if (capture_here(&backtrace) != 0 ||
-        crashhook_backtrace_symbolicate(backtrace, NULL,
-                                        CRASHHOOK_SYMBOLICATION_DEFAULT, &named) != 0)
-        return 1;
-    const struct crashhook_symbolicated_frame *frame =
-        crashhook_symbolicated_backtrace_at(named, 0);
-    return frame != NULL && frame->symbol != NULL &&
-                   strcmp(frame->symbol->name, "capture_named") == 0
-               ? 0
-               : 2;
-}
-
-static int capture_without_proc(void)
+static int hide_proc(void)
 {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
         mount("none", "/proc", "tmpfs", 0, NULL) != 0)
         return 77;
-    return access("/proc/self/maps", F_OK) == 0 ? 3 : capture_named();
+    return access("/proc/self/maps", F_OK) == 0 ? 4 : 0;
 }
 
-static int capture_with_hidden_processes(void)
+static int capture_without_proc(void)
+{
+    return compare_captures(hide_proc, true);
+}
+
+// hide_processes goes on in a process of a namespace of its own.
+static int hide_processes(void)
 {
     int status = -1;
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0)
         return 77;
     pid_t child = fork(); // the first process of the new namespace
     if (child == 0)
-        _exit(mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 ? capture_named()
-                                                                  : 77);
+        return mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 ? 0 : 77;
     waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 4;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+}
+
+static int capture_with_hidden_processes(void)
+{
+    return compare_captures(hide_processes, true);
+}
+
+static void check_in_namespace(int (*run)(void))
+{
+    int status = run_in_child(run);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        test_skip("namespaces are not allowed here");
+    assert_int_equal(status, 0);
 }
 
 static void hidden_processes_change_nothing(void **state)
 {
     (void)state;
-    int status = run_in_child(capture_with_hidden_processes);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        test_skip("namespaces are not allowed here");
-    assert_int_equal(status, 0);
+    check_in_namespace(capture_with_hidden_processes);
 }
 
 static void no_file_of_proc_is_needed(void **state)
 {
     (void)state;
-    int status = run_in_child(capture_without_proc);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        test_skip("namespaces are not allowed here");
-    assert_int_equal(status, 0);
+    check_in_namespace(capture_without_proc);
 }
 
 static void what_is_written_has_the_images_and_offsets(void **state)
