@@ -55,6 +55,7 @@
     X(gelf_getclass)                                                                   \
     X(gelf_getehdr)                                                                    \
     X(gelf_getphdr)                                                                    \
+    X(gelf_getrela)                                                                    \
     X(gelf_getshdr)                                                                    \
     X(gelf_getsym)                                                                     \
     X(gelf_update_shdr)

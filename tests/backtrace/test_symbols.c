@@ -28,7 +28,7 @@ static void a_symbols_name_and_flags_follow_from_its_raw_name(void **state)
         { "main", "main", false, false, false },
         { "_start", "_start", false, false, true },
         { "_ZThn16_N1A1fEv", "non-virtual thunk to A::f()", false, true, false },
-        { "puts@plt", "puts@plt", false, true, false },
+        { "puts@plt", "puts@plt", false, true, true },
         { "__ubsan_handle_add_overflow", "__ubsan_handle_add_overflow", true, false,
           true },
         { "_ZNSt6vectorIiSaIiEE2atEm",
