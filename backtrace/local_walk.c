@@ -90,12 +90,19 @@ static UNCHECKED void copy_bytes(uint64_t address, void *to, size_t size)
         bytes[i] = ((const volatile unsigned char *)(uintptr_t)address)[i];
 }
 
+// is_readable says the same of what is in no image: the kernel is asked.
+static bool is_readable(uint64_t address, uint64_t size)
+{
+    const uint64_t last = address + size - 1;
+    return local_code_is_readable(address) &&
+           (address / PAGE_BYTES == last / PAGE_BYTES || local_code_is_readable(last));
+}
+
 // at_code says the same of what is at the walk's PC, which may be in no image.
 static bool at_code(const struct local_walk *w, uint64_t address, uint64_t size)
 {
     const uint64_t reach = 16;
-    return address - w->pc + reach < 2 * reach && local_code_is_readable(address) &&
-           local_code_is_readable(address + size - 1);
+    return address - w->pc + reach < 2 * reach && is_readable(address, size);
 }
 
 // local_read is a memory_read_fn over a walk: of the stack, of images, and of the code
@@ -118,8 +125,7 @@ static UNCHECKED size_t local_read(void *walk, uint64_t address, void *to, size_
 static size_t local_read_code(void *unused, uint64_t address, void *to, size_t size)
 {
     (void)unused;
-    if (!in_segment(address, size) && !(local_code_is_readable(address) &&
-                                        local_code_is_readable(address + size - 1)))
+    if (!in_segment(address, size) && !is_readable(address, size))
         return 0;
     copy_bytes(address, to, size);
     return size;
@@ -183,9 +189,8 @@ static bool is_code_outside(const struct local_walk *w, uint64_t pc)
 {
     const struct memory_reader memory = { .read = local_read_code };
     return pc >= LEAST_CODE && pc >> USER_BITS == 0 &&
-           (pc < w->stack_low || pc >= w->stack_high) &&
-           (unwind_arch_native()->after_call(&memory, pc) ||
-            (local_code_is_readable(pc) && may_leave_signal(pc)));
+           (pc < w->stack_low || pc >= w->stack_high) && is_readable(pc, 2) &&
+           (unwind_arch_native()->after_call(&memory, pc) || may_leave_signal(pc));
 }
 
 // is_code says whether pc is in code of an image, or in other code.
