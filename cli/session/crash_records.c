@@ -39,15 +39,15 @@
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
-// taking is what it takes to convert records: the session, and its spool opened for
-// writing.
-// other_records is the records of another version or processor: they stay for the
-// program that can read them.
+// other_records are of another version or processor: they stay for the program that
+// can read them.
 struct other_records {
     size_t count;
     char first[NAME_MAX + 1];
 };
 
+// taking is what it takes to convert records: the session, and its spool opened for
+// writing.
 struct taking {
     struct other_records *others; // NULL: a single record is taken
     const struct session *session;
