@@ -129,6 +129,12 @@ def wrong_frames(report, theirs):
     return [], count
 
 
+def gdb_errs(frame, value):
+    """gdb 13 evaluates an entry value in an inlined call with another frame's registers: its
+    own `preg@entry` of the function around glibc's set_regs is not what it has as `preg`."""
+    return frame.get("inline") and value.get("source") == "dwarf-entry-value"
+
+
 def wrong_values(report, said):
     """Values of frames that differ from gdb's, and how many were compared."""
     wrong, count = [], 0
@@ -140,7 +146,8 @@ def wrong_values(report, said):
         for one in ours.get("arguments", []) + ours.get("variables", []):
             mine = as_number(one["value"]) if "value" in one else None
             other = theirs["values"].get(one.get("name"))
-            if mine is None or other is None or one.get("confidence") in ("likely", "guess"):
+            if (mine is None or other is None or gdb_errs(ours, one) or
+                    one.get("confidence") in ("likely", "guess")):
                 continue
             count += 1
             if not same(mine, other):
