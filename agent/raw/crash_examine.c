@@ -674,6 +674,10 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     find_refused_stack(capture, facts);
     facts->access = infer_access(facts);
     note_heap(capture, out);
+    if (facts->message != NULL && crash_kind(facts) == CRASH_KIND_HEAP_CORRUPTION)
+        heap_chunks_find(capture, capture->settings->sanitize == SETTING_NO,
+                         &out->chunks);
+    facts->chunk = out->chunks.chunk;
     note_memory(capture, facts);
     read_crash_code(capture, out);
     if (crash_has_address(facts))

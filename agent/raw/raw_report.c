@@ -290,6 +290,36 @@ static void write_system_call(struct json_writer *w, const struct crash_facts *f
     json_write_end(w, '}');
 }
 
+// write_chunk writes the chunk of the heap that is damaged.
+static void write_chunk(struct json_writer *w, const struct crash_chunk *chunk)
+{
+    if (chunk->address == 0)
+        return;
+    json_write_key(w, "chunk");
+    json_write_object(w);
+    raw_write_address(w, "address", chunk->address);
+    raw_write_string(w, "field", chunk->field);
+    raw_write_address(w, "value", chunk->value);
+    if (chunk->is_text) {
+        json_write_key(w, "is_text");
+        json_write_bool(w, true);
+    }
+    raw_write_string(w, "text", chunk->text);
+    if (chunk->before != 0) {
+        json_write_key(w, "before");
+        json_write_object(w);
+        raw_write_address(w, "address", chunk->before);
+        raw_write_count(w, "size", chunk->before_size);
+        raw_write_string(w, "text", chunk->before_text);
+        if (chunk->runs_on) {
+            json_write_key(w, "runs_on");
+            json_write_bool(w, true);
+        }
+        json_write_end(w, '}');
+    }
+    json_write_end(w, '}');
+}
+
 // write_then writes what the program's own handler did about the crash.
 static void write_then(struct json_writer *w, const struct target_crash *crash)
 {
@@ -343,6 +373,7 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
     raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, crash);
     write_heap(w, crash);
+    write_chunk(w, &facts->chunk);
     write_sender(w, facts);
     write_crash_memory(w, &facts->memory);
     write_operation(w, facts);

@@ -68,7 +68,7 @@ static void write_text_source(struct text *out, struct page_sources *sources,
     text_deinit(&line);
 }
 
-static void append_text_value(struct text *out, const json_t *value)
+static void append_plain_value(struct text *out, const json_t *value)
 {
     struct text CH_CLEANUP(text_deinit) line = { 0 };
     if (!json_is_string(value))
@@ -90,10 +90,10 @@ static void write_text_variables(struct text *out, const json_t *frame,
         append_plain(out, report_string(variable, "name"), PAGE_SHORT);
         text_append_string(out, " = ");
         if (value != NULL)
-            append_text_value(out, value);
+            append_plain_value(out, value);
         if (entry != NULL) {
             text_append_string(out, value != NULL ? " (" : "");
-            append_text_value(out, entry);
+            append_plain_value(out, entry);
             text_append_string(out, value != NULL ? " when called)" : " when called");
         }
         if (value == NULL && entry == NULL) {

@@ -271,3 +271,31 @@ void crash_nearest_append(const struct crash_nearest *nearest, struct text *out)
     append_grouped(out, nearest->bytes);
     text_append_string(out, " bytes)");
 }
+
+void crash_chunk_append(const struct crash_chunk *chunk, struct text *out)
+{
+    bool size = chunk->field == NULL || strcmp(chunk->field, "size") == 0;
+    if (chunk->address == 0)
+        return;
+    text_appendf(out, "; the %s of the chunk at 0x%" PRIx64 " is 0x%" PRIx64,
+                 size ? "size" : "copy of the previous chunk's size in front",
+                 chunk->address, chunk->value);
+    if (chunk->text != NULL) {
+        text_append_string(out, " (\"");
+        append_variable_name(out, chunk->text);
+        text_append_string(out, "\")");
+    } else if (chunk->is_text) {
+        text_append_string(out, " (text)");
+    }
+    if (chunk->before == 0)
+        return;
+    text_appendf(out, ", after the %" PRIu64 " bytes at 0x%" PRIx64, chunk->before_size,
+                 chunk->before);
+    if (chunk->runs_on)
+        text_append_string(out, ", whose text runs on over it");
+    if (chunk->before_text == NULL)
+        return;
+    text_append_string(out, ": \"");
+    append_variable_name(out, chunk->before_text);
+    text_append_string(out, "\"");
+}

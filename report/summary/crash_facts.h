@@ -135,6 +135,22 @@ struct crash_check {
 // crash_way is how control reached the pc, or was about to leave it.
 enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
 
+// A crash_chunk is the chunk of malloc's heap whose head is damaged.
+struct crash_chunk {
+    uint64_t address;  // of its block, as malloc gives it; 0: no damage was found
+    const char *field; // "size", "previous-size"
+    uint64_t value;    // what the field has
+    bool is_text;      // that is characters
+    const char *text;  // these; NULL: none, or texts are masked
+    uint64_t before;   // the block before it; 0: it is the heap's first
+    uint64_t before_size;
+    const char *before_text; // how that begins, if it is text
+    bool runs_on;            // text runs from its begin over the field
+};
+
+// crash_chunk_append appends what is wrong with it to the sentence.
+void crash_chunk_append(const struct crash_chunk *chunk, struct text *out);
+
 struct crash_facts {
     enum crash_kind kind;        // if it is known already; 0: crash_kind determines it
     enum crash_kind termination; // the kind of an end that no handler saw; 0: a crash
@@ -170,7 +186,8 @@ struct crash_facts {
     struct crash_place sp_place;
     struct crash_stack stack;
     struct crash_memory memory;
-    struct crash_heap heap; // what is known of a misused block
+    struct crash_heap heap;   // what is known of a misused block
+    struct crash_chunk chunk; // of a heap that malloc found damaged
     const char *thread_name;
     const char *message; // last message of a library before it aborted; NULL: none
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none

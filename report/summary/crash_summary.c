@@ -504,6 +504,7 @@ static void summarize_abort(const struct crash_facts *f, enum crash_kind kind,
         append_as_one_line(&line, f->message);
         bool made = text_ok(&line) && line.size != 0;
         summarize_message(kind, made ? line.bytes : f->message, out);
+        crash_chunk_append(&f->chunk, out);
         crash_reason_append(f, out);
         return;
     }

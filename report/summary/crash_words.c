@@ -250,6 +250,26 @@ bool crash_words_is_nearest(const json_t *value)
            report_integer(value, "distance", -1) >= 0;
 }
 
+// read_damaged_chunk reads the damaged chunk; what does not have its form is left out.
+static void read_damaged_chunk(const json_t *crash, struct crash_chunk *out)
+{
+    const json_t *chunk = json_object_get(crash, "chunk");
+    const json_t *before = json_object_get(chunk, "before");
+    struct crash_chunk read = { .field = report_string(chunk, "field"),
+                                .is_text = report_flag(chunk, "is_text"),
+                                .text = report_string(chunk, "text"),
+                                .runs_on = report_flag(before, "runs_on"),
+                                .before_text = report_string(before, "text") };
+    int64_t size = report_integer(before, "size", 0);
+    if (!report_address(chunk, "address", &read.address) ||
+        !report_address(chunk, "value", &read.value) || size < 0)
+        return;
+    if (!report_address(before, "address", &read.before))
+        read.before = 0;
+    read.before_size = (uint64_t)size;
+    *out = read;
+}
+
 static void read_nearest(const json_t *crash, struct crash_nearest *out)
 {
     const json_t *nearest = json_object_get(crash, "nearest");
@@ -353,6 +373,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     crash_words_heap(crash, &out->heap);
     read_variable(crash, &out->variable);
     read_nearest(crash, &out->nearest);
+    read_damaged_chunk(crash, &out->chunk);
     read_crash_origin(crash, &out->origin);
 }
 
