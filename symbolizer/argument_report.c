@@ -22,6 +22,7 @@
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
 #include "symbolizer/fault/argument_fault.h"
+#include "symbolizer/fault/code_listing.h"
 
 // Local variables by debug information: those of the lexical blocks around the pc, the
 // innermost block's first. They have the sources of arguments (argument_lookup.h), but
@@ -414,11 +415,15 @@ static void report_list_threads(struct listing *listing, bool crashed)
         struct argument_globals globals = { 0 };
         json_t *shown = list_thread(listing->stack, frames, &listing->budget,
                                     crashed ? &globals : NULL);
-        if (crashed)
+        if (crashed) {
             listing->result.registers = list_registers(listing->stack);
-        if (crashed)
             listing->result.fault =
                 argument_fault_find(listing->report, listing->stack, frames, shown);
+            listing->result.code =
+                code_listing_make(listing->report, listing->stack, listing->space.from);
+            listing->result.symbols =
+                code_listing_symbols(listing->report, &listing->space);
+        }
         (void)json_array_set_new(listing->result.all, i, shown);
     }
 }

@@ -8,6 +8,7 @@
 #include "report/file/report_tree.h"
 #include "report/summary/crash_words.h"
 #include "symbolizer/argument_report.h"
+#include "symbolizer/fault/code_listing.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/guarded_child.h"
@@ -35,9 +36,10 @@ static enum ch_status write_made_values(void *context, int to_parent)
     else
         found.all = json_array();
     json_t *all =
-        json_pack("{s:o, s:o, s:o*, s:o*, s:o*, s:s*}", "watches", watches, "arguments",
-                  found.all, "registers", found.registers, "fault", found.fault,
-                  "missing", found.missing, "cut", found.cut);
+        json_pack("{s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:s*}", "watches", watches,
+                  "arguments", found.all, "registers", found.registers, "fault",
+                  found.fault, "code", found.code, "symbols", found.symbols, "missing",
+                  found.missing, "cut", found.cut);
     // The child ends here without freeing anything, as its parent is waiting for the
     // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
@@ -149,6 +151,29 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
     return CH_OK;
 }
 
+// take_code adds the disassembly around the crash, and the names of what registers
+// point to.
+static enum ch_status take_code(json_t *report, json_t *code, const json_t *symbols)
+{
+    json_t *crash = json_object_get(report, "crash");
+    const json_t *pointers = json_object_get(crash, "pointers");
+    if ((code != NULL && !code_listing_is_code(code)) || !json_is_object(crash))
+        return code == NULL && symbols == NULL ? CH_OK : CH_ERR_MALFORMED;
+    if (code != NULL)
+        (void)json_object_set(crash, "disassembly", code);
+    for (size_t i = 0; i < json_array_size(pointers); i++) {
+        const json_t *symbol = json_array_get(symbols, i);
+        json_t *pointer = json_array_get(pointers, i);
+        json_t *name = json_object_get(symbol, "symbol");
+        int64_t offset = report_integer(symbol, "offset", -1);
+        if (!json_is_string(name) || json_string_length(name) == 0 || offset < 0)
+            continue;
+        (void)json_object_set(pointer, "symbol", name);
+        (void)json_object_set_new(pointer, "symbol_offset", json_integer(offset));
+    }
+    return CH_OK;
+}
+
 static void add_value_problem(json_t *report, const char *status)
 {
     json_t *problems = json_object_get(report, "problems");
@@ -203,6 +228,9 @@ static enum ch_status take_made_values(json_t *report, const struct text *result
             argument_report_write_registers(report, json_object_get(all, "registers"));
     if (status == CH_OK)
         status = take_fault(report, json_object_get(all, "fault"));
+    if (status == CH_OK)
+        status = take_code(report, json_object_get(all, "code"),
+                           json_object_get(all, "symbols"));
     if (status == CH_OK)
         take_cut(report, json_object_get(all, "cut"));
     if (status == CH_OK)

@@ -195,3 +195,76 @@ bool origin_heap_find_bin(const struct capture *capture, uint64_t value,
     *out_piece = last + HEAD_BYTES;
     return true;
 }
+
+// is_linked_piece returns true if the piece at address is free and in a list: its first
+// word is such a link, which other data hardly ever is.
+static bool is_linked_piece(const struct capture *capture,
+                            const struct target_mapping *heap, uint64_t address)
+{
+    uint64_t link;
+    return read_heap_word(capture, address, &link) &&
+           is_link(capture, heap, address, link ^ address >> PAGE_SHIFT);
+}
+
+// is_binned_piece returns true if the piece at address is free and in one of the lists
+// of larger pieces: the piece after it has its size.
+static bool is_binned_piece(const struct capture *capture,
+                            const struct target_mapping *heap, uint64_t address,
+                            uint64_t size)
+{
+    uint64_t next = address - HEAD_BYTES + size;
+    uint64_t before;
+    uint64_t head;
+    return size < heap->end - (address - HEAD_BYTES) &&
+           read_heap_word(capture, next, &before) && before == size &&
+           read_heap_word(capture, next + SIZE_OFFSET, &head) &&
+           !(head & (BEFORE_IN_USE | IS_MAPPED | SIZE_UNUSED));
+}
+
+// read_heap_block tells of the piece at address, of size bytes, what it is. False: it
+// is none.
+static bool read_heap_block(const struct capture *capture,
+                            const struct target_mapping *heap, uint64_t address,
+                            uint64_t head, struct origin_block *out)
+{
+    uint64_t size = head & ~(uint64_t)SIZE_FLAGS;
+    bool used = origin_heap_is_piece(capture, address);
+    // A mapped piece does not lend its last word to one after it.
+    uint64_t lost = head & IS_MAPPED ? HEAD_BYTES : SIZE_OFFSET;
+    *out = (struct origin_block){
+        .address = address,
+        .size = size - lost,
+        .freed = used ? is_linked_piece(capture, heap, address)
+                      : is_binned_piece(capture, heap, address, size),
+    };
+    return used || out->freed;
+}
+
+bool origin_heap_find_block(const struct capture *capture, uint64_t address,
+                            struct origin_block *out)
+{
+    uint64_t words[PAGE_BYTES / sizeof(uint64_t)];
+    const struct target_mapping *heap = images_mapping(&capture->images, address);
+    size_t found = 0;
+    if (heap == NULL || !origin_heap_is_heap(heap))
+        return false;
+    // From before the head of the first block that may be it, up to the one that may
+    // begin at address.
+    uint64_t end = address & ~(uint64_t)(ALIGNMENT - 1);
+    uint64_t begin =
+        end - heap->start > sizeof(words) ? end - sizeof(words) : heap->start;
+    size_t size = end > begin ? capture->reader.read(capture->reader.source, begin,
+                                                     words, (size_t)(end - begin))
+                              : 0;
+    for (size_t i = 1; (i + 1) * sizeof(words[0]) <= size && found < 2; i += 2) {
+        struct origin_block block;
+        uint64_t place = begin + (i + 1) * sizeof(words[0]);
+        uint64_t length = words[i] & ~(uint64_t)SIZE_FLAGS;
+        if (length < SMALLEST || address - place >= length - SIZE_OFFSET ||
+            !read_heap_block(capture, heap, place, words[i], &block))
+            continue;
+        *out = block;
+        found++;
+    }
+    return found == 1;
+}

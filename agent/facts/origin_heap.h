@@ -21,6 +21,18 @@ bool origin_heap_is_heap(const struct target_mapping *mapping);
 // sizes before it and after its end agree.
 bool origin_heap_is_piece(const struct capture *capture, uint64_t address);
 
+// An origin_block is a piece without its head: what malloc returned.
+struct origin_block {
+    uint64_t address;
+    uint64_t size; // what the program may use of it
+    bool freed;
+};
+
+// origin_heap_find_block finds the block of malloc that address is in. It reads at most
+// one page before address. False: there is none, or more than one may be it.
+bool origin_heap_find_block(const struct capture *capture, uint64_t address,
+                            struct origin_block *out);
+
 // origin_heap_find_link finds the freed piece whose link is value, and the piece that
 // it leads to (0: the last of its list). False: there is none.
 bool origin_heap_find_link(const struct capture *capture, uint64_t value,

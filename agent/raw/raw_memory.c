@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/facts/origin_heap.h"
 #include "agent/facts/raw_write.h"
 #include "agent/raw/raw_threads.h"
 #include "base/hex.h"
@@ -12,7 +13,106 @@
 #include "formats/debug/maps.h"
 #include "report/secrets/sanitize.h"
 
-enum { BEFORE = 32, AFTER = 96, WINDOW = BEFORE + AFTER, SHORTEST_RUN = 4 };
+// Where registers point to.
+
+// No address that a program can have is below, or above.
+#define LOWEST_ADDRESS UINT64_C(0x10000)
+#define HIGHEST_ADDRESS UINT64_C(0x0000800000000000)
+
+// is_on_stack returns true if the thread's stack pointer is in the mapping
+// and address is in the stack from there on. glibc and musl have the thread's own data
+// at the stack's end, at the thread pointer.
+static bool is_on_stack(const struct target_mapping *mapping, uint64_t address,
+                        uint64_t sp, uint64_t thread_pointer)
+{
+    enum { RED_ZONE_BYTES = 128 };
+    bool inside = sp >= mapping->start && sp < mapping->end;
+    bool bounded = thread_pointer > sp && thread_pointer < mapping->end;
+    return inside && address >= sp - RED_ZONE_BYTES &&
+           (!bounded || address < thread_pointer);
+}
+
+// find_stack gives the thread whose stack address is in: of several, the one whose
+// stack pointer is nearest. 0: none.
+static pid_t find_stack(const struct capture *capture,
+                        const struct target_mapping *mapping, uint64_t address)
+{
+    const struct target_crash *crash = capture->crash;
+    const unsigned sp = capture->arch->sp;
+    uint64_t nearest = crash->registers.value[sp];
+    pid_t found =
+        is_on_stack(mapping, address, nearest, crash->thread_pointer) ? crash->tid : 0;
+    for (size_t i = 0; i < capture->stop.count; i++) {
+        const struct stopped_thread *thread = &capture->stop.threads[i];
+        uint64_t own = thread->registers.value[sp];
+        if (thread->tid == crash->tid || thread->state != STOP_STOPPED ||
+            (found != 0 && own < nearest) ||
+            !is_on_stack(mapping, address, own, thread->thread_pointer))
+            continue;
+        nearest = own;
+        found = thread->tid;
+    }
+    return found;
+}
+
+static void write_pointed_block(struct json_writer *w, const struct origin_block *block)
+{
+    raw_write_string(w, "to", block->freed ? "freed" : "heap");
+    raw_write_address(w, "block", block->address);
+    raw_write_count(w, "block_bytes", block->size);
+}
+
+static void write_target(struct json_writer *w, const struct capture *capture,
+                         uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(&capture->images, address);
+    struct origin_block block;
+    if (mapping == NULL) {
+        raw_write_string(w, "to", "unmapped");
+        return;
+    }
+    pid_t thread = find_stack(capture, mapping, address);
+    if (thread != 0) {
+        raw_write_string(w, "to", "stack");
+        raw_write_count(w, "thread", (uint64_t)thread);
+    } else if (mapping->inode != 0 && mapping->path_size != 0) {
+        raw_write_string(w, "to", "file");
+        raw_write_path(w, capture, "path", mapping->path, mapping->path_size);
+    } else if (!capture->narrow && origin_heap_find_block(capture, address, &block)) {
+        write_pointed_block(w, &block);
+    } else {
+        raw_write_string(w, "to", "memory");
+        raw_write_path(w, capture, "path", mapping->path, mapping->path_size);
+    }
+    const unsigned access = mapping->permissions;
+    const char permissions[4] = { access & MAPS_READ ? 'r' : '-',
+                                  access & MAPS_WRITE ? 'w' : '-',
+                                  access & MAPS_EXECUTE ? 'x' : '-', 0 };
+    raw_write_string(w, "permissions", permissions);
+}
+
+void raw_pointers_write(struct json_writer *w, const struct capture *capture)
+{
+    if (capture->images.mapping_count == 0)
+        return; // what was mapped is not known
+    json_write_key(w, "pointers");
+    json_write_array(w);
+    for (size_t i = 0; i < capture->arch->register_count; i++) {
+        uint64_t address = capture->crash->registers.value[i];
+        const char *name = raw_register_name(capture, i);
+        if (name == NULL || address < LOWEST_ADDRESS || address >= HIGHEST_ADDRESS)
+            continue;
+        json_write_object(w);
+        raw_write_string(w, "register", name);
+        raw_write_address(w, "address", address);
+        write_target(w, capture, address);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+enum { BEFORE = 32, AFTER = 96, SP_AFTER = 256, WINDOW = BEFORE + SP_AFTER };
+enum { SHORTEST_RUN = 4 };
 
 // What is kept of a stack, from its innermost frame on, and of all stacks together.
 enum {
@@ -49,44 +149,47 @@ static void mask_near_secrets(uint8_t *bytes, size_t size, const char *home)
     }
 }
 
-// read_window reads the bytes around address and returns how many. Where the part
-// before address is not readable, only that part is lost.
-static size_t read_window(const struct capture *capture, uint64_t address,
+// read_window reads the bytes around address, of which after follow it, and returns how
+// many. Where the part before address is not readable, only that part is lost.
+static size_t read_window(const struct capture *capture, uint64_t address, size_t after,
                           uint8_t *bytes, uint64_t *out_start)
 {
     const struct memory_reader *memory = &capture->reader;
     uint64_t page = address & ~UINT64_C(4095);
     uint64_t start = address > BEFORE ? address - BEFORE : 0;
-    size_t size = memory->read(memory->source, start, bytes, WINDOW);
+    size_t size = memory->read(memory->source, start, bytes, BEFORE + after);
     if (start + size <= address) {
         start = start < page ? page : address;
-        size = memory->read(memory->source, start, bytes, WINDOW);
+        size = memory->read(memory->source, start, bytes, BEFORE + after);
     }
     *out_start = start;
     return size;
 }
 
 static void write_window(struct json_writer *w, const struct capture *capture,
-                         const char *name, uint64_t address)
+                         size_t number)
 {
     uint8_t bytes[WINDOW];
     char hex[2 * WINDOW + 1];
     uint64_t start = 0;
-    size_t size = read_window(capture, address, bytes, &start);
+    size_t size =
+        read_window(capture, capture->crash->registers.value[number],
+                    number == capture->arch->sp ? SP_AFTER : AFTER, bytes, &start);
     if (size == 0)
         return;
     if (capture->settings->sanitize != SETTING_NO)
         mask_near_secrets(bytes, size, capture->home);
     hex_encode(bytes, size, hex);
     json_write_object(w);
-    raw_write_string(w, "register", name);
+    raw_write_string(w, "register", raw_register_name(capture, number));
     raw_write_address(w, "address", start);
     raw_write_string(w, "bytes", hex);
     json_write_end(w, '}');
 }
 
 // write_windows writes, for each register that points to memory other than code, 32
-// bytes before it and 96 from there on, as far as they are mapped.
+// bytes before it and 96 from there on, of the stack pointer 256, as far as they are
+// mapped.
 static void write_windows(struct json_writer *w, const struct capture *capture)
 {
     for (size_t i = 0; i < capture->arch->register_count; i++) {
@@ -94,7 +197,7 @@ static void write_windows(struct json_writer *w, const struct capture *capture)
         const struct target_mapping *mapping =
             images_mapping(&capture->images, address);
         if (mapping != NULL && (mapping->permissions & MAPS_EXECUTE) == 0)
-            write_window(w, capture, raw_register_name(capture, i), address);
+            write_window(w, capture, i);
     }
 }
 

@@ -382,6 +382,7 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
     write_way(w, facts);
     write_system_call(w, facts);
     write_instruction(w, capture, crash);
+    raw_pointers_write(w, capture);
     origins_write(w, capture, &crash->origins);
     waits_write(w, crash->waits);
     write_then(w, capture->crash);

@@ -29,6 +29,7 @@
 #include "cli/session/temporary_folder.h"
 #include "formats/debug/elf.h"
 #include "formats/interchange/source_bundle.h"
+#include "report/value/around.h"
 #include "report/value/report.h"
 
 // The files that a debugger needs to show a report: each image itself if this machine
@@ -590,10 +591,14 @@ static json_t *plan_json(const struct debugging *debugging,
         json_array_append_new(images->notes,
                               json_string("the report has no memory: stacks and data"
                                           " cannot be read"));
-    return json_pack("{s:o, s:O, s:O, s:s, s:s, s:s}", "threads", threads, "images",
-                     images->found, "notes", images->notes, "summary",
+    struct text CH_CLEANUP(text_deinit) around = { 0 };
+    around_pointers_append(debugging->report, &around);
+    around_memory_append(debugging->report, &around);
+    return json_pack("{s:o, s:O, s:O, s:s, s:s, s:s, s:s}", "threads", threads,
+                     "images", images->found, "notes", images->notes, "summary",
                      summary != NULL ? summary : "a report without a crash", "pc",
-                     arm ? "pc" : "rip", "sp", arm ? "sp" : "rsp");
+                     arm ? "pc" : "rip", "sp", arm ? "sp" : "rsp", "around",
+                     text_ok(&around) && around.size != 0 ? around.bytes : "");
 }
 
 static bool write_script(const struct debugging *debugging,

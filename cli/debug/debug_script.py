@@ -54,6 +54,18 @@ def plain(text):
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+class Around(gdb.Command):
+    """Show what the registers of the crash point to, and the memory there if the report
+has it."""
+
+    def __init__(self):
+        super().__init__("crashhook-around", gdb.COMMAND_DATA)
+
+    def invoke(self, _argument, _from_tty):
+        for line in PLAN["around"].splitlines():
+            gdb.write(plain(line) + "\n")
+
+
 def main():
     for command in ("set pagination off", "set confirm off", "set print entry-values no",
                     f"set debug-file-directory {FOLDER}/debug:/usr/lib/debug",
@@ -68,6 +80,9 @@ def main():
         except gdb.error as error:
             gdb.write(f"no symbols of {plain(image['path'])}: {error}\n")
     gdb.write(plain(PLAN["summary"]) + "\n")
+    if PLAN["around"]:
+        Around()
+        gdb.write("crashhook-around shows what the registers point to\n")
     for line in PLAN["notes"]:
         gdb.write(plain(line) + "\n")
     gdb.execute("set pagination on")

@@ -219,6 +219,21 @@ void pen_escape(const char *text, struct text *out)
     pen_escape_bytes(text, strlen(text), out);
 }
 
+void pen_lines(const struct pen *pen, const char *text, int lines_max)
+{
+    char *copy = text != NULL ? strdup(text) : NULL;
+    char *rest = copy;
+    for (int i = 0; rest != NULL && i < lines_max; i++) {
+        const char *line = strsep(&rest, "\n");
+        if (*line == 0 && rest == NULL)
+            break;
+        pen_plain(pen, "  ");
+        pen_text(pen, line);
+        pen_plain(pen, "\n");
+    }
+    free(copy);
+}
+
 void pen_bytes(const struct pen *pen, const char *bytes, size_t size)
 {
     struct text CH_CLEANUP(text_deinit) escaped = { 0 };

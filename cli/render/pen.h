@@ -29,6 +29,10 @@ void pen_plain(const struct pen *pen, const char *format, ...)
 // pen_text writes a string from outside, escaped; NULL writes nothing.
 void pen_text(const struct pen *pen, const char *text);
 
+// pen_lines writes the first lines of a text from outside, indented; NULL writes
+// nothing.
+void pen_lines(const struct pen *pen, const char *text, int lines_max);
+
 // pen_bytes writes size bytes from outside, escaped; NUL is one of the characters.
 void pen_bytes(const struct pen *pen, const char *bytes, size_t size);
 

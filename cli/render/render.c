@@ -3,16 +3,17 @@
 // How it works: render_report writes the sections of a report in a fixed order:
 // summary, header (program, host, termination, tags), standard error, breadcrumbs,
 // data, attachments, the crashed thread, the stack of the exception, watches,
-// registers, flight events, waits, other threads, images, problems, timings. A section
-// without content writes nothing.
+// registers with the code and memory around the crash, flight events, waits, other
+// threads, images, problems, timings. A section without content writes nothing.
 //
 // The preset decides which sections there are: FRIENDLY has neither host nor images and
-// gives other threads one line each, FULL adds registers and timings and cuts no texts.
+// gives other threads one line each, FULL adds registers, code, memory and timings and
+// cuts no texts.
 //
 // Each section is a function of struct render and reads the report alone; frames,
-// threads and values are in files of their own (render_frames, render_threads,
-// render_values). Texts of the report reach the output through pen_text and pen_bytes,
-// which escape control characters (pen.h).
+// threads, values and what is around a crash are in files of their own (render_frames,
+// render_threads, render_values, render_around). Texts of the report reach the
+// output through pen_text and pen_bytes, which escape control characters (pen.h).
 #include "cli/render/render.h"
 
 #include <inttypes.h>
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "cli/render/pen.h"
+#include "cli/render/render_around.h"
 #include "cli/render/render_frames.h"
 #include "cli/render/render_threads.h"
 #include "cli/render/render_values.h"
@@ -113,14 +115,15 @@ static void render_source_warning(const struct pen *pen, enum frame_source_state
 
 // render_source_write writes a few lines around the line of a frame of report. The line
 // is marked if the file is the one that was built; otherwise there is a warning.
-// Nothing is written if the file cannot be read, is not text, or is too large.
-static void render_source_write(const struct pen *pen, const json_t *report,
+// Nothing is written, and the result is false, if the file cannot be read, is not text,
+// or is too large.
+static bool render_source_write(const struct pen *pen, const json_t *report,
                                 const json_t *frame)
 {
     struct frame_source source;
     int64_t line = report_integer(frame, "line", 0);
     if (frame_source_read(report, frame, CONTEXT_LINES, &source) != CH_OK)
-        return;
+        return false;
     pen_plain(pen, "\n");
     render_source_warning(pen, source.state);
     for (size_t i = 0; i < source.count; i++) {
@@ -129,6 +132,7 @@ static void render_source_write(const struct pen *pen, const json_t *report,
                            number == line && source.state != FRAME_SOURCE_CHANGED);
     }
     frame_source_deinit(&source);
+    return true;
 }
 
 // The flight record: what each thread called last, deeper calls indented further, with
@@ -322,22 +326,6 @@ static void render_crash_place(const struct render *render)
     pen_plain(&render->pen, "%s", place.size != 0 ? place.bytes : "");
 }
 
-// write_message writes the program's last message, line by line.
-static void write_message(const struct pen *pen, const char *message, int lines_max)
-{
-    char *copy = message != NULL ? strdup(message) : NULL;
-    char *rest = copy;
-    for (int i = 0; rest != NULL && i < lines_max; i++) {
-        const char *line = strsep(&rest, "\n");
-        if (*line == 0 && rest == NULL)
-            break;
-        pen_plain(pen, "  ");
-        pen_text(pen, line);
-        pen_plain(pen, "\n");
-    }
-    free(copy);
-}
-
 // write_summary writes the line that must be enough for a reader in a hurry.
 static void write_summary(const struct render *render)
 {
@@ -371,7 +359,7 @@ static void write_summary(const struct render *render)
         pen_text(pen, report_string(crash, "summary"));
         pen_plain(pen, "\n");
     }
-    write_message(pen, report_unsaid_message(crash), MESSAGE_LINES_MAX);
+    pen_lines(pen, report_unsaid_message(crash), MESSAGE_LINES_MAX);
     struct text CH_CLEANUP(text_deinit) then = { 0 };
     report_then(crash, &then);
     if (then.size != 0) {
@@ -492,8 +480,8 @@ static void render_stderr(const struct render *render)
     if (said == NULL)
         return;
     pen_plain(&render->pen, "\nStandard error:\n");
-    write_message(&render->pen, said,
-                  render->preset == PRESET_FULL ? INT_MAX : STDERR_LINES_MAX);
+    pen_lines(&render->pen, said,
+              render->preset == PRESET_FULL ? INT_MAX : STDERR_LINES_MAX);
 }
 
 static void render_header(const struct render *render)
@@ -517,6 +505,7 @@ static struct render_frames rendered_frames_of(const struct render *render)
 
 static void write_crashed_thread(const struct render *render)
 {
+    enum { AROUND_WITHOUT_SOURCE = 3 };
     const json_t *thread = report_crashed_thread(render->report);
     const json_t *frame = render_frames_place(render->report, thread);
     const struct render_frames frames = rendered_frames_of(render);
@@ -528,8 +517,9 @@ static void write_crashed_thread(const struct render *render)
     pen_plain(&render->pen, "\nThread %s crashed:\n", name.bytes);
     pen_set(&render->pen, PEN_PLAIN);
     render_frames_write(&frames, thread);
-    if (render->preset == PRESET_FRIENDLY && frame != NULL)
-        render_source_write(&render->pen, render->report, frame);
+    if (render->preset == PRESET_FRIENDLY && frame != NULL &&
+        !render_source_write(&render->pen, render->report, frame))
+        render_around_code(&render->pen, render->report, AROUND_WITHOUT_SOURCE);
 }
 
 // register_padding is the space that fills a register's value up to its column.
@@ -853,6 +843,8 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     render_values_watches(&render.pen, report,
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     render_registers(&render);
+    if (render.preset == PRESET_FULL)
+        render_around_write(&render.pen, report);
     render_flight_write(&render.pen, report, flight_events(&render));
     if (!render.crashed_only) {
         render_waits_write(&render.pen, report,

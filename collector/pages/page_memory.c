@@ -9,9 +9,12 @@
 #include "base/hex.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "report/value/around.h"
 #include "report/value/report.h"
 
 enum { RUNS_SHOWN = 64, RUN_BYTES = 512, ROW_BYTES = 16, WATCHES_SHOWN = 100 };
+
+enum { AROUND_BYTES = 16384 };
 
 static void write_memory_row(struct text *out, uint64_t address,
                              const unsigned char *bytes, size_t size)
@@ -57,8 +60,43 @@ static void write_memory_run(struct text *out, const json_t *run)
                    (length - taken) / 2);
 }
 
+static void write_around_lines(struct text *out, const char *title,
+                               const struct text *lines)
+{
+    if (lines->size == 0 || !text_ok(lines))
+        return;
+    html_write(out,
+               "<h3>%.*s</h3><div class=\"scroll\" tabindex=\"0\">"
+               "<pre class=\"dump\">%.*s</pre></div>\n",
+               PAGE_SHORT, title, AROUND_BYTES, lines->bytes);
+}
+
+// write_code_section writes the code around the crash, and what registers point to.
+static void write_code_section(struct text *out, const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *listings = json_object_get(crash, "disassembly");
+    struct text CH_CLEANUP(text_deinit) pointers = { 0 };
+    around_pointers_append(report, &pointers);
+    if (json_array_size(listings) == 0 && pointers.size == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"code\"><details><summary><h2>Code and"
+                    " registers <small>around the crash</small></h2></summary>\n");
+    for (size_t i = 0; i < json_array_size(listings); i++) {
+        const json_t *listing = json_array_get(listings, i);
+        const char *function = report_string(listing, "function");
+        struct text CH_CLEANUP(text_deinit) lines = { 0 };
+        around_code_append(report, listing, AROUND_ALL, false, &lines);
+        write_around_lines(out, function != NULL ? function : "Code", &lines);
+    }
+    write_around_lines(out, "Registers point to", &pointers);
+    html_write(out, "</details></section>\n");
+}
+
 void page_memory_write(struct text *out, const json_t *report)
 {
+    write_code_section(out, report);
+
     const json_t *runs = json_object_get(report, "memory");
     size_t count = json_array_size(runs);
     if (count == 0)

@@ -51,7 +51,8 @@ void page_flight_write(struct text *out, const json_t *report);
 // page_watches_write writes the values that the program asked to have watched.
 void page_watches_write(struct text *out, const json_t *report);
 
-// page_memory_write writes the memory that registers pointed at.
+// page_memory_write writes the code around the crash, what registers point to, and the
+// memory there.
 void page_memory_write(struct text *out, const json_t *report);
 
 // page_frames_write writes a thread's frames: the program's own open, runs of system

@@ -8,6 +8,7 @@
 #include "collector/pages/page_sections.h"
 #include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
+#include "report/value/around.h"
 #include "report/value/report.h"
 #include "report/value/value_text.h"
 
@@ -150,6 +151,45 @@ static void write_text_registers(struct text *out, const json_t *thread)
         text_append_string(out, "\n");
 }
 
+static void write_text_lines(struct text *out, const char *title,
+                             const struct text *lines)
+{
+    if (lines->size == 0 || !text_ok(lines))
+        return;
+    text_appendf(out, "\n%s\n", title);
+    for (const char *line = lines->bytes; *line != 0;) {
+        size_t length = strcspn(line, "\n");
+        json_t *one = json_stringn_nocheck(line, length);
+        append_plain(out, json_string_value(one), PAGE_NAME);
+        text_append_string(out, "\n");
+        json_decref(one);
+        line += length + (line[length] == '\n');
+    }
+}
+
+// write_text_around writes the code around the crash, what registers point to, and the
+// memory there.
+static void write_text_around(struct text *out, const json_t *report)
+{
+    const json_t *listings =
+        json_object_get(json_object_get(report, "crash"), "disassembly");
+    struct text CH_CLEANUP(text_deinit) pointers = { 0 };
+    struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    for (size_t i = 0; i < json_array_size(listings); i++) {
+        const json_t *listing = json_array_get(listings, i);
+        struct text CH_CLEANUP(text_deinit) lines = { 0 };
+        char title[48];
+        (void)snprintf(title, sizeof(title), "code of frame %lld",
+                       (long long)report_integer(listing, "frame", 0));
+        around_code_append(report, listing, AROUND_ALL, false, &lines);
+        write_text_lines(out, title, &lines);
+    }
+    around_pointers_append(report, &pointers);
+    around_memory_append(report, &memory);
+    write_text_lines(out, "registers point to", &pointers);
+    write_text_lines(out, "memory", &memory);
+}
+
 // write_other_threads writes the threads that did not crash, without their values.
 static void write_other_threads(struct text *out, const json_t *report,
                                 const json_t *crashed)
@@ -217,5 +257,6 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     if (count > FRAMES_WRITTEN)
         text_appendf(out, "     ... %zu more\n", count - FRAMES_WRITTEN);
     write_text_registers(out, thread);
+    write_text_around(out, report);
     write_other_threads(out, report, thread);
 }

@@ -138,6 +138,18 @@ CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
 CH_CHECKED enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
                                                      struct instruction *out);
 
+// instruction_print_x86_64 writes the text of the x86-64 instruction at address, in
+// which jumps and operands that are relative to it are addresses, and gives its length.
+// Errors are those of instruction_decode.
+CH_CHECKED enum ch_status
+instruction_print_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
+                         char out[static INSTRUCTION_TEXT_MAX], size_t *out_length);
+
+// instruction_print_aarch64 does so for AArch64.
+CH_CHECKED enum ch_status
+instruction_print_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
+                          char out[static INSTRUCTION_TEXT_MAX], size_t *out_length);
+
 // instruction_decode_guarded decodes in a child process with limits. CH_ERR_FAULT: the
 // child crashed.
 CH_CHECKED enum ch_status instruction_decode_guarded(enum instruction_set set,

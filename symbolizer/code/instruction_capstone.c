@@ -187,23 +187,52 @@ static void copy_operands(const cs_insn *insn, struct instruction *out)
     }
 }
 
+// capstone_decode decodes the instruction at address, which the caller releases.
+static enum ch_status capstone_decode(const uint8_t *bytes, size_t size,
+                                      uint64_t address, cs_insn **out)
+{
+    (void)pthread_once(&capstone_once, load_capstone);
+    if (!has_capstone)
+        return CH_ERR_UNSUPPORTED;
+    return size >= LENGTH &&
+                   library.disassemble(handle, bytes, LENGTH, address, 1, out) != 0
+               ? CH_OK
+               : CH_ERR_MALFORMED;
+}
+
+static void capstone_text(const cs_insn *insn, char out[static INSTRUCTION_TEXT_MAX])
+{
+    (void)snprintf(out, INSTRUCTION_TEXT_MAX, "%s%s%.80s", insn->mnemonic,
+                   insn->op_str[0] != 0 ? " " : "", insn->op_str);
+}
+
 enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
                                           struct instruction *out)
 {
     cs_insn *insn = NULL;
-    (void)pthread_once(&capstone_once, load_capstone);
-    if (!has_capstone)
-        return CH_ERR_UNSUPPORTED;
-    size_t count =
-        size >= LENGTH ? library.disassemble(handle, bytes, LENGTH, 0, 1, &insn) : 0;
-    if (count == 0)
-        return CH_ERR_MALFORMED;
+    enum ch_status status = capstone_decode(bytes, size, 0, &insn);
+    if (status != CH_OK)
+        return status;
     *out = (struct instruction){ .length = LENGTH };
     if (strcmp(insn->mnemonic, "udf") == 0)
         out->form = INSTRUCTION_UNDEFINED;
-    (void)snprintf(out->text, sizeof(out->text), "%s%s%.80s", insn->mnemonic,
-                   insn->op_str[0] != 0 ? " " : "", insn->op_str);
+    capstone_text(insn, out->text);
     copy_operands(insn, out);
-    library.release(insn, count);
+    library.release(insn, 1);
+    return CH_OK;
+}
+
+enum ch_status instruction_print_aarch64(const uint8_t *bytes, size_t size,
+                                         uint64_t address,
+                                         char out[static INSTRUCTION_TEXT_MAX],
+                                         size_t *out_length)
+{
+    cs_insn *insn = NULL;
+    enum ch_status status = capstone_decode(bytes, size, address, &insn);
+    if (status != CH_OK)
+        return status;
+    capstone_text(insn, out);
+    library.release(insn, 1);
+    *out_length = LENGTH;
     return CH_OK;
 }

@@ -22,3 +22,12 @@ enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
     (void)out;
     return CH_ERR_UNSUPPORTED;
 }
+
+enum ch_status instruction_print_x86_64(const uint8_t *bytes, size_t size,
+                                        uint64_t address,
+                                        char out[static INSTRUCTION_TEXT_MAX],
+                                        size_t *out_length)
+{
+    (void)bytes, (void)size, (void)address, (void)out, (void)out_length;
+    return CH_ERR_UNSUPPORTED;
+}

@@ -215,14 +215,15 @@ static bool is_digit_prefix(const char *text)
 
 // zydis_text writes the instruction in Intel syntax, "mov eax, dword ptr [rax + 8]".
 // Zydis has no settings for the spaces and for short numbers.
-static void zydis_text(const struct decoded *d, char out[static INSTRUCTION_TEXT_MAX])
+static void zydis_text(const struct decoded *d, uint64_t address,
+                       char out[static INSTRUCTION_TEXT_MAX])
 {
     char text[INSTRUCTION_TEXT_MAX] = { 0 };
     size_t size = 0;
     bool inside = false;
     if (!ZYAN_SUCCESS(zydis.format(&formatter, &d->instruction, d->operands,
                                    d->instruction.operand_count_visible, text,
-                                   sizeof(text), ZYDIS_RUNTIME_ADDRESS_NONE, NULL)))
+                                   sizeof(text), address, NULL)))
         text[0] = 0;
     for (const char *c = text; *c != 0 && size + 4 < INSTRUCTION_TEXT_MAX; c++) {
         bool spaced = inside && (*c == '+' || *c == '-');
@@ -246,13 +247,27 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     if (status != CH_OK)
         return status;
     *out = (struct instruction){ .length = d.instruction.length, .form = form_of(&d) };
-    zydis_text(&d, out->text);
+    zydis_text(&d, ZYDIS_RUNTIME_ADDRESS_NONE, out->text);
     for (size_t i = 0; i < d.instruction.operand_count &&
                        out->operand_count < INSTRUCTION_OPERANDS_MAX;
          i++)
         if (d.operands[i].visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
             d.operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
             copy_operand(&d, &d.operands[i], &out->operands[out->operand_count++]);
+    return CH_OK;
+}
+
+enum ch_status instruction_print_x86_64(const uint8_t *bytes, size_t size,
+                                        uint64_t address,
+                                        char out[static INSTRUCTION_TEXT_MAX],
+                                        size_t *out_length)
+{
+    struct decoded d;
+    enum ch_status status = decode(bytes, size, &d);
+    if (status != CH_OK)
+        return status;
+    zydis_text(&d, address, out);
+    *out_length = d.instruction.length;
     return CH_OK;
 }
 

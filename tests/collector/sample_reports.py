@@ -247,6 +247,14 @@ def recorded(number=9, **more):
     out["memory"] = [{"register": "rsp", "address": "0x7ffe12bf5000",
                       "bytes": b"ledger/2026-11.journal\0\x01\xff".hex() + "00" * 40},
                      {"register": "rdi", "address": "0x18", "bytes": "00ff"}]
+    out["crash"]["pointers"] = [
+        {"register": "rdi", "address": "0x55d2c4a9a0d0", "to": "freed",
+         "block": "0x55d2c4a9a0c0", "block_bytes": 40, "permissions": "rw-"}]
+    out["crash"]["disassembly"] = [{
+        "frame": 0, "function": "ledger::parse_line", "file": "ledger.c",
+        "instructions": [
+            {"address": "0x55d2c4a01230", "text": "mov rax, qword ptr [rdi + 0x18]",
+             "line": 77, "current": True}]}]
     return out
 
 
@@ -277,6 +285,8 @@ def hostile(number=6, **more):
     out["tags"] = {MARKUP: MARKUP, "k": "v"}
     for key in ("flight", "watches", "memory"):
         out[key] = poison(recorded()[key])
+    for key in ("pointers", "disassembly"):
+        out["crash"][key] = poison(recorded()["crash"][key])
     out["threads"].append({**out["threads"][1], "tid": 77,
                            "backtrace": out["threads"][0]["backtrace"]})
     out.update(more)

@@ -270,6 +270,10 @@ class Pages(unittest.TestCase):
         text = self.browser.evaluate("document.body.innerText")
         self.assertIn("7ffe12bf5000", text)
         self.assertIn("ledger/2026-11.j", text)
+        self.browser.evaluate("document.querySelector('#code summary').click()")
+        text = self.browser.evaluate("document.body.innerText")
+        self.assertIn("ledger.c:77\n=> 0x55d2c4a01230  mov rax, qword ptr [rdi + 0x18]", text)
+        self.assertIn("16 bytes into a freed block of malloc of 40 bytes", text)
         self.browser.screenshot(os.path.join(FOLDER, "memory.png"), True)
 
     def test_the_samples_are_valid_reports(self):

@@ -54,6 +54,33 @@ static void values_are_followed_from_register_to_register(void **state)
     assert_int_equal(effects_of(BYTES(0x48, 0x01, 0xc8)).action, INSTRUCTION_SUMS);
 }
 
+static void printed_jumps_and_operands_are_addresses(void **state)
+{
+    (void)state;
+    char text[INSTRUCTION_TEXT_MAX];
+    size_t length;
+    static const uint8_t load[] = { 0x48, 0x8b, 0x05, 0x10, 0x00, 0x00, 0x00 };
+    static const uint8_t jump[] = { 0x75, 0xfe };
+    static const uint8_t branch[] = { 0x02, 0x00, 0x00, 0x14 };
+    enum ch_status status =
+        instruction_print_x86_64(load, sizeof(load), 0x1000, text, &length);
+    if (status == CH_ERR_UNSUPPORTED)
+        test_skip("Zydis is missing");
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(length, sizeof(load));
+    assert_string_equal(text, "mov rax, qword ptr [0x1017]");
+    assert_int_equal(
+        instruction_print_x86_64(jump, sizeof(jump), 0x1000, text, &length), CH_OK);
+    assert_string_equal(text, "jnz 0x1000");
+    assert_int_equal(instruction_print_x86_64(load, 3, 0x1000, text, &length),
+                     CH_ERR_MALFORMED);
+    status = instruction_print_aarch64(branch, sizeof(branch), 0x1000, text, &length);
+    if (status == CH_ERR_UNSUPPORTED)
+        return;
+    assert_int_equal(length, 4);
+    assert_string_equal(text, "b #0x1008");
+}
+
 static void constants_are_set_and_added(void **state)
 {
     (void)state;
@@ -303,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_followed_from_register_to_register),
+        cmocka_unit_test(printed_jumps_and_operands_are_addresses),
         cmocka_unit_test(constants_are_set_and_added),
         cmocka_unit_test(memory_is_read_and_written_where_the_operand_says),
         cmocka_unit_test(the_stack_is_pushed_and_popped),
