@@ -38,6 +38,7 @@
 #include "base/system/process_end.h"
 #include "base/system/program_start.h"
 #include "images/image_frames.h"
+#include "report/secrets/sanitize.h"
 #include "report/spool/spool.h"
 #include "report/summary/crash_summary.h"
 
@@ -557,6 +558,7 @@ static int run_agent(int argc, char **argv)
     populate_stack();
     standard_files_hold();
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);
+    sanitize_hide_people(agent.settings.pii == SETTING_NO);
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
         serve_daemon(&agent, &again);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)

@@ -27,6 +27,7 @@
 #include "cli/session/same_termination.h"
 #include "cli/session/session_spool.h"
 #include "cli/session/stderr_ring.h"
+#include "cli/session/surroundings.h"
 #include "report/secrets/sanitize.h"
 #include "report/value/report.h"
 #include "symbolizer/search/debug_search.h"
@@ -404,6 +405,7 @@ static enum ch_status finish_add_names(struct finish *finish,
     note_write_time(finish->report, options_value(options, "write-us"));
     hold_images(finish, options_value(options, "image-fds"));
     note_stderr(finish);
+    surroundings_add_system(finish->report, &finish->session.settings);
     struct session_files files = { .attach = &finish->session.settings };
     map_held(options_value(options, "held-fd"), &files);
     finish->caches = session_complete(&finish->session, finish->report, &files);

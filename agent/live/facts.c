@@ -82,9 +82,16 @@ enum {
     STAT_PPID = 4,
     STAT_SESSION = 6,
     STAT_CHILD_FAULTS = 11, // of children that were waited for
+    STAT_USER_TIME = 14,
+    STAT_SYSTEM_TIME = 15,
     STAT_START_TIME = 22,
     STAT_MEMORY = 23, // addresses in use, in bytes
     STAT_RSS = 24,
+    STAT_BLOCKED = 32,
+    STAT_IGNORED = 33,
+    STAT_HANDLED = 34,
+    STAT_ENVIRONMENT_START = 50,
+    STAT_ENVIRONMENT_END = 51,
     STAT_FIELDS
 };
 
@@ -163,6 +170,27 @@ static void note_thread_name(struct process_facts *out, const struct text *stat,
     out->thread_name[strcspn(out->thread_name, "\n")] = 0;
 }
 
+static uint64_t ticks_to_ms(uint64_t ticks)
+{
+    uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    return per_second != 0 && ticks <= UINT64_MAX / 1000 ? ticks * 1000 / per_second
+                                                         : 0;
+}
+
+bool facts_read_cpu_time(pid_t pid, pid_t tid, uint64_t *out_user_ms,
+                         uint64_t *out_system_ms)
+{
+    uint64_t fields[STAT_FIELDS];
+    struct text CH_CLEANUP(text_deinit) stat = { 0 };
+    char name[32];
+    (void)snprintf(name, sizeof(name), "task/%d/stat", tid);
+    read_fact_text(pid, name, SMALL_LIMIT_BYTES, &stat);
+    read_stat_fields(&stat, fields);
+    *out_user_ms = ticks_to_ms(fields[STAT_USER_TIME]);
+    *out_system_ms = ticks_to_ms(fields[STAT_SYSTEM_TIME]);
+    return stat.size != 0;
+}
+
 void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid)
 {
     static const char deleted[] = " (deleted)";
@@ -180,6 +208,13 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t 
                 strchr("ZXx", bracket[2]) != NULL || fields[STAT_MEMORY] == 0;
     out->had_children = fields[STAT_CHILD_FAULTS] != 0;
     out->start_ticks = fields[STAT_START_TIME];
+    out->cpu_user_ms = ticks_to_ms(fields[STAT_USER_TIME]);
+    out->cpu_system_ms = ticks_to_ms(fields[STAT_SYSTEM_TIME]);
+    out->blocked_signals = fields[STAT_BLOCKED];
+    out->ignored_signals = fields[STAT_IGNORED];
+    out->handled_signals = fields[STAT_HANDLED];
+    out->environment_start = fields[STAT_ENVIRONMENT_START];
+    out->environment_end = fields[STAT_ENVIRONMENT_END];
     read_times(out, out->start_ticks);
     if (tid != pid) {
         text_clear(&stat);

@@ -29,6 +29,14 @@ struct process_facts {
     uint64_t rss_bytes;
     uint32_t uid;
     bool had_children; // it has waited for one that ended
+    uint64_t cpu_user_ms;
+    uint64_t cpu_system_ms;
+    uint64_t blocked_signals; // of the thread with the process's number; bit N: N + 1,
+                              // up to 31
+    uint64_t ignored_signals;
+    uint64_t handled_signals;
+    uint64_t environment_start; // addresses; 0: not known
+    uint64_t environment_end;
 };
 
 struct host_facts {
@@ -46,6 +54,10 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 
 // facts_read_known is facts_read_process where it is known already whose process it is.
 void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid);
+// facts_read_cpu_time reads how long a thread of process pid has run. False: it is
+// gone.
+bool facts_read_cpu_time(pid_t pid, pid_t tid, uint64_t *out_user_ms,
+                         uint64_t *out_system_ms);
 void facts_deinit_process(struct process_facts *facts);
 
 enum { FACTS_ANCESTORS = 5 };

@@ -2,8 +2,8 @@
 //
 // How it works: raw_report_write examines the crash, then streams one JSON object to
 // the descriptor, in this order: head (times, process, host, crash), threads, images,
-// memory around registers, fingerprint, flight events, problems, agent. Nothing is kept
-// as a tree, and the process is held all the while.
+// memory around registers, fingerprint, flight events, surroundings, problems, agent.
+// Nothing is kept as a tree, and the process is held all the while.
 //
 // The order matters:
 // - first_fault_find and trap_place_correct may change capture->crash, so they are
@@ -28,6 +28,7 @@
 #include "agent/facts/context.h"
 #include "agent/facts/first_fault.h"
 #include "agent/facts/raw_write.h"
+#include "agent/facts/surroundings.h"
 #include "agent/facts/termination.h"
 #include "agent/facts/watch.h"
 #include "agent/flight/flight_report.h"
@@ -781,6 +782,7 @@ enum ch_status raw_report_write(struct capture *capture,
     if (capture->crash != NULL)
         write_fingerprint(&w, &threads);
     flight_report_write(&w, capture);
+    surroundings_write(&w, capture);
     write_raw_problems(&w, capture);
     raw_report_note_times(capture, capture_clock_us() - begin, threads.capture_us);
     write_raw_agent(&w, capture);

@@ -28,6 +28,7 @@
 #include "agent/facts/held_pointers.h"
 #include "agent/facts/held_stack.h"
 #include "agent/facts/raw_write.h"
+#include "agent/facts/surroundings.h"
 #include "agent/live/facts.h"
 #include "base/hex.h"
 #include "base/register_name.h"
@@ -608,6 +609,7 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     }
     json_write_key(w, "crashed");
     json_write_bool(w, crashed);
+    surroundings_thread_write(w, t->capture, thread->tid, t->timed++);
     bound_backtrace(t);
     t->created = false;
     t->goroutine = 0;

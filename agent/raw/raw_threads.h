@@ -43,6 +43,7 @@ struct raw_threads {
     struct raw_stacks stacks;
     uint64_t frame_count; // of all threads so far
     uint64_t capture_us;  // time spent on reading the process for the threads
+    size_t timed;         // threads whose processor time was asked for
     size_t *images;       // listed images, as indexes into capture->images
     size_t image_count;
     size_t *image_number; // each captured image's index in images, or SIZE_MAX

@@ -45,6 +45,7 @@ enum setting_registers {
     REGISTERS_CRASHED,
     REGISTERS_ALL
 };
+enum setting_descriptors { DESCRIPTORS_AUTO, DESCRIPTORS_YES, DESCRIPTORS_NO };
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
 // SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for
@@ -96,8 +97,10 @@ struct settings {
     enum setting_switch throws; // whether stacks of thrown exceptions are kept
     enum setting_switch memory; // whether memory around register values is shown
     enum setting_switch stacks; // whether the memory of stacks is kept
-    enum setting_switch starts; // whether starts and ends are counted
-    const char *tags;           // k=v,k=v; NULL: none
+    enum setting_descriptors descriptors; // whether open descriptors are listed
+    enum setting_switch pii;              // whether what identifies people is shown
+    enum setting_switch starts;           // whether starts and ends are counted
+    const char *tags;                     // k=v,k=v; NULL: none
     const char *release;
     const char *environment;
     const char *own; // rules of what is the program's own (report/grouping/in_app.h);

@@ -20,6 +20,7 @@
 #include "cli/render/render.h"
 #include "cli/session/command.h"
 #include "cli/session/confine.h"
+#include "cli/session/surroundings.h"
 #include "report/grouping/in_app.h"
 #include "report/secrets/sanitize.h"
 #include "report/summary/crash_words.h"
@@ -299,6 +300,7 @@ static void session_begin(struct session *session, const struct options *options
 {
     *session = (struct session){ .spool = { .folder_fd = -1 } };
     settings_read(&session->settings, get_setting, tell, (void *)(uintptr_t)options);
+    sanitize_hide_people(session->settings.pii == SETTING_NO);
 }
 
 void session_extend_in_app(const struct options *options)
@@ -389,6 +391,8 @@ static void complete_here(void *context, json_t *report)
     const struct session_files *files = completion->files;
     if (files->attach != NULL)
         attachments_fill(report, files->attach);
+    surroundings_add_environment(report, &session->settings, files->held,
+                                 files->held_size);
     if (session->settings.symbolize != SYMBOLIZE_OFF)
         symbolize_here(session, report);
     if (files->held_size != 0)

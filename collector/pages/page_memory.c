@@ -93,9 +93,25 @@ static void write_code_section(struct text *out, const json_t *report)
     html_write(out, "</details></section>\n");
 }
 
+// write_process_section writes what the process had around it.
+static void write_process_section(struct text *out, const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) lines = { 0 };
+    around_process_append(report, &lines);
+    if (lines.size == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"process\"><details><summary><h2>Process"
+               " <small>limits, signals, environment, descriptors</small></h2>"
+               "</summary>\n");
+    write_around_lines(out, "When it crashed", &lines);
+    html_write(out, "</details></section>\n");
+}
+
 void page_memory_write(struct text *out, const json_t *report)
 {
     write_code_section(out, report);
+    write_process_section(out, report);
 
     const json_t *runs = json_object_get(report, "memory");
     size_t count = json_array_size(runs);

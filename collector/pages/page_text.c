@@ -175,6 +175,7 @@ static void write_text_around(struct text *out, const json_t *report)
         json_object_get(json_object_get(report, "crash"), "disassembly");
     struct text CH_CLEANUP(text_deinit) pointers = { 0 };
     struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    struct text CH_CLEANUP(text_deinit) process = { 0 };
     for (size_t i = 0; i < json_array_size(listings); i++) {
         const json_t *listing = json_array_get(listings, i);
         struct text CH_CLEANUP(text_deinit) lines = { 0 };
@@ -188,6 +189,8 @@ static void write_text_around(struct text *out, const json_t *report)
     around_memory_append(report, &memory);
     write_text_lines(out, "registers point to", &pointers);
     write_text_lines(out, "memory", &memory);
+    around_process_append(report, &process);
+    write_text_lines(out, "process", &process);
 }
 
 // write_other_threads writes the threads that did not crash, without their values.

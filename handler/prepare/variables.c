@@ -96,6 +96,8 @@ static const unsigned char options_variables[] = {
     SETTING_AT_interactive,
     SETTING_AT_warnings,
     SETTING_AT_cache,
+    SETTING_AT_descriptors,
+    SETTING_AT_pii,
 };
 _Static_assert(sizeof(struct crashhook_options) ==
                    offsetof(struct crashhook_options, url) +

@@ -21,9 +21,9 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/system/file.h"
+#include "report/secrets/people.h"
 #include "report/secrets/secret.h"
 
 // Where a value that follows a name in a text begins and ends.
@@ -695,10 +695,28 @@ static bool mask_option(struct sanitizing *s, size_t length)
     return true;
 }
 
+// is_digest returns true if the hexadecimal word at the position is not a key but the
+// name of something by its contents or at random: what is in a path, after `sha256:`,
+// or the value of a name that says so.
+static bool is_digest(const struct sanitizing *s)
+{
+    enum { NAME_REACH = 24 };
+    const char *begin = s->at;
+    if (s->at != s->text && s->at[-1] == '/')
+        return true;
+    while (begin != s->text && begin[-1] != '\n' && s->at - begin < NAME_REACH)
+        begin--;
+    return secret_name_is_digest(begin, (size_t)(s->at - begin));
+}
+
 // mask_word masks a word that looks like a secret by itself.
 static bool mask_word(struct sanitizing *s)
 {
     size_t key = secret_value_key(s->at);
+    if (key == 0 && s->at >= s->tried) {
+        key = secret_value_hex(s->at);
+        key = key != 0 && is_digest(s) ? 0 : key;
+    }
     if (key != 0) {
         replace_part(s, s->at, s->at + key, MASK);
         return true;
@@ -753,7 +771,7 @@ static bool mask_home_folder(struct sanitizing *s)
     return true;
 }
 
-void sanitize_string(const char *string, const char *home, struct text *out)
+static void mask_secrets(const char *string, const char *home, struct text *out)
 {
     struct sanitizing s = { .text = string,
                             .at = string,
@@ -775,6 +793,23 @@ void sanitize_string(const char *string, const char *home, struct text *out)
         }
     }
     copy_up_to(&s, s.at);
+}
+
+static bool hides_people;
+
+void sanitize_hide_people(bool hide)
+{
+    hides_people = hide;
+}
+
+void sanitize_string(const char *string, const char *home, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) without = { 0 };
+    if (hides_people && people_have(string)) {
+        people_mask(string, &without);
+        string = text_ok(&without) && without.bytes != NULL ? without.bytes : MASK;
+    }
+    mask_secrets(string, home, out);
 }
 
 void sanitize_named(const char *name, size_t length, const char *value,

@@ -13,10 +13,15 @@
 //
 // A path keeps its form after `~`, so replacing that by $HOME makes it valid again.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/text.h"
 #include "report/secrets/secret.h"
+
+// sanitize_hide_people has all of these mask what identifies people, too (people.h). It
+// is called once, before the first of them: CRASHHOOK_PII=no.
+void sanitize_hide_people(bool hide);
 
 // sanitize_path appends path with its prefix home replaced by `~`. home may be NULL.
 // Homes of other users are kept: the path must open the same file for us later.

@@ -16,6 +16,7 @@
 // uses it.
 #include "report/secrets/secret.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -651,6 +652,34 @@ size_t secret_value_key(const char *text)
             return length;
     }
     return 0;
+}
+
+size_t secret_value_hex(const char *text)
+{
+    enum { KEY_DIGITS = 64, DISTINCT_LEAST = 8 };
+    unsigned seen = 0;
+    size_t length = 0;
+    for (; is_hex_digit(text[length]); length++)
+        seen |= 1u << (isdigit((unsigned char)text[length])
+                           ? text[length] - '0'
+                           : (text[length] | 32) - 'a' + 10);
+    bool ends = !isalnum((unsigned char)text[length]) && text[length] != '_';
+    return length >= KEY_DIGITS && length % 2 == 0 && ends &&
+                   __builtin_popcount(seen) >= DISTINCT_LEAST
+               ? length
+               : 0;
+}
+
+bool secret_name_is_digest(const char *name, size_t length)
+{
+    static const char *const parts[] = { "digest",   "sha",   "blake",
+                                         "checksum", "image", "container",
+                                         "layer",    "build", "commit" };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        for (size_t k = 0; k + strlen(parts[i]) <= length; k++)
+            if (strncasecmp(name + k, parts[i], strlen(parts[i])) == 0)
+                return true;
+    return false;
 }
 
 // is_mangled is true for mangled names of C++, Rust and D, which look as random.

@@ -105,6 +105,14 @@ bool secret_value_counts(enum secret_name sure, enum secret_form form,
 // service's prefix, or of a private key with its PEM header; 0: there is none.
 size_t secret_value_key(const char *text);
 
+// secret_value_hex is the length of a key of 32 bytes or more in hexadecimal digits, at
+// text, where a word starts; 0: there is none. Digests look the same.
+size_t secret_value_hex(const char *text);
+
+// secret_name_is_digest returns true if a name says that its value identifies something
+// by its contents or at random: `sha256`, `image`, `container_id`.
+bool secret_name_is_digest(const char *name, size_t length);
+
 // secret_chance is a random word within a run of the characters that such words have.
 struct secret_chance {
     size_t skip;   // bytes before it

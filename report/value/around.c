@@ -185,3 +185,109 @@ void around_memory_append(const json_t *report, struct text *out)
                        out);
     }
 }
+
+// append_surrounding_value appends a text or a number, `-` for what there is none of.
+static void append_surrounding_value(const json_t *value, struct text *out)
+{
+    if (json_is_string(value))
+        text_append_string(out, json_string_value(value));
+    else if (json_is_integer(value))
+        text_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else
+        text_append_string(out, "-");
+}
+
+static void append_surrounding_list(const json_t *list, struct text *out)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        text_append_string(out, i != 0 ? ", " : "");
+        append_surrounding_value(json_array_get(list, i), out);
+    }
+}
+
+// append_surrounding_members appends NAME VALUE for each member, in one line.
+static void append_surrounding_members(const json_t *value, struct text *out)
+{
+    const char *name;
+    json_t *member;
+    bool first = true;
+    json_object_foreach((json_t *)(uintptr_t)value, name, member)
+    {
+        text_appendf(out, "%s%s ", first ? "" : ", ", name);
+        if (json_is_object(member)) {
+            const json_t *hard = json_object_get(member, "hard");
+            append_surrounding_value(json_object_get(member, "soft"), out);
+            text_append_string(out, " of ");
+            append_surrounding_value(hard, out);
+        } else if (json_is_array(member)) {
+            append_surrounding_list(member, out);
+        } else {
+            append_surrounding_value(member, out);
+        }
+        first = false;
+    }
+}
+
+// append_descriptor appends a descriptor in one line.
+static void append_descriptor(const json_t *descriptor, struct text *out)
+{
+    static const char *const keys[][2] = {
+        { "protocol", " " },     { "local", " from " }, { "peer", " to " },
+        { "peer_pid", " of " },  { "state", ", " },     { "access", ", opened to " },
+        { "position", ", at " },
+    };
+    text_appendf(out, "  descriptor %" PRId64 " ",
+                 report_integer(descriptor, "number", -1));
+    append_surrounding_value(json_object_get(descriptor, "target"), out);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const json_t *value = json_object_get(descriptor, keys[i][0]);
+        if (value == NULL)
+            continue;
+        text_append_string(out, keys[i][1]);
+        append_surrounding_value(value, out);
+    }
+    text_append_string(out, "\n");
+}
+
+void around_process_append(const json_t *report, struct text *out)
+{
+    const json_t *surroundings = json_object_get(report, "surroundings");
+    const json_t *descriptors = json_object_get(surroundings, "descriptors");
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)surroundings, name, value)
+    {
+        bool whole =
+            strcmp(name, "environment") == 0 || strcmp(name, "kernel_log") == 0;
+        if (value == descriptors || strcmp(name, "environment_at") == 0 ||
+            json_is_boolean(value) ||
+            (!json_is_string(value) && !json_is_integer(value) &&
+             json_object_size(value) == 0 && json_array_size(value) == 0))
+            continue;
+        text_appendf(out, "%s%s", name, whole ? ":\n" : ": ");
+        if (json_is_object(value) && whole) {
+            const char *variable;
+            json_t *text;
+            json_object_foreach(value, variable, text)
+            {
+                text_appendf(out, "  %s=", variable);
+                append_surrounding_value(text, out);
+                text_append_string(out, "\n");
+            }
+        } else if (whole) {
+            for (size_t i = 0; i < json_array_size(value); i++) {
+                text_append_string(out, "  ");
+                append_surrounding_value(json_array_get(value, i), out);
+                text_append_string(out, "\n");
+            }
+        } else if (json_is_object(value)) {
+            append_surrounding_members(value, out);
+            text_append_string(out, "\n");
+        } else {
+            append_surrounding_value(value, out);
+            text_append_string(out, "\n");
+        }
+    }
+    for (size_t i = 0; i < json_array_size(descriptors); i++)
+        append_descriptor(json_array_get(descriptors, i), out);
+}

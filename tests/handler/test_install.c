@@ -241,6 +241,8 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "INTERACTIVE=no",
         "WARNINGS=no",
         "CACHE=no",
+        "DESCRIPTORS=no",
+        "PII=no",
     };
     run.program = LINKED_VICTIM;
     run.way = "with-every-option";

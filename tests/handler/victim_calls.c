@@ -90,6 +90,8 @@ static void with_every_option(void)
     options.interactive = "no";
     options.warnings = "no";
     options.cache = "no";
+    options.descriptors = "no";
+    options.pii = "no";
     if (crashhook_install(&options) == 0)
         null_write();
 }

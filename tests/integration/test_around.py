@@ -4,14 +4,19 @@
 # What a report has of the code, the pointers and the memory around a crash, and that
 # each view shows it.
 
+import json
 import os
 import platform
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import harness
+
+sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "report"))
+import secret_forms  # noqa: E402
 
 SOURCE = """#include <pthread.h>
 #include <stdio.h>
@@ -164,6 +169,42 @@ class Around(unittest.TestCase):
                                   "crashhook-around").stdout
         self.assertIn("a freed block of malloc of 72 bytes", said)
         self.assertRegex(said, r"\nr12:\n  0x")
+
+    def test_what_the_process_had_is_in_the_report(self):
+        report = self.crash(CRASHHOOK_DESCRIPTORS="yes", LANG="C", AROUND_MODE="fast",
+                            OTHER_MODE="slow")
+        around = report["surroundings"]
+        self.assertEqual(around["environment"]["LANG"], "C")
+        self.assertEqual(around["environment"]["AROUND_MODE"], "fast")
+        self.assertNotIn("OTHER_MODE", around["environment"])
+        self.assertNotIn("environment_at", around)
+        self.assertIn("SIGSEGV", around["signals"]["handled"])
+        self.assertIn("descriptors", around["limits"])
+        self.assertEqual(around["descriptors"][0]["number"], 0)
+        self.assertGreaterEqual(around["descriptor_count"], 3)
+        self.assertEqual(around["namespaces"]["pid"],
+                         int(os.readlink("/proc/self/ns/pid")[5:-1]))
+        shown = self.scene.command("show", "--preset", "full",
+                                   self.scene.report_paths()[-1]).stdout
+        self.assertIn("    AROUND_MODE=fast\n", shown)
+        self.assertRegex(shown, r"descriptor 0 \S+")
+
+    def test_descriptors_of_a_fault_are_listed_where_that_is_asked_for(self):
+        self.assertNotIn("descriptors", self.crash()["surroundings"])
+
+    def test_planted_secrets_are_in_no_part_of_the_report(self):
+        planted = [(text, secrets) for kind, text, secrets in secret_forms.forms(11)
+                   if kind == "s" and "\0" not in text and len(text) < 64][:200]
+        self.assertEqual(len(planted), 200)
+        report = self.crash(CRASHHOOK_MEMORY="yes", CRASHHOOK_DESCRIPTORS="yes",
+                            **{f"AROUND_{i}": text for i, (text, _) in enumerate(planted)})
+        environment = report["surroundings"]["environment"]
+        kept = [i for i in range(200) if f"AROUND_{i}" in environment]
+        self.assertEqual(len(kept), 200)
+        written = json.dumps(report, ensure_ascii=False)
+        left = [(text, secret) for text, secrets in planted for secret in secrets
+                if len(secret) >= 8 and secret in written]
+        self.assertEqual(left, [])
 
     def test_memory_that_was_unmapped_is_said_to_be(self):
         pointers = self.pointers(self.crash("x"))

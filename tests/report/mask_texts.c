@@ -39,8 +39,9 @@ static void mask(char *text, struct text *out)
         sanitize_string(text + 1, "/home/ann", out);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    sanitize_hide_people(argc > 1 && strcmp(argv[1], "people") == 0);
     struct text input = { 0 };
     if (text_read(&input, 0, MOST_BYTES) != CH_OK || input.size == 0)
         return 1;

@@ -5,6 +5,7 @@
 CRASHHOOK_SEED chooses other secrets. Usage: test_secrets.py MASK_TEXTS
 """
 import os
+import random
 import subprocess
 import sys
 import unittest
@@ -26,10 +27,10 @@ INNOCENT_COMMANDS = (
 PROGRAM = None
 
 
-def mask(texts):
+def mask(texts, *arguments):
     """The masked form of each (kind, text)."""
     data = b"".join((kind + text).encode() + b"\0" for kind, text in texts)
-    done = subprocess.run([PROGRAM], input=data, stdout=subprocess.PIPE, timeout=60, check=True)
+    done = subprocess.run([PROGRAM, *arguments], input=data, stdout=subprocess.PIPE, timeout=60, check=True)
     masked = done.stdout.decode(errors="replace").split("\0")[:-1]
     assert len(masked) == len(texts)
     return masked
@@ -82,6 +83,34 @@ class Secrets(unittest.TestCase):
                 for word in words_lost(text.replace("\x1f", " "), m.replace("\x1f", " "))]
         print(f"innocent words: {count}, masked: {100 * len(lost) / count:.2f} %: {lost}")
         self.assertLessEqual(100 * len(lost) / count, 1)
+
+    def test_keys_in_hexadecimal_are_masked_and_digests_are_not(self):
+        generator = random.Random(SEED)
+        key = "".join(generator.choice("0123456789abcdef") for _ in range(64))
+        keys = ("%s", "loaded %s", "bytes: %s", "seed=%s", '"%s"', "(%s)")
+        digests = ("sha256:%s", "nginx@sha256:%s", "/docker/%s/cpu", "image=%s",
+                   '{"container_id": "%s"}', "build_id: %s", "/overlay2/%s/merged")
+        for form, m in zip(keys, mask([("s", form % key) for form in keys])):
+            self.assertFalse(left_of(key, m), form)
+        for form, m in zip(digests, mask([("s", form % key) for form in digests])):
+            self.assertIn(key, m)
+        for short in (key[:40], key[:62], "0" * 64):
+            self.assertEqual(mask([("s", "id " + short)]), ["id " + short])
+
+    def test_people_are_masked_where_that_is_asked_for(self):
+        people = ("4111 1111 1111 1111", "5500-0000-0000-0004", "378282246310005",
+                  "DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19",
+                  "anna.smith+shop@mail.example.org")
+        others = ("4111 1111 1111 1112", "1764240000000", "20261127120000123", "root@host",
+                  "DE89370400440532013001", "1234567890123",
+                  "user@10.0.0.1:80", "0000000000000000")
+        for form in ("%s", "card %s, again", 'x="%s"', "<%s>"):
+            for text in people:
+                self.assertEqual(mask([("s", form % text)]), [form % text])
+                self.assertEqual(mask([("s", form % text)], "people"), [form % "***"])
+            for text in others:
+                self.assertEqual(mask([("s", form % text)], "people"),
+                                 mask([("s", form % text)]), text)
 
     def test_what_is_masked_stays_as_it_is_when_masked_again(self):
         cases = [(kind, text) for kind, text, _ in forms(SEED) if kind == "s"]

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process had around it, as far as that can be told after it has exited: the
+// member `surroundings` of a report, which the agent has begun
+// (agent/facts/surroundings.h).
+//
+// The free phase of a crash is a descendant of the crashed process and shares its
+// namespaces and control groups with it, unless the agent came from elsewhere.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/settings/settings.h"
+
+// surroundings_add_environment writes the environment variables that a report shows,
+// masked, from the memory that the agent held, and forgets where they are.
+void surroundings_add_environment(json_t *report, const struct settings *settings,
+                                  const void *held, size_t held_size);
+
+// surroundings_add_system adds namespaces, the limits and use of the control group, the
+// names of unit, container and pod, the kernel's taint and what its log says of the
+// process. Called by the free phase alone.
+void surroundings_add_system(json_t *report, const struct settings *settings);
+
+// surroundings_is_shown says whether the environment variable of size bytes belongs to
+// those that a report of the program has: LANG, LC_*, PATH, TZ, TMPDIR, LD_*, MALLOC_*,
+// GLIBC_TUNABLES, and those that begin with the program's name.
+bool surroundings_is_shown(const char *name, size_t size, const char *program);
