@@ -549,10 +549,12 @@ static void prepare_process(sigset_t *out_stops)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL); // our parent may have ignored it
     signal(SIGXFSZ, SIG_IGN); // a file size limit then is an error, like a full disk
+#if defined(__GLIBC__)
     // Every report frees about as much as the next one allocates: without slack the
     // heaps of the server's threads would shrink and grow with each report.
     mallopt(M_TRIM_THRESHOLD, HEAP_SLACK);
     mallopt(M_TOP_PAD, HEAP_STEP);
+#endif
     umask(077); // nobody else may read the reports
     raise_descriptor_limit();
 }

@@ -16,6 +16,7 @@
 #include "cli/session/core_store.h"
 #include "cli/session/session_spool.h"
 #include "report/file/report_tree.h"
+#include "report/summary/signal_name.h"
 
 // read_node_number reads a number of 1 to most, or takes otherwise where the option was
 // not given. False: it is none.
@@ -136,7 +137,7 @@ static void print_ledger_entry(FILE *to, const json_t *entry)
     time_t seconds = (time_t)(report_integer(entry, "time", 0) / 1000);
     int64_t signal = report_integer(entry, "signal", 0);
     int64_t rejected = report_integer(entry, "rejected", 0);
-    const char *name = signal > 0 && signal < NSIG ? sigabbrev_np((int)signal) : NULL;
+    const char *name = signal > 0 && signal < NSIG ? signal_name((int)signal) : NULL;
     const char *report = report_string(entry, "report");
     const char *why = report_string(entry, "why");
     const char *fix = report_string(entry, "fix");
@@ -149,7 +150,7 @@ static void print_ledger_entry(FILE *to, const json_t *entry)
         when[0] = 0;
     (void)fprintf(to, "%s  %7" PRId64 " %5" PRId64 "  %-7s %s  %s", when,
                   report_integer(entry, "pid", 0), report_integer(entry, "uid", 0),
-                  name != NULL ? name : "?", program.bytes,
+                  name != NULL ? name + strlen("SIG") : "?", program.bytes,
                   report != NULL ? report : "no report: ");
     if (report == NULL)
         (void)fputs(why != NULL ? why : "?", to);

@@ -38,7 +38,7 @@ static void become_tracer(const char *agent, int channel, pid_t pid, char **kept
         (void)fcntl(channel, F_SETFD, 0);
     else
         (void)dup2(channel, CHANNEL_FD);
-    (void)close_range(CHANNEL_FD + 1, ~0u, 0);
+    (void)syscall(SYS_close_range, CHANNEL_FD + 1, ~0u, 0);
     (void)execve(agent, (char **)(uintptr_t)arguments, kept);
 }
 

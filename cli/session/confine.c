@@ -120,7 +120,7 @@ static void install_filter(const int *list, size_t length)
 
 // confine_limit sets both limits of a resource; it never raises the hard one, which
 // takes privileges.
-static void confine_limit(__rlimit_resource_t resource, rlim_t value)
+static void confine_limit(int resource, rlim_t value)
 {
     struct rlimit now;
     if (getrlimit(resource, &now) != 0)

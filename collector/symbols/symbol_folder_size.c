@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/symbols/symbol_folder_size.h"
 
-#include <fts.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,21 +51,22 @@ static bool read_cached_name(const char *path, struct cached_file *out)
 }
 
 // drop_killed_upload removes the file of an upload that was killed.
-static void drop_killed_upload(const FTSENT *entry)
+static void drop_killed_upload(const char *path, const struct stat *facts)
 {
     enum { DAY_S = 24 * 3600 };
-    if (strncmp(entry->fts_name, ".upload-", strlen(".upload-")) == 0 &&
-        entry->fts_statp->st_mtim.tv_sec < time(NULL) - DAY_S)
-        (void)unlink(entry->fts_path);
+    if (strncmp(file_name(path), ".upload-", strlen(".upload-")) == 0 &&
+        facts->st_mtim.tv_sec < time(NULL) - DAY_S)
+        (void)unlink(path);
 }
 
-static void add_cached(struct cached_files *files, const FTSENT *entry)
+static void add_cached(struct cached_files *files, const char *path,
+                       const struct stat *facts)
 {
     static const char projects[] = "projects/";
-    const char *inside = entry->fts_path + files->root;
+    const char *inside = path + files->root;
     struct cached_file file = { .project = "" };
-    if (!read_cached_name(entry->fts_path, &file)) {
-        drop_killed_upload(entry);
+    if (!read_cached_name(path, &file)) {
+        drop_killed_upload(path, facts);
         return;
     }
     inside += strspn(inside, "/");
@@ -82,10 +83,33 @@ static void add_cached(struct cached_files *files, const FTSENT *entry)
         files->files = grown;
         files->room = room;
     }
-    file.size = (int64_t)entry->fts_statp->st_blocks * 512;
-    file.used_s = entry->fts_statp->st_mtim.tv_sec;
+    file.size = (int64_t)facts->st_blocks * 512;
+    file.used_s = facts->st_mtim.tv_sec;
     files->size += file.size;
     files->files[files->count++] = file;
+}
+
+// add_folder adds the files in a folder and below it. musl has no fts_open.
+// NOLINTNEXTLINE(misc-no-recursion): its paths have a length that is limited
+static void add_folder(struct cached_files *files, const char *folder)
+{
+    DIR *entries = opendir(folder);
+    if (entries == NULL)
+        return;
+    for (struct dirent *entry = readdir(entries); entry != NULL;
+         entry = readdir(entries)) {
+        char path[SYMBOL_FOLDER_PATH_SIZE];
+        struct stat facts;
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            length >= (int)sizeof(path) || lstat(path, &facts) != 0)
+            continue;
+        if (S_ISDIR(facts.st_mode))
+            add_folder(files, path);
+        else if (S_ISREG(facts.st_mode))
+            add_cached(files, path, &facts);
+    }
+    (void)closedir(entries);
 }
 
 static int by_use(const void *a, const void *b)
@@ -100,16 +124,7 @@ void symbol_folder_trim(const char *folder, int64_t size, symbol_leave_fn *may_l
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];
     struct cached_files files = { .root = strlen(folder) };
-    (void)snprintf(path, sizeof(path), "%s", folder);
-    char *roots[] = { path, NULL };
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (walk == NULL)
-        return;
-    for (FTSENT *entry = fts_read(walk); entry != NULL; entry = fts_read(walk)) {
-        if (entry->fts_info == FTS_F)
-            add_cached(&files, entry);
-    }
-    (void)fts_close(walk);
+    add_folder(&files, folder);
     if (files.files == NULL)
         return;
     if (files.size > size)

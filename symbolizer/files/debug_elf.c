@@ -11,7 +11,7 @@
 
 #include "base/system/reachable.h"
 
-enum { PAGE_SIZE = 4096 };
+enum { PAGE_BYTES = 4096 };
 
 // accept_elf closes any file that is not an ELF file in our byte order.
 static enum ch_status accept_elf(struct debug_elf *file)
@@ -127,7 +127,7 @@ enum ch_status debug_elf_layout(const struct debug_elf *file, uint64_t *out_base
     }
     if (base == UINT64_MAX || text[0] >= text[1])
         return CH_ERR_MALFORMED;
-    *out_base = base & ~(uint64_t)(PAGE_SIZE - 1);
+    *out_base = base & ~(uint64_t)(PAGE_BYTES - 1);
     out_text[0] = text[0];
     out_text[1] = text[1];
     return CH_OK;

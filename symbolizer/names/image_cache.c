@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,7 +162,7 @@ static enum ch_status cache_add_file(struct writer *writer,
                                      const struct symbol_frame *frame, uint32_t *out)
 {
     uint8_t file[sizeof(uint32_t) + MD5_SIZE] = { 0 };
-    uint32_t name;
+    uint32_t name = 0;
     *out = 0;
     if (frame->file == NULL)
         return CH_OK;
@@ -597,7 +598,7 @@ static void close_everything(void)
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; null >= 0 && fd <= 2; fd++)
         (void)dup2(null, fd);
-    (void)close_range(3, ~0u, 0); // locks of reports are among them
+    (void)syscall(SYS_close_range, 3, ~0u, 0); // locks of reports are among them
 }
 
 bool image_cache_leave(void)

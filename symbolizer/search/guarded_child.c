@@ -23,7 +23,7 @@
 // Most of the address space is used by mapped debug files.
 #define CHILD_ADDRESS_SPACE (8ull << 30)
 
-static void set_limit(__rlimit_resource_t what, rlim_t value)
+static void set_limit(int what, rlim_t value)
 {
     struct rlimit limit;
     if (getrlimit(what, &limit) != 0)
