@@ -6,8 +6,9 @@
 //		log.Print("crashes are not reported: ", err)
 //	}
 //
-// It needs cgo and no other module. The library is linked, by pkg-config, and in place
-// before main. With the build tag crashhook_load it is loaded by Install instead:
+// It needs cgo and no other module. The packed module has the handler's sources in it; with
+// the build tag crashhook_link, and in crashhook's own tree, the library is linked, by
+// pkg-config. Either is in place before main. With the build tag crashhook_load it is loaded by Install instead:
 // libcrashhook.so.1 where the loader finds it, or the file that LIBCRASHHOOK names; a
 // program on a machine without it goes on.
 //

@@ -124,7 +124,7 @@ class Rust(Bindings):
         rustc = rust_compiler()
         if shutil.which(rustc) is None:
             self.skipTest(f"there is no {rustc}")
-        feature = ["--cfg", 'feature="link"'] if link else []
+        feature = ["--cfg", "is_linked"] if link else []
         # As build.rs tells cargo.
         library = ["-L", os.path.join(BUILD, "lib"), "-l", "dylib=crashhook"] if link else []
         linked = ["-L", os.path.join(BUILD, "lib"), "-C",

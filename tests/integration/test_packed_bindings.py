@@ -17,7 +17,7 @@ import tempfile
 import unittest
 
 import harness
-from harness import BUILD, HANDLER, SOURCE, Scene, crashed_thread, names_of
+from harness import AGENT, BUILD, HANDLER, SOURCE, Scene, crashed_thread, names_of
 from place import refusal, rust_compiler
 
 PKG_CONFIG = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig")}
@@ -27,9 +27,17 @@ fn total_in_cents(price: Option<&str>) -> i64 {
     price.unwrap().parse().expect("a number")
 }
 
+#[inline(never)]
+fn write_nowhere(place: *mut i32) {
+    unsafe { place.write_volatile(1) }
+}
+
 fn main() {
     crashhook::Options::new().release("1.4.2").install().expect("the library is linked");
     crashhook::set_panic_hook();
+    if std::env::args().count() > 1 {
+        write_nowhere(8 as *mut i32);
+    }
     println!("{}", total_in_cents(None));
 }
 """
@@ -106,11 +114,10 @@ class Packed(unittest.TestCase):
     def new_folder(self):
         return tempfile.mkdtemp(dir=self.folder)
 
-    def test_a_crate_of_a_registry_is_linked_by_its_build_script(self):
+    def build_crate(self, dependency, **variables):
+        """A program that takes the crate from a registry, and no other."""
         crate = self.only("*.crate", "rust")
         self.assertEqual(os.path.basename(crate), f"crashhook-{version()}.crate")
-        if " " in BUILD:
-            self.skipTest("pkg-config escapes a space for a shell, which build.rs is none")
         folder = self.new_folder()
         self.place_crate(crate, os.path.join(folder, "registry"))
         texts = {
@@ -118,7 +125,7 @@ class Packed(unittest.TestCase):
                                   '[source.here]\ndirectory = "registry"\n',
             "Cargo.toml": '[package]\nname = "shop"\nversion = "1.0.0"\nedition = "2021"\n\n'
                           '[dependencies]\n'
-                          f'crashhook = {{ version = "{version()}", features = ["link"] }}\n',
+                          f'crashhook = {{ version = "{version()}"{dependency} }}\n',
             "src/main.rs": PANICS,
         }
         for name, text in texts.items():
@@ -126,15 +133,31 @@ class Packed(unittest.TestCase):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
         self.succeed([cargo_that_works(), "build", "--offline"], cwd=folder,
-                     env={**os.environ, **PKG_CONFIG, "RUSTC": rust_compiler(),
-                          "CARGO_HOME": os.path.join(folder, "home"),
-                          "CARGO_TARGET_DIR": os.path.join(folder, "target")})
-        # cargo passes no link argument of a dependency on: who links finds the library itself.
-        ended, report = self.report_of([os.path.join(folder, "target", "debug", "shop")],
-                                       LD_LIBRARY_PATH=os.path.join(BUILD, "lib"))
+                     env={**os.environ, "PKG_CONFIG_PATH": "/nonexistent",
+                          "RUSTC": rust_compiler(), "CARGO_HOME": os.path.join(folder, "home"),
+                          "CARGO_TARGET_DIR": os.path.join(folder, "target"), **variables})
+        return os.path.join(folder, "target", "debug", "shop")
+
+    def check_shop(self, shop, **variables):
+        ended, report = self.report_of([shop], **variables)
         self.assertEqual(ended.returncode, 101)
         names = [name for thread in report["threads"] for name in names_of(thread)]
         self.assertIn("shop::total_in_cents", names)
+        ended, report = self.report_of([shop, "crash"], **variables)
+        self.assertEqual(-ended.returncode, signal.SIGSEGV)
+        self.assertIn("shop::write_nowhere", names_of(crashed_thread(report)))
+
+    def test_a_crate_of_a_registry_has_the_handler_in_it(self):
+        shop = self.build_crate("")
+        self.check_shop(shop, CRASHHOOK_AGENT=AGENT)
+        self.check_record(shop, "crash")
+
+    def test_a_crate_of_a_registry_is_linked_by_its_build_script(self):
+        if " " in BUILD:
+            self.skipTest("pkg-config escapes a space for a shell, which build.rs is none")
+        shop = self.build_crate(', default-features = false, features = ["link"]', **PKG_CONFIG)
+        # cargo passes no link argument of a dependency on: who links finds the library itself.
+        self.check_shop(shop, LD_LIBRARY_PATH=os.path.join(BUILD, "lib"))
 
     def place_crate(self, crate, registry):
         """A crate in a registry that is a folder, as cargo vendor leaves one."""
@@ -254,12 +277,36 @@ class Packed(unittest.TestCase):
                        "GOBIN": os.path.join(self.folder, "bin"), **variables}
         return self.succeed([go, *command], cwd=cwd or self.folder, env=environment)
 
-    def test_a_go_module_of_a_proxy_is_installed_by_its_version(self):
-        self.go("install", f"{MODULE}/example@v{version()}")
-        ended, report = self.report_of([os.path.join(self.folder, "bin", "example"), "crash"])
+    def check_record(self, *command):
+        """Where no agent is found, the crash leaves a record, which the command converts."""
+        with Scene() as scene:
+            scene.preload = None
+            subprocess.run(command, check=False, env=scene.environment({}), timeout=60,
+                           stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.assertEqual(len(glob.glob(os.path.join(scene.spool, "*.record"))), 1)
+            self.assertIn("SIGSEGV", scene.command("list").stdout)
+
+    def check_go_example(self, folder, **variables):
+        ended, report = self.report_of([os.path.join(folder, "example"), "crash"], **variables)
         self.assertEqual(-ended.returncode, signal.SIGABRT)
         self.assertEqual(crashed_thread(report)["backtrace"]["frames"][0]["function"],
                          "write_null")
+        ended, report = self.report_of([os.path.join(folder, "example")], **variables)
+        self.assertEqual(-ended.returncode, signal.SIGABRT)
+        self.assertIn("main.priceOf", names_of(crashed_thread(report)))
+
+    def test_a_go_module_of_a_proxy_has_the_handler_in_it(self):
+        folder = self.new_folder()
+        self.go("install", f"{MODULE}/example@v{version()}", GOBIN=folder,
+                PKG_CONFIG_PATH="/nonexistent")
+        self.check_go_example(folder, CRASHHOOK_AGENT=AGENT)
+        self.assertNotIn("libcrashhook", self.succeed(["ldd", os.path.join(folder, "example")]))
+
+    def test_a_go_module_of_a_proxy_links_the_library_where_its_tag_says_so(self):
+        folder = self.new_folder()
+        self.go("install", "-tags", "crashhook_link", f"{MODULE}/example@v{version()}",
+                GOBIN=folder)
+        self.check_go_example(folder)
 
     def test_a_go_program_without_cgo_requires_it_and_nothing_else(self):
         folder = self.new_folder()

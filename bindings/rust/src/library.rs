@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-//! The functions of libcrashhook: linked, with the feature `link`, else loaded once.
+//! The functions of libcrashhook: linked, with the feature `vendored` or `link`, else loaded once.
 
 use std::ffi::c_void;
 use std::os::raw::{c_char, c_int};
@@ -26,7 +26,7 @@ pub struct Library {
     pub version: unsafe extern "C" fn() -> *const c_char,
 }
 
-#[cfg(feature = "link")]
+#[cfg(is_linked)]
 mod source {
     use super::*;
 
@@ -63,7 +63,7 @@ mod source {
     }
 }
 
-#[cfg(not(feature = "link"))]
+#[cfg(not(is_linked))]
 mod source {
     use super::*;
     use std::ffi::{CStr, CString};
