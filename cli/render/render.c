@@ -844,7 +844,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     render_registers(&render);
     if (render.preset == PRESET_FULL)
-        render_around_write(&render.pen, report);
+        render_around_write(&render.pen, report, render.registers != REGISTERS_NONE);
     render_flight_write(&render.pen, report, flight_events(&render));
     if (!render.crashed_only) {
         render_waits_write(&render.pen, report,

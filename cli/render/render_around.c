@@ -39,16 +39,17 @@ void render_around_code(const struct pen *pen, const json_t *report, size_t arou
     }
 }
 
-void render_around_write(const struct pen *pen, const json_t *report)
+void render_around_write(const struct pen *pen, const json_t *report, bool registers)
 {
     struct text CH_CLEANUP(text_deinit) pointers = { 0 };
     struct text CH_CLEANUP(text_deinit) memory = { 0 };
     struct text CH_CLEANUP(text_deinit) process = { 0 };
     render_around_code(pen, report, AROUND_ALL);
-    around_pointers_append(report, &pointers);
+    if (registers)
+        around_pointers_append(report, &pointers);
     around_memory_append(report, &memory);
     around_process_append(report, &process);
-    render_around_lines(pen, "Registers point to", &pointers);
+    render_around_lines(pen, "What registers point to", &pointers);
     render_around_lines(pen, "Memory", &memory);
     render_around_lines(pen, "Process", &process);
 }

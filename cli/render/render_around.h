@@ -4,12 +4,14 @@
 // Part of render.h.
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/render/pen.h"
 
-// render_around_write writes all of it, as far as the report has it.
-void render_around_write(const struct pen *pen, const json_t *report);
+// render_around_write writes all of it, as far as the report has it; what registers
+// point to only if registers are shown.
+void render_around_write(const struct pen *pen, const json_t *report, bool registers);
 
 // render_around_code writes the code around the crash alone: at most `around`
 // instructions on each side of the one that faulted, or with AROUND_ALL all of them,

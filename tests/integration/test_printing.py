@@ -94,6 +94,9 @@ class Printing(unittest.TestCase):
         self.assertGreater(threads, 1)
         self.assertEqual(counts, {"auto": 1, "none": 0, "crashed": 1, "all": threads})
         self.assertEqual(self.output("worker_raise", REGISTERS="auto").count("\nRegisters"), 0)
+        for which, shown in (("crashed", 1), ("none", 0)):
+            self.assertEqual(self.output("worker_raise", REGISTERS=which, PRESET="full")
+                             .count("\nWhat registers point to"), shown)
 
     def test_names_are_printed_as_linkers_have_them(self):
         self.assertNotIn(" _Z", self.output("uncaught"))

@@ -23,7 +23,7 @@ mod words;
 use library::Library;
 
 /// The number of members of struct crashhook_options after its size.
-const MEMBERS: usize = 39;
+const MEMBERS: usize = 41;
 
 /// struct crashhook_options.
 #[repr(C)]
@@ -110,6 +110,10 @@ impl Options {
         interactive = 36;
         warnings = 37;
         cache = 38;
+        /// Whether open descriptors are listed: "auto", "yes", "no".
+        descriptors = 39;
+        /// "no" masks payment cards, IBANs and e-mail addresses.
+        pii = 40;
     }
 
     /// Installs the handler, or applies these settings to it.
