@@ -264,7 +264,8 @@ static void globals_copy(struct globals *g)
         if (got != 0 && got <= sizeof(bytes))
             held_file_add_memory(g->capture->held, g->blocks[i], bytes, got);
     }
-    qsort(g->found, g->found_count, sizeof(g->found[0]), globals_compare);
+    if (g->found_count != 0)
+        qsort(g->found, g->found_count, sizeof(g->found[0]), globals_compare);
     uint64_t searched = 0; // everything up to here
     for (size_t i = 0; i < g->found_count; i++) {
         uint64_t from = g->found[i] > searched ? g->found[i] : searched;

@@ -25,9 +25,9 @@ enum { LOAD_SECONDS = 10, LOAD_BYTES = 128 << 20, LOAD_TOKEN_BYTES = 96 << 20 };
 struct load {
     pthread_mutex_t lock; // guards everything below
     size_t bytes;
-    size_t token_bytes[ACCESS_TOKENS + 1]; // the last is for requests without a token
-    int64_t second;                        // the newest of those below
-    unsigned refused[LOAD_SECONDS];        // in a second each
+    size_t token_bytes[ACCESS_TOKENS + 1 + ACCESS_MADE]; // by access_grant.index
+    int64_t second;                                      // the newest of those below
+    unsigned refused[LOAD_SECONDS];                      // in a second each
     unsigned stored[LOAD_SECONDS];
     unsigned best; // most that were stored in a second
 };

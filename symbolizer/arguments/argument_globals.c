@@ -156,7 +156,8 @@ static void globals_find_uses(struct finding *f)
     }
     for (size_t i = 0; (f->thread_locals || f->block != 0) && i < f->code->count; i++)
         globals_use_local(f, &f->code->steps[i]);
-    qsort(f->uses, f->use_count, sizeof(f->uses[0]), globals_compare_uses);
+    if (f->use_count != 0)
+        qsort(f->uses, f->use_count, sizeof(f->uses[0]), globals_compare_uses);
 }
 
 // globals_place gives the address of a variable by its location. False: it has none, or
@@ -371,8 +372,9 @@ static void globals_place_declared(struct finding *f)
         if (stack->calls[i].image != NULL && stack->calls[i].image != f->call->image &&
             stack->calls[i].image != stack->calls[i - 1].image)
             globals_read_symbols(f, stack->calls[i].image);
-    qsort(f->variables, f->variable_count, sizeof(f->variables[0]),
-          globals_compare_places);
+    if (f->variable_count != 0)
+        qsort(f->variables, f->variable_count, sizeof(f->variables[0]),
+              globals_compare_places);
 }
 
 // globals_may_change returns true if the program can have changed what is at address.
@@ -494,8 +496,9 @@ void argument_globals_list(struct argument_globals *globals,
     f->block = argument_image_thread_block(call->image, stack->thread_pointer);
     globals_find_uses(f);
     globals_find_variables(f);
-    qsort(f->variables, f->variable_count, sizeof(f->variables[0]),
-          globals_compare_places);
+    if (f->variable_count != 0)
+        qsort(f->variables, f->variable_count, sizeof(f->variables[0]),
+              globals_compare_places);
     globals_place_declared(f);
     argument_list_begin(out, stack, call->image);
     size_t added = 0;

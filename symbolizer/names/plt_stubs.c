@@ -239,7 +239,8 @@ static bool read_all_relocations(struct plt_reading *reading, size_t names)
     }
     if (reading->count == 0)
         return false;
-    qsort(reading->slots, reading->count, sizeof(reading->slots[0]), by_slot);
+    if (reading->count != 0)
+        qsort(reading->slots, reading->count, sizeof(reading->slots[0]), by_slot);
     return true;
 }
 
