@@ -262,13 +262,16 @@ class CoresOfQemu(unittest.TestCase):
         path = os.path.join(self.scene.folder, "ctf")
         subprocess.run([COMPILER, "-O2", "-gctf", "-rdynamic", "-Wl,--ctf-variables", "-o",
                         path, source], check=True)
-        shown = missing = 0
+        tried = shown = missing = 0
         for number, signature in enumerate(signatures):
             core = self.scene.crash(path, str(number))
             report = self.scene.report(core, "--exe", path, "--sysroot", SYSROOT)
             os.remove(core)
             frame = frames_of(crashed_thread(report))[0]
             self.assertEqual(frame["function"], f"f{number}")
+            if frame["function_offset"] != 0:  # gcc 14 stores structures first
+                continue
+            tried += 1
             arguments = frame["arguments"][1:]
             self.assertEqual(len(arguments), len(signature))
             for at, ((_, _, expected, general), argument) in enumerate(
@@ -282,7 +285,8 @@ class CoresOfQemu(unittest.TestCase):
                     self.assertFalse(general, (number, at, signature, argument))
         print(f"{shown} values right, {missing} in vector or several registers",
               file=sys.stderr)
-        self.assertGreater(shown, 3 * count)
+        self.assertGreater(tried, 0)
+        self.assertGreater(shown, 3 * tried)
 
     def test_another_program_is_refused_by_its_entry_point(self):
         path = self.scene.build("right", "-static")
