@@ -117,11 +117,13 @@ static struct cursor local_image_bytes(const struct local_image *image,
 const Elf64_Phdr *local_code_segments(const struct local_image *image, size_t *count)
 {
     const Elf64_Ehdr *header = (const void *)(uintptr_t)image->start;
+    // A vDSO may be smaller than a page.
+    uint64_t size = image->end - image->start;
+    uint64_t room = size < PAGE_BYTES ? size : PAGE_BYTES;
     *count = 0;
-    if (image->end - image->start < PAGE_BYTES ||
-        memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_phentsize != sizeof(Elf64_Phdr) ||
-        header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr) > PAGE_BYTES)
+    if (size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > room ||
+        header->e_phnum * sizeof(Elf64_Phdr) > room - header->e_phoff)
         return NULL;
     *count = header->e_phnum;
     return (const void *)(uintptr_t)(image->start + header->e_phoff);
