@@ -607,15 +607,18 @@ class TheNumbersAreLlvmXrays(unittest.TestCase):
                                        "-stack-format=flame", "-aggregation-type=count", path],
                                       check=False, text=True, stdout=subprocess.PIPE,
                                       stderr=subprocess.DEVNULL)
-                if done.returncode == -signal.SIGFPE:
+                theirs = {name: int(value) for name, value in
+                          re.findall(r"^(#\S+); (\d+)$", done.stdout, re.MULTILINE)}
+                # Some traces end llvm-xray by SIGFPE, or make it lose calls that its own
+                # account counts, as one built for Debian 13 does.
+                if (done.returncode == -signal.SIGFPE or
+                        sum(theirs.values()) != sum(f["count"] for f in account["functions"])):
                     skipped += 1
                     continue
                 self.assertEqual({";".join(f"#{i}" for i in s["ids"]): s["count"]
-                                  for s in stack["stacks"]},
-                                 {name: int(value) for name, value in
-                                  re.findall(r"^(#\S+); (\d+)$", done.stdout, re.MULTILINE)})
+                                  for s in stack["stacks"]}, theirs)
                 compared += 1
-        print(f"{compared} comparisons, {skipped} times llvm-xray crashed")
+        print(f"{compared} comparisons, {skipped} times llvm-xray failed")
         self.assertGreater(compared, 3 * skipped)
 
     def build(self, threads, version, big):

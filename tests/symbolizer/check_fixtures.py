@@ -226,15 +226,20 @@ def stubs_of_the_plt_have_the_names_that_objdump_gives_them(folder):
             print(f"not here: {' '.join(command)}")
             continue
         run(prefix + "strip", path)
-        found = re.findall(r"^0*([0-9a-f]+) <(\w+)@plt>:$", run(prefix + "objdump", "-d", path),
-                           re.M)
-        assert any(name == "strtol" for _, name in found), (command, found)
+        listing = run(prefix + "objdump", "-d", path)
+        found = re.findall(r"^0*([0-9a-f]+) <(\w+)@plt>:$", listing, re.M)
+        if re.search(r"@plt>:\n.*\t(br|ldr)\t", listing):
+            # Of AArch64 with BTI some objdumps count 16 bytes for a stub, which has 24.
+            print(f"objdump cuts stubs: {' '.join(command)}")
+            continue
+        # Since C23 glibc's headers call it by another name.
+        assert any(name in ("strtol", "__isoc23_strtol") for _, name in found), (command, found)
         for address, name in found:
             for offset in (0, 4):
                 frame = frame_at(path, int(address, 16) + offset)
                 function = frame["function"]
                 assert frame.get("raw_name", function) == name + "@plt", (command, name, frame)
-                wanted = "operator new(unsigned long)" if name == "_Znwm" else name
+                wanted = run("c++filt", name).strip()
                 assert function == wanted + "@plt", (command, name, frame)
         tried += 1
     assert tried >= 3
