@@ -2,7 +2,7 @@
 //
 // What the reports of a group have in common is stored once. Bodies of later ones are
 // compressed with it as what comes before them (ZSTD_CCtx_refPrefix of libzstd), which
-// leaves a third of what gzip leaves.
+// leaves about half of what gzip leaves.
 //
 // A prefix has the places, stacks and images of one report, and of the rest the keys
 // without the values: so whoever deletes that report leaves nothing of its process
@@ -41,7 +41,7 @@ void body_prefix_make(const char *json, size_t size, struct text *out);
 
 // body_prefixes_compress appends to out what a report's text compresses to, if that is
 // smaller than limit, and gives the prefix's number; else 0. out_known says whether
-// there is a prefix at all.
+// there is a prefix, or none is needed, because of the text's size.
 int64_t body_prefixes_compress(struct body_prefixes *prefixes,
                                const struct entry *entry, const struct text_part *json,
                                size_t limit, bool *out_known, struct text *out);
