@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _XOPEN_SOURCE 700 // strptime
+
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
@@ -73,4 +76,16 @@ void clock_utc_write(uint64_t unix_ms, char out[static CLOCK_UTC_SIZE])
                    (unsigned)(date.tm_mon + 1) % 100, (unsigned)date.tm_mday % 100,
                    (unsigned)date.tm_hour % 100, (unsigned)date.tm_min % 100,
                    (unsigned)date.tm_sec % 100, (unsigned)(unix_ms % 1000));
+}
+
+int64_t clock_utc_read(const char *text)
+{
+    struct tm date = { 0 };
+    const char *rest = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &date) : NULL;
+    if (rest == NULL || date.tm_year < EPOCH_YEAR - 1900 || date.tm_year > 9999 - 1900)
+        return -1;
+    long ms = 0;
+    if (rest[0] == '.' && rest[1] >= '0' && rest[1] <= '9')
+        ms = strtol(rest + 1, NULL, 10);
+    return clock_utc_seconds(&date) * 1000 + (ms < 1000 ? ms : 999);
 }

@@ -26,3 +26,7 @@ void clock_utc_date(int64_t seconds, struct tm *out);
 // since 1970.
 enum { CLOCK_UTC_SIZE = 32 };
 void clock_utc_write(uint64_t unix_ms, char out[static CLOCK_UTC_SIZE]);
+
+// clock_utc_read reads what clock_utc_write writes; milliseconds and Z may be missing.
+// It returns -1 for NULL, for another form, and for a year outside 1970 to 9999.
+int64_t clock_utc_read(const char *text);

@@ -2,7 +2,6 @@
 #include "cli/render/table.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "cli/render/render.h"
@@ -104,11 +103,10 @@ void table_note(const struct table *table, const char *note)
 
 const char *table_age(const char *time, char out[TABLE_AGE_SIZE])
 {
-    struct tm tm = { 0 };
-    if (time == NULL || strptime(time, "%Y-%m-%dT%H:%M:%S", &tm) == NULL)
+    int64_t ms = clock_utc_read(time);
+    if (ms < 0)
         return time != NULL ? time : "";
-    long long s =
-        (long long)(clock_now_ms(CLOCK_REALTIME) / 1000) - (long long)timegm(&tm);
+    long long s = (long long)((int64_t)clock_now_ms(CLOCK_REALTIME) - ms) / 1000;
     if (s < MINUTE)
         (void)snprintf(out, TABLE_AGE_SIZE, "now");
     else if (s < HOUR)

@@ -2,11 +2,10 @@
 #include "cli/session/same_termination.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "report/file/report_tree.h"
 #include "report/value/report.h"
 
@@ -63,23 +62,13 @@ static bool has_ancestor(const json_t *process, int64_t pid)
     return false;
 }
 
-// read_start_ms is when a process started. 0: that is not known.
-static int64_t read_start_ms(const json_t *process)
-{
-    struct tm start = { 0 };
-    const char *text = report_string(process, "started");
-    const char *rest =
-        text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S.", &start) : NULL;
-    return rest != NULL ? (int64_t)timegm(&start) * 1000 + strtol(rest, NULL, 10) : 0;
-}
-
 // runs_longer_ms is by how much earlier one process started than the other. 0: that is
 // not known.
 static int64_t runs_longer_ms(const json_t *process, const json_t *other)
 {
-    int64_t start = read_start_ms(process);
-    int64_t other_start = read_start_ms(other);
-    return start == 0 || other_start == 0 ? 0 : other_start - start;
+    int64_t start = clock_utc_read(report_string(process, "started"));
+    int64_t other_start = clock_utc_read(report_string(other, "started"));
+    return start < 0 || other_start < 0 ? 0 : other_start - start;
 }
 
 // is_earlier_half returns true if the other report, made ms before, is of the

@@ -142,23 +142,13 @@ static bool find_build_time(const json_t *report, const json_t *frame,
     return same;
 }
 
-// source_crash_time gives the report's time, which has a fixed form.
-static bool source_crash_time(const json_t *report, struct timespec *out)
-{
-    const char *time = report_string(report, "time");
-    struct tm moment = { 0 };
-    if (time == NULL || strptime(time, "%Y-%m-%dT%H:%M:%S", &moment) == NULL)
-        return false;
-    *out = (struct timespec){ .tv_sec = clock_utc_seconds(&moment) + 1 };
-    return true;
-}
-
 static enum frame_source_state judge_source(const json_t *report, const json_t *frame,
                                             FILE *file)
 {
     const char *wanted = report_string(frame, "file_md5");
     char sum[2 * MD5_SIZE + 1];
-    struct timespec limit;
+    int64_t crash_ms = clock_utc_read(report_string(report, "time"));
+    struct timespec limit = { .tv_sec = crash_ms / 1000 + 1 };
     struct stat info;
     if (wanted != NULL) {
         source_sum(file, sum);
@@ -166,7 +156,7 @@ static enum frame_source_state judge_source(const json_t *report, const json_t *
     }
     if (fstat(fileno(file), &info) != 0)
         return FRAME_SOURCE_UNCHECKED;
-    if (source_crash_time(report, &limit) && is_newer(&info.st_mtim, &limit))
+    if (crash_ms >= 0 && is_newer(&info.st_mtim, &limit))
         return FRAME_SOURCE_CHANGED;
     if (!find_build_time(report, frame, &limit))
         return FRAME_SOURCE_UNCHECKED;

@@ -499,14 +499,9 @@ enum ch_status report_update_fingerprint(json_t *report)
 
 int64_t report_time_ms(const json_t *report)
 {
-    struct tm parts = { 0 };
-    int ms = 0;
-    const char *text = report_string(report, "time");
     const char *id = report_string(report, "id");
-    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
-    if (end != NULL && parts.tm_year >= 70 && parts.tm_year < 400) {
-        (void)sscanf(end, ".%3d", &ms); // NOLINT(cert-err34-c): three digits always fit
-        return clock_utc_seconds(&parts) * 1000 + (ms > 0 ? ms : 0);
-    }
+    int64_t ms = clock_utc_read(report_string(report, "time"));
+    if (ms >= 0)
+        return ms;
     return id != NULL && report_id_ok(id) ? (int64_t)report_id_time_ms(id) : 0;
 }

@@ -38,11 +38,29 @@ static void dates_are_written_with_milliseconds(void **state)
     assert_string_equal(text, "2026-11-27T08:17:00.007Z");
 }
 
+static void a_date_is_read_only_in_the_form_that_is_written(void **state)
+{
+    char text[CLOCK_UTC_SIZE];
+    (void)state;
+    for (uint64_t ms = 7; ms < UINT64_C(253402300800000); ms = ms * 3 + 13) {
+        clock_utc_write(ms, text);
+        assert_int_equal(clock_utc_read(text), ms);
+    }
+    assert_int_equal(clock_utc_read("2026-11-27T08:17:00"), INT64_C(1795767420000));
+    assert_int_equal(clock_utc_read("2026-11-27T08:17:00Z"), INT64_C(1795767420000));
+    assert_int_equal(clock_utc_read("2026-11-27T08:17:00.-7Z"), INT64_C(1795767420000));
+    assert_int_equal(clock_utc_read("1969-12-31T23:59:59Z"), -1);
+    assert_int_equal(clock_utc_read("2026-11-27"), -1);
+    assert_int_equal(clock_utc_read(""), -1);
+    assert_int_equal(clock_utc_read(NULL), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_of_utc_are_those_of_the_c_library),
         cmocka_unit_test(dates_are_written_with_milliseconds),
+        cmocka_unit_test(a_date_is_read_only_in_the_form_that_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
