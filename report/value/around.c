@@ -249,6 +249,46 @@ static void append_descriptor(const json_t *descriptor, struct text *out)
     text_append_string(out, "\n");
 }
 
+// append_surrounding_lines appends a line for each member.
+static void append_surrounding_lines(const json_t *value, struct text *out)
+{
+    const char *name;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)value, name, member)
+    {
+        text_appendf(out, "  %s=", name);
+        append_surrounding_value(member, out);
+        text_append_string(out, "\n");
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        text_append_string(out, "  ");
+        append_surrounding_value(json_array_get(value, i), out);
+        text_append_string(out, "\n");
+    }
+}
+
+// append_surrounding appends `NAME: VALUE`, or nothing where there is no value.
+static void append_surrounding(const char *name, const json_t *value, struct text *out)
+{
+    bool text_or_number = json_is_string(value) || json_is_integer(value);
+    if (!text_or_number && json_object_size(value) == 0 && json_array_size(value) == 0)
+        return;
+    text_appendf(out, "%s:", name);
+    if (strcmp(name, "environment") == 0 || strcmp(name, "kernel_log") == 0) {
+        text_append_string(out, "\n");
+        append_surrounding_lines(value, out);
+        return;
+    }
+    text_append_string(out, " ");
+    if (json_is_object(value))
+        append_surrounding_members(value, out);
+    else if (json_is_array(value))
+        append_surrounding_list(value, out);
+    else
+        append_surrounding_value(value, out);
+    text_append_string(out, "\n");
+}
+
 void around_process_append(const json_t *report, struct text *out)
 {
     const json_t *surroundings = json_object_get(report, "surroundings");
@@ -257,36 +297,8 @@ void around_process_append(const json_t *report, struct text *out)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)surroundings, name, value)
     {
-        bool whole =
-            strcmp(name, "environment") == 0 || strcmp(name, "kernel_log") == 0;
-        if (value == descriptors || strcmp(name, "environment_at") == 0 ||
-            json_is_boolean(value) ||
-            (!json_is_string(value) && !json_is_integer(value) &&
-             json_object_size(value) == 0 && json_array_size(value) == 0))
-            continue;
-        text_appendf(out, "%s%s", name, whole ? ":\n" : ": ");
-        if (json_is_object(value) && whole) {
-            const char *variable;
-            json_t *text;
-            json_object_foreach(value, variable, text)
-            {
-                text_appendf(out, "  %s=", variable);
-                append_surrounding_value(text, out);
-                text_append_string(out, "\n");
-            }
-        } else if (whole) {
-            for (size_t i = 0; i < json_array_size(value); i++) {
-                text_append_string(out, "  ");
-                append_surrounding_value(json_array_get(value, i), out);
-                text_append_string(out, "\n");
-            }
-        } else if (json_is_object(value)) {
-            append_surrounding_members(value, out);
-            text_append_string(out, "\n");
-        } else {
-            append_surrounding_value(value, out);
-            text_append_string(out, "\n");
-        }
+        if (value != descriptors && strcmp(name, "environment_at") != 0)
+            append_surrounding(name, value, out);
     }
     for (size_t i = 0; i < json_array_size(descriptors); i++)
         append_descriptor(json_array_get(descriptors, i), out);
