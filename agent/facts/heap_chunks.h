@@ -6,7 +6,7 @@
 //
 // The walk needs no symbols of the C library and is the same in static programs. It is
 // made only after malloc has reported damage, and at most HEAP_CHUNKS_BYTES of heap are
-// read, which is named in docs/reports.md.
+// read, which is named in docs/reference/crash-kinds.md.
 #pragma once
 #include "agent/live/capture.h"
 #include "report/summary/crash_facts.h"

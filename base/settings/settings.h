@@ -51,7 +51,7 @@ enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL }
 // SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for
 // root to collect: a folder owned by root, mode 1733. SETTINGS_OWN_FOLDER and the
 // user's number name the folder that is used where there is no drop folder
-// (docs/reports.md).
+// (docs/reference/spool.md).
 #ifndef SETTINGS_DROP_FOLDER
 #define SETTINGS_DROP_FOLDER "/var/lib/crashhook-drop"
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The handlers of /api/v1, /metrics, /healthz and /readyz, for the table of routes.
-// What each of them takes and answers is described in docs/collector.md.
+// What each of them takes and answers is described in docs/reference/collector-api.md.
 #pragma once
 #include <jansson.h>
 

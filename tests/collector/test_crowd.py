@@ -20,7 +20,7 @@ BINARY = None
 IDLE = 5000
 UNFINISHED = 400
 PIECE = 512 << 10         # bytes that each of these sends of a body twice as long
-MEMORY_MIB = 512          # docs/collector.md
+MEMORY_MIB = 512          # docs/reference/collector-limits.md
 
 HIDDEN = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 

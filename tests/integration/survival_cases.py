@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The survival suite's cases as data: a program, what its report must say and how it must
-# end. test_survival.py asserts them, write_survival writes docs/survival.md of them, and
-# faults.txt says which row of the fault list each shows.
+# end. test_survival.py asserts them, write_survival writes docs/reference/survival.md of
+# them, and faults.txt says which row of the fault list each shows.
 
 import dataclasses
 import os

@@ -17,12 +17,18 @@ from harness import BUILD, SOURCE
 from ports import held_port
 
 DOCS = os.path.join(SOURCE, "docs")
-PAGES = ("tutorial.md", "adopting.md", "collector.md", "cores.md", "costs.md", "limits.md",
+PAGES = ("tutorial.md", "adopting.md", "how-to/collector.md", "cores.md", "costs.md", "limits.md",
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
          "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
 PAGES_OF_OTHERS = ("operations.md",)
 SITE = os.path.join(SOURCE, "packaging", "build-site")
+
+
+def documents():
+    """The paths of all pages below docs/."""
+    return sorted(os.path.relpath(os.path.join(folder, name), DOCS)
+                  for folder, _, names in os.walk(DOCS) for name in names if name.endswith(".md"))
 
 
 def blocks(page):
@@ -104,8 +110,7 @@ class Documents(unittest.TestCase):
     def test_a_page_without_commands_that_are_run_is_none_of_these(self):
         for page in PAGES:
             self.assertTrue(blocks(page), page)
-        others = [name for name in os.listdir(DOCS)
-                  if name.endswith(".md") and name not in PAGES + PAGES_OF_OTHERS]
+        others = [name for name in documents() if name not in PAGES + PAGES_OF_OTHERS]
         self.assertEqual([name for name in others if blocks(name)], [])
 
     def site(self):
@@ -119,8 +124,7 @@ class Documents(unittest.TestCase):
 
     def test_every_document_is_a_page_of_the_site_with_links_that_lead_somewhere(self):
         out, said = self.site()
-        documents = [name for name in os.listdir(DOCS) if name.endswith(".md")]
-        for name in documents:
+        for name in documents():
             self.assertTrue(os.path.exists(os.path.join(out, name[:-3] + ".html")), name)
         self.assertRegex(said, r"\d+ pages, \d+ links, 0 broken")
         page = ""
@@ -156,8 +160,8 @@ class Words(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.pages = {}
-        for place in ("docs", os.path.join("docs", "formats"), "", "packaging", "bindings/go",
-                      "bindings/node", "bindings/python", "bindings/rust"):
+        for place in ("docs", "docs/formats", "docs/how-to", "docs/reference", "", "packaging",
+                      "bindings/go", "bindings/node", "bindings/python", "bindings/rust"):
             for name in os.listdir(os.path.join(SOURCE, place)):
                 if name.endswith(".md"):
                     path = os.path.join(place, name)

@@ -435,7 +435,7 @@ TABLE_HEAD = """# Runtimes and programs with handlers of their own
 Each was crashed for real, with and without crashhook: there was one report, whose first frame was in what the second column
 names (a pattern); the program's own dump and messages were there, and it ended as it does without us. `linked`: the program
 links libcrashhook.a; `preload` and `trace`: under `crashhook run --via`. Sanitizers are never traced. What a handler may
-do, and what of it is not seen, is in [handler.md](handler.md#handlers-of-the-program). The tests of this page are in
+do, and what of it is not seen, is in [handlers.md](reference/handlers.md). The tests of this page are in
 `tests/integration/test_runtimes.py`, which writes it:
 
     CRASHHOOK_RUNTIMES=docs/runtimes.md CRASHHOOK_BUILD=build/release /usr/bin/python3 tests/integration/test_runtimes.py

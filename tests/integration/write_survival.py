@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # write_survival: runs every case of survival_cases.py with what the build left and writes
-# docs/survival.md of what came of it. Times are those of this run on this machine.
+# docs/reference/survival.md of what came of it. Times are those of this run on this machine.
 
 import json
 import os
@@ -14,7 +14,7 @@ import harness
 from harness import Scene
 from survival_cases import CASES, run_case
 
-OUT = os.path.join(harness.SOURCE, "docs", "survival.md")
+OUT = os.path.join(harness.SOURCE, "docs", "reference", "survival.md")
 
 HEAD = """# What is survived
 

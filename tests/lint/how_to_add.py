@@ -37,7 +37,7 @@ EDITS = {
                                          r"    case SIGSTKFLT:\n"
                                          r"        return CRASH_KIND_STRAY;\n\1")],
         "docs/report.schema.json": [(r'("fatal-exit")', r'"stray", \1')],
-        "docs/reports.md": [(r"(\| `file-truncated` )", r"| `stray` | SIGSTKFLT |\n\1")],
+        "docs/reference/crash-kinds.md": [(r"(\| `file-truncated` )", r"| `stray` | SIGSTKFLT |\n\1")],
     },
     "A variable": {
         "base/settings/settings.h": [(r"(    const char \*release;\n)",
@@ -137,12 +137,12 @@ def kind_problems(root):
     rows = re.findall(r'ROW\(\w+, +"([a-z-]+)"', source_tree.read(root, "shared/crash_kinds.h"))
     schema = json.loads(source_tree.read(root, "docs/report.schema.json"))
     listed = schema["$defs"]["crash"]["properties"]["kind"]["enum"]
-    page = source_tree.read(root, "docs/reports.md")
+    page = source_tree.read(root, "docs/reference/crash-kinds.md")
     for word in sorted(set(rows) ^ set(listed)):
         yield f"docs/report.schema.json:1: it and shared/crash_kinds.h differ in {word}"
     for word in rows:
         if f"`{word}`" not in page:
-            yield f"docs/reports.md:1: does not say when a crash is of kind {word}"
+            yield f"docs/reference/crash-kinds.md:1: does not say when a crash is of kind {word}"
 
 
 def kind_needs_its_parts(copy):

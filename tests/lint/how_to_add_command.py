@@ -25,7 +25,7 @@ EDITS = {
                                     r'    raw_write_string(w, "ward", capture->ward);\n\1')],
         "docs/report.schema.json": [(r'(    "release": \{ "type": "string" \},\n)',
                                      r'\1    "ward": { "type": "string" },\n')],
-        "docs/reports.md": [(r"\Z", "\n`ward` is the ward.\n")],
+        "docs/reference/report-format.md": [(r"\Z", "\n`ward` is the ward.\n")],
         "report/file/report_shape.c": [(r'(    \{ "release", REPORT_SHAPE_STRING, false \},\n)',
                                         r'\1    { "ward", REPORT_SHAPE_STRING, false },\n')],
         "cli/render/render.c": [(r'(    render_field\(&render->pen, "Report", )',
