@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds pages that have every word, those with the words in their title first, and puts a
+// Finds pages and names of the reference that have every word, those with the words in their title first, and puts a
 // button that copies beside each block of commands.
 const field = document.getElementById("search");
 const results = document.getElementById("results");
@@ -17,7 +17,9 @@ function show() {
     const all = (page.title + " " + page.text).toLowerCase();
     return words.every((word) => all.includes(word));
   });
-  const titled = (page) => words.filter((word) => page.title.toLowerCase().includes(word)).length;
+  // A name of the reference that is the first word comes first.
+  const titled = (page) => words.filter((word) => page.title.toLowerCase().includes(word)).length +
+    (page.title.toLowerCase().split(/[ =]/)[0] === words[0] ? 1 : 0);
   found.sort((a, b) => titled(b) - titled(a));
   for (const page of words.length === 0 ? [] : found.slice(0, 12)) {
     const line = document.createElement("p");

@@ -4,6 +4,8 @@
 # in order, in one shell. "# prints: TEXT" after a command says what it prints somewhere;
 # "# waits: COMMAND" waits until that succeeds. And the site that is made of the documents.
 
+import html
+import json
 import os
 import re
 import shutil
@@ -23,6 +25,30 @@ PAGES = ("tutorial.md", "adopting.md", "how-to/collector.md", "cores.md", "costs
 # Whose commands another test runs: tests/collector/test_operations.py.
 PAGES_OF_OTHERS = ("operations.md",)
 SITE = os.path.join(SOURCE, "packaging", "build-site")
+# What people ask first, the page that answers, and words of the answer.
+QUESTIONS = {
+    "How do I keep passwords out of reports?": ("how-to/masking", "show --as-sent"),
+    "Why has my static Go program no report?": ("run", "of Go, with and without cgo"),
+    "What leaves my machine?": ("privacy", "not in a report"),
+    "How do I stop alerts for one bug?": ("how-to/triage", "stop alerts for it"),
+    "How do symbols get there from CI?": ("how-to/symbols-in-ci", "crashhook symbols upload"),
+    "What in a container without a volume?": ("how-to/containers", "The spool is lost with the container"),
+    "Which kernel settings matter?": ("faq", "kernel.yama.ptrace_scope"),
+    "Do I still get core files?": ("faq", "the program dies by the same signal"),
+    "How do I upgrade two collectors?": ("operations", "install and restart them one after another"),
+    "How do I uninstall?": ("faq", "apt purge crashhook"),
+}
+# A name of each part of the reference, and where it is.
+NAMES = {
+    "CRASHHOOK_URL": "manual/crashhook.7.html#crashhook-url",
+    "crashhook_set_tag": "manual/crashhook.3.html#crashhook-set-tag",
+    "--preset NAME": "manual/crashhook-show.1.html#preset-name",
+    "crash.kind": "reference/report-keys.html#crash-kind",
+    "GET /api/v1/groups": "reference/requests.html#get-api-v1-groups",
+    "crashhook_ready": "reference/metrics.html#crashhook-ready",
+    "deadlock": "reference/crash-kinds.html#deadlock",
+    "window=1m": "reference/collector-files.html#window-1m",
+}
 
 
 def documents():
@@ -113,14 +139,59 @@ class Documents(unittest.TestCase):
         others = [name for name in documents() if name not in PAGES + PAGES_OF_OTHERS]
         self.assertEqual([name for name in others if blocks(name)], [])
 
+    site_made = None
+
     def site(self):
+        """The site of the documents, made once, and what its builder printed."""
         if shutil.which("pandoc") is None:
             self.skipTest("pandoc is not installed")
-        out = os.path.join(self.folder, "site")
-        done = subprocess.run([SITE, out], check=False, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        return out, done.stdout
+        if Documents.site_made is None:
+            out = tempfile.mkdtemp(prefix="crashhook-site.", dir="/var/tmp")
+            self.addClassCleanup(shutil.rmtree, out, ignore_errors=True)
+            done = subprocess.run([SITE, out, DOCS, BUILD], check=False, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            Documents.site_made = out, done.stdout
+        return Documents.site_made
+
+    @staticmethod
+    def page_of(out, name):
+        with open(os.path.join(out, name + ".html"), encoding="utf-8") as file:
+            return file.read().partition("<main")[2]
+
+    def clicks(self, out):
+        """How many links in the text of pages lead from the first page to each."""
+        found, fresh = {"index": 0}, ["index"]
+        while fresh:
+            name = fresh.pop(0)
+            for link in re.findall(r'href="([^":#]+)\.html', self.page_of(out, name)):
+                page = os.path.normpath(os.path.join(os.path.dirname(name), link))
+                if page not in found:
+                    found[page] = found[name] + 1
+                    fresh.append(page)
+        return found
+
+    def test_what_people_ask_first_is_at_most_three_links_from_the_first_page(self):
+        out, _ = self.site()
+        clicks = self.clicks(out)
+        for question, (page, words) in QUESTIONS.items():
+            text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", self.page_of(out, page))))
+            self.assertIn(words, text, question)
+            self.assertLessEqual(clicks.get(page, 99), 3, question)
+
+    def test_the_search_and_the_index_lead_to_each_name_of_the_reference(self):
+        out, _ = self.site()
+        with open(os.path.join(out, "index.js"), encoding="utf-8") as file:
+            entries = json.loads(file.read().partition("= ")[2].rstrip(";\n"))
+        found = {entry["title"].rpartition(" · ")[0]: entry["page"] for entry in entries}
+        index = self.page_of(out, "reference/names")
+        for name, page in NAMES.items():
+            if not os.path.exists(os.path.join(out, page.partition("#")[0])):
+                continue  # the collector or the manual pages were not built
+            anchor = page.partition("#")[2]
+            self.assertTrue(f'id="{anchor}"' in self.page_of(out, page.partition(".html")[0]), page)
+            self.assertEqual(found.get(name), page)
+            self.assertTrue(f'href="../{page}"' in index, page)
 
     def test_every_document_is_a_page_of_the_site_with_links_that_lead_somewhere(self):
         out, said = self.site()
