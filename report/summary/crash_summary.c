@@ -661,8 +661,10 @@ static void append_operand(const struct crash_facts *f, struct text *out)
         [CRASH_ACCESS_EXECUTE] = "execute",
     };
     const struct crash_operand *operand = &f->operand;
-    text_appendf(out, " (%s %u byte%s at ", operations[f->access], operand->size,
-                 operand->size == 1 ? "" : "s");
+    text_appendf(out, " (%s ", operations[f->access]);
+    if (operand->size != 0)
+        text_appendf(out, "%u byte%s ", operand->size, operand->size == 1 ? "" : "s");
+    text_append_string(out, "at ");
     append_quoted_message(out, operand->expression, strlen(operand->expression));
     append_register(&operand->registers[0], out);
     append_register(&operand->registers[1], out);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decodes one machine instruction: what it reads or writes, and through which
-// registers. x86-64 is decoded by Zydis, AArch64 by Capstone, which are loaded when
-// they are needed. Where one is missing, at build time or at run time, nothing is known
-// of its instructions. The effects of an instruction are those of x86-64 alone.
+// registers. x86-64 is decoded by Zydis; where it is missing, nothing is known of its
+// instructions. Those of AArch64 are decoded here, and most of them have no text where
+// Capstone is missing. Both libraries are loaded when they are needed. The effects of
+// an instruction are those of x86-64 alone.
 //
 // The bytes are those of a crashed program and untrusted, so they are decoded in a
 // child process that may crash as well.
@@ -51,6 +52,7 @@ struct instruction_operand {
     char base[INSTRUCTION_NAME_MAX]; // empty: none
     char index[INSTRUCTION_NAME_MAX];
     bool index_signed; // the index has 4 bytes and a sign
+    bool base_signed;  // the base is a pointer with an authentication code
     int64_t displacement;
 };
 
@@ -134,7 +136,8 @@ CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t 
 CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
                                              struct instruction *out);
 
-// instruction_decode_aarch64 does so for AArch64.
+// instruction_decode_aarch64 does so for AArch64. Of instructions that access memory
+// the text may be empty.
 CH_CHECKED enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
                                                      struct instruction *out);
 
@@ -145,7 +148,11 @@ CH_CHECKED enum ch_status
 instruction_print_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
                          char out[static INSTRUCTION_TEXT_MAX], size_t *out_length);
 
-// instruction_print_aarch64 does so for AArch64.
+// instruction_text_aarch64 gives the text of an AArch64 instruction as the disassembler
+// has it; instruction_print_aarch64 gives it of those that this one does not know, too.
+CH_CHECKED enum ch_status
+instruction_text_aarch64(const uint8_t bytes[static 4], uint64_t address,
+                         char out[static INSTRUCTION_TEXT_MAX]);
 CH_CHECKED enum ch_status
 instruction_print_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
                           char out[static INSTRUCTION_TEXT_MAX], size_t *out_length);

@@ -11,6 +11,7 @@
 #include "report/value/report.h"
 #include "symbolizer/code/instruction.h"
 #include "symbolizer/diagnosis/diagnosis.h"
+#include "unwind/unwind_arch.h"
 
 // The values of an instruction's registers and addresses in a report's thread.
 //
@@ -64,6 +65,8 @@ static bool instruction_address(const struct instruction_operand *operand,
     if (operand->index[0] != 0 &&
         !instruction_register(registers, operand->index, &index))
         return false;
+    if (operand->base_signed)
+        base = unwind_arch_address(&unwind_arch_aarch64, base);
     if (operand->index_signed)
         index = (uint64_t)(int64_t)(int32_t)index;
     *out = base + index * operand->scale + (uint64_t)operand->displacement;
@@ -227,8 +230,9 @@ static void name_null(const struct access *access)
         crash_words_set_kind(access->crash, CRASH_KIND_SMALL_ADDRESS);
 }
 
-// find_operand finds the memory operand whose range contains the fault's address. On
-// AArch64 the processor ignores the highest byte, and the kernel does not report it.
+// find_operand finds the memory operand whose range contains the fault's address, or
+// begins there if its size is not known. On AArch64 the processor ignores the highest
+// byte, and the kernel does not report it.
 static bool find_operand(struct access *access, uint64_t fault)
 {
     enum { TAG_BITS = 8 };
@@ -240,7 +244,9 @@ static bool find_operand(struct access *access, uint64_t fault)
             !instruction_address(operand, access->registers, next, &access->address))
             continue;
         access->address &= used;
-        if ((fault & used) - access->address < operand->size) {
+        uint64_t size = operand->size != 0 ? operand->size : 1;
+        if (operand->access != OPERAND_UNUSED &&
+            (fault & used) - access->address < size) {
             access->operand = operand;
             return true;
         }

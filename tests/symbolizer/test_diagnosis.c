@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/diagnosis/diagnosis.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/register_name.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "support/test.h"
@@ -346,9 +350,6 @@ static void diagnosis_says_what_an_instruction_of_aarch64_did(void **state)
         { NULL, "0x4141414141",
           "Access to 0x4141414141, where nothing is mapped (x8 = 0x4141414141)" },
     };
-    struct instruction found;
-    if (instruction_decode_aarch64((const uint8_t *)"\x20\x00\x40\xf9", 4, &found) != 0)
-        test_skip("Capstone is missing");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *report = report_of_aarch64(cases[i].bytes, cases[i].address);
         char summary[256];
@@ -361,9 +362,92 @@ static void diagnosis_says_what_an_instruction_of_aarch64_did(void **state)
     }
 }
 
+// A measured access is a line of aarch64_accesses.txt.
+struct measured {
+    uint32_t code;
+    int64_t from_base[2]; // where it faults
+    unsigned size;
+    char operation[8];
+};
+
+// measured_report makes a report of a fault of the instruction whose base register is
+// base, and whose other registers are rest.
+static json_t *measured_report(const struct measured *m, uint64_t base, uint64_t rest,
+                               int64_t from_base)
+{
+    enum { SP = 31, GENERAL = 31, LITERAL = 0x18000000, CACHE = 0xd5 };
+    bool is_literal = (m->code & 0x3b000000) == LITERAL;
+    bool is_authenticated = (m->code & 0xff200400) == 0xf8200400;
+    unsigned number = m->code >> 24 == CACHE ? m->code & 31 : m->code >> 5 & 31;
+    int64_t distance = (int64_t)((int32_t)(m->code << 8) >> 13) * 4;
+    uint64_t pc = is_literal ? base - (uint64_t)distance : 0x401000;
+    const uint8_t *code = (const uint8_t *)&m->code;
+    char value[32];
+    char bytes[16];
+    json_t *registers = json_object();
+    for (unsigned i = 0; i <= GENERAL; i++) {
+        uint64_t signature = is_authenticated ? UINT64_C(0x2a) << 48 : 0;
+        (void)snprintf(value, sizeof(value), "0x%" PRIx64,
+                       i == number && !is_literal ? base | signature : rest);
+        (void)json_object_set_new(registers, i == SP ? "sp" : register_name_aarch64(i),
+                                  json_string(value));
+    }
+    (void)snprintf(value, sizeof(value), "0x%" PRIx64, pc);
+    (void)json_object_set_new(registers, "pc", json_string(value));
+    (void)snprintf(bytes, sizeof(bytes), "%02x%02x%02x%02x", code[0], code[1], code[2],
+                   code[3]);
+    json_t *instruction = json_pack("{s:s, s:s, s:s}", "address", value, "arch",
+                                    "aarch64", "bytes", bytes);
+    (void)snprintf(value, sizeof(value), "0x%" PRIx64, base + (uint64_t)from_base);
+    return json_pack("{s:{s:s, s:i, s:s, s:s, s:o}, s:[{s:b, s:o, s:{s:[]}}]}", "crash",
+                     "name", "SIGSEGV", "signal", SIGSEGV, "kind", "unknown", "address",
+                     value, "instruction", instruction, "threads", "crashed", 1,
+                     "registers", registers, "backtrace", "frames");
+}
+
+static void check_measured(const struct measured *m)
+{
+    static const uint64_t rest[] = { 0x20, 0x1fffffff0 };
+    const uint64_t base = UINT64_C(1) << 40;
+    for (int i = 0; i < 2; i++) {
+        json_t *report = measured_report(m, base, rest[i], m->from_base[i]);
+        diagnosis_refine(report);
+        const json_t *access =
+            json_object_get(json_object_get(report, "crash"), "access");
+        uint64_t address = 0;
+        if (!report_address(access, "address", &address) ||
+            address != base + (uint64_t)m->from_base[i] ||
+            report_integer(access, "size", -1) != m->size ||
+            strcmp(report_string(access, "operation"), m->operation) != 0)
+            fail_msg("%08x: %s", m->code, json_dumps(access, 0));
+        json_decref(report);
+    }
+}
+
+static void accesses_of_aarch64_are_those_that_were_measured(void **state)
+{
+    (void)state;
+    enum { LEAST = 270 };
+    FILE *file = fopen(AARCH64_ACCESSES, "r");
+    char line[160];
+    int count = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        struct measured m;
+        if (sscanf(line, "%" SCNx32 " %" SCNd64 " %" SCNd64 " %u %7s", &m.code,
+                   &m.from_base[0], &m.from_base[1], &m.size, m.operation) != 5)
+            continue;
+        check_measured(&m);
+        count++;
+    }
+    (void)fclose(file);
+    assert_in_range(count, LEAST, INT_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accesses_of_aarch64_are_those_that_were_measured),
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
         cmocka_unit_test(diagnosis_says_what_an_instruction_of_aarch64_did),
         cmocka_unit_test(diagnosis_takes_no_minus_one_of_an_index_or_divisor_for_mmaps),

@@ -243,87 +243,82 @@ static void operands_that_are_not_spelled_are_there_too(void **state)
     assert_int_equal(found.operands[3].size, 32);
 }
 
-// What loads and stores of AArch64 access; base and index are registers.
+// How instructions of AArch64 are written; Capstone 4 does not know those that are
+// newer than ARMv8.0.
 static const struct {
     uint32_t code;
     const char *text;
-    enum operand_access access;
-    uint16_t size;
-    const char *base;
-    const char *index;
-    uint8_t scale;
-    bool is_signed;
-    int64_t displacement;
-} aarch64_accesses[] = {
-    { 0xf9400820, "ldr x0, [x1, #0x10]", OPERAND_READ, 8, "x1", "", 1, false, 16 },
-    { 0xb862d820, "ldr w0, [x1, w2, sxtw #2]", OPERAND_READ, 4, "x1", "w2", 4, true,
-      0 },
-    { 0xf8627820, "ldr x0, [x1, x2, lsl #3]", OPERAND_READ, 8, "x1", "x2", 8, false,
-      0 },
-    { 0x38624820, "ldrb w0, [x1, w2, uxtw]", OPERAND_READ, 1, "x1", "w2", 1, false, 0 },
-    { 0x78802c20, "ldrsh x0, [x1, #2]!", OPERAND_READ, 2, "x1", "", 1, false, 2 },
-    { 0xb8804420, "ldrsw x0, [x1], #4", OPERAND_READ, 4, "x1", "", 1, false, 0 },
-    { 0xa9be7bfd, NULL, OPERAND_WRITTEN, 16, "sp", "", 1, false, -32 }, // stp x29, x30
-    { 0x69400440, "ldpsw x0, x1, [x2]", OPERAND_READ, 8, "x2", "", 1, false, 0 },
-    { 0xad000460, "stp q0, q1, [x3]", OPERAND_WRITTEN, 32, "x3", "", 1, false, 0 },
-    { 0xc8007c41, "stxr w0, x1, [x2]", OPERAND_WRITTEN, 8, "x2", "", 1, false, 0 },
-    { 0x089ffc20, "stlrb w0, [x1]", OPERAND_WRITTEN, 1, "x1", "", 1, false, 0 },
-    { 0xf80003df, NULL, OPERAND_WRITTEN, 8, "x30", "", 1, false, 0 },
-    { 0x4c40a000, "ld1 {v0.16b, v1.16b}, [x0]", OPERAND_READ, 32, "x0", "", 1, false,
-      0 },
-    { 0x0d409000, "ld1 {v0.s}[1], [x0]", OPERAND_READ, 4, "x0", "", 1, false, 0 },
-    { 0x4d40c800, "ld1r {v0.4s}, [x0]", OPERAND_READ, 4, "x0", "", 1, false, 0 },
-    { 0xf9800000, "prfm pldl1keep, [x0]", OPERAND_UNUSED, 0, "x0", "", 1, false, 0 },
+    bool by_capstone;
+} aarch64_texts[] = {
+    { 0xf9400820, "ldr x0, [x1, #0x10]", true },
+    { 0xb862d820, "ldr w0, [x1, w2, sxtw #2]", true },
+    { 0xb8804420, "ldrsw x0, [x1], #4", true },
+    { 0xad000460, "stp q0, q1, [x3]", true },
+    { 0x00000007, "udf #7", false },
+    { 0x88a07c41, "cas w0, w1, [x2]", false },
+    { 0x48e0fc22, "casalh w0, w2, [x1]", false },
+    { 0x4862fc24, "caspal x2, x3, x4, x5, [x1]", false },
+    { 0xf8e00022, "ldaddal x0, x2, [x1]", false },
+    { 0x3820303f, "stsetb w0, [x1]", false },
+    { 0xb82083e2, "swp w0, w2, [sp]", false },
+    { 0xf8bfc020, "ldapr x0, [x1]", false },
+    { 0xf83fd020, "ld64b x0, [x1]", false },
+    { 0xd95f8020, "ldapur x0, [x1, #-8]", false },
+    { 0x99804020, "ldapursw x0, [x1, #4]", false },
+    { 0x59008020, "stlurh w0, [x1, #8]", false },
+    { 0x88df7c20, "ldlar w0, [x1]", false },
+    { 0xf8fffc20, "ldrab x0, [x1, #-8]!", false },
+    { 0xd9201fe0, "stg x0, [sp, #0x10]!", false },
+    { 0xd9e02420, "stz2g x0, [x1], #0x20", false },
+    { 0xd9600820, "stzg x0, [x1]", false },
+    { 0xd9601020, "ldg x0, [x1, #0x10]", false },
+    { 0x69008820, "stgp x0, x2, [x1, #0x10]", false },
+    { 0x68808820, "stgp x0, x2, [x1], #0x10", false },
 };
 
-// decoded_aarch64 decodes an instruction; without Capstone the test is skipped.
 static struct instruction decoded_aarch64(uint32_t code)
 {
     struct instruction found = { .length = 0 };
-    enum ch_status status =
-        instruction_decode_aarch64((const uint8_t *)&code, sizeof(code), &found);
-    if (status == CH_ERR_UNSUPPORTED)
-        test_skip("Capstone is missing");
-    assert_int_equal(status, CH_OK);
+    assert_int_equal(
+        instruction_decode_aarch64((const uint8_t *)&code, sizeof(code), &found),
+        CH_OK);
     assert_int_equal(found.length, sizeof(code));
     return found;
 }
 
-static void loads_and_stores_of_aarch64_have_address_and_size(void **state)
+static void instructions_of_aarch64_are_written_as_in_its_manual(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(aarch64_accesses) / sizeof(aarch64_accesses[0]);
-         i++) {
-        struct instruction found = decoded_aarch64(aarch64_accesses[i].code);
-        assert_int_not_equal(found.operand_count, 0);
-        const struct instruction_operand *operand =
-            &found.operands[found.operand_count - 1];
-        // Versions of Capstone spell lists of vectors and aliases differently.
-        if (aarch64_accesses[i].text != NULL && strchr(found.text, '{') == NULL)
-            assert_string_equal(found.text, aarch64_accesses[i].text);
-        assert_true(operand->memory);
-        assert_int_equal(operand->access, aarch64_accesses[i].access);
-        assert_int_equal(operand->size, aarch64_accesses[i].size);
-        assert_string_equal(operand->base, aarch64_accesses[i].base);
-        assert_string_equal(operand->index, aarch64_accesses[i].index);
-        assert_int_equal(operand->scale, aarch64_accesses[i].scale);
-        assert_int_equal(operand->index_signed, aarch64_accesses[i].is_signed);
-        assert_int_equal(operand->displacement, aarch64_accesses[i].displacement);
+    for (size_t i = 0; i < sizeof(aarch64_texts) / sizeof(aarch64_texts[0]); i++) {
+        struct instruction found = decoded_aarch64(aarch64_texts[i].code);
+        if (!aarch64_texts[i].by_capstone || found.text[0] != 0)
+            assert_string_equal(found.text, aarch64_texts[i].text);
     }
+}
+
+static void a_prefetch_of_aarch64_never_faults(void **state)
+{
+    (void)state;
+    // prfm pldl1keep, [x0]; prfum; prfm by a literal and by an index
+    static const uint32_t codes[] = { 0xf9800000, 0xf8800000, 0xd8000000, 0xf8a26820 };
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        assert_int_equal(decoded_aarch64(codes[i]).operands[0].access, OPERAND_UNUSED);
 }
 
 static void cut_and_undefined_instructions_of_aarch64_are_refused(void **state)
 {
     (void)state;
     const uint8_t load[] = { 0x20, 0x00, 0x40, 0xf9 };
-    const uint8_t none[] = { 0xff, 0xff, 0xff, 0xff };
+    // Nothing, and a pair and a load of reserved sizes
+    static const uint32_t none[] = { 0xffffffff, 0xe9400000, 0xb9c00000 };
     struct instruction found;
-    (void)decoded_aarch64(0xf9400020);
     for (size_t size = 0; size < sizeof(load); size++)
         assert_int_equal(instruction_decode_aarch64(load, size, &found),
                          CH_ERR_MALFORMED);
-    assert_int_equal(instruction_decode_aarch64(none, sizeof(none), &found),
-                     CH_ERR_MALFORMED);
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        assert_int_not_equal(instruction_decode_aarch64((const uint8_t *)&none[i],
+                                                        sizeof(none[i]), &found),
+                             CH_OK);
 }
 
 int main(void)
@@ -340,7 +335,8 @@ int main(void)
         cmocka_unit_test(a_part_of_an_instruction_is_none),
         cmocka_unit_test(an_instruction_is_written_in_intel_syntax),
         cmocka_unit_test(operands_that_are_not_spelled_are_there_too),
-        cmocka_unit_test(loads_and_stores_of_aarch64_have_address_and_size),
+        cmocka_unit_test(instructions_of_aarch64_are_written_as_in_its_manual),
+        cmocka_unit_test(a_prefetch_of_aarch64_never_faults),
         cmocka_unit_test(cut_and_undefined_instructions_of_aarch64_are_refused),
     };
     return cmocka_run_group_tests_name("symbolizer/instruction", tests, NULL, NULL);
