@@ -22,6 +22,7 @@
 #include "cli/debug/debug_core.h"
 #include "cli/debug/debug_launch.h"
 #include "cli/debug/debug_script.h"
+#include "cli/render/render.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
@@ -50,7 +51,7 @@ struct debug_images {
     struct debug_files files;
 };
 
-enum { ID_DIGITS = 128, SEGMENTS_MAX = 64 };
+enum { ID_DIGITS = 128, SEGMENTS_MAX = 64, SHOWN_MAX_BYTES = 256 << 10 };
 
 // mapped is an ELF file.
 struct mapped {
@@ -594,11 +595,15 @@ static json_t *plan_json(const struct debugging *debugging,
     struct text CH_CLEANUP(text_deinit) around = { 0 };
     around_pointers_append(debugging->report, &around);
     around_memory_append(debugging->report, &around);
-    return json_pack("{s:o, s:O, s:O, s:s, s:s, s:s, s:s}", "threads", threads,
+    const struct render_style style = { .preset = PRESET_MEDIUM };
+    struct text CH_CLEANUP(text_deinit) shown = { 0 };
+    (void)render_report_text(debugging->report, &style, SHOWN_MAX_BYTES, &shown);
+    return json_pack("{s:o, s:O, s:O, s:s, s:s, s:s, s:s, s:s}", "threads", threads,
                      "images", images->found, "notes", images->notes, "summary",
                      summary != NULL ? summary : "a report without a crash", "pc",
                      arm ? "pc" : "rip", "sp", arm ? "sp" : "rsp", "around",
-                     text_ok(&around) && around.size != 0 ? around.bytes : "");
+                     text_ok(&around) && around.size != 0 ? around.bytes : "", "report",
+                     text_ok(&shown) && shown.size != 0 ? shown.bytes : "");
 }
 
 static bool write_script(const struct debugging *debugging,

@@ -54,15 +54,16 @@ def plain(text):
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-class Around(gdb.Command):
-    """Show what the registers of the crash point to, and the memory there if the report
-has it."""
+class Shown(gdb.Command):
+    """A command that shows a text of the plan."""
 
-    def __init__(self):
-        super().__init__("crashhook-around", gdb.COMMAND_DATA)
+    def __init__(self, name, key, summary):
+        self.__doc__ = summary
+        self.key = key
+        super().__init__(name, gdb.COMMAND_DATA)
 
     def invoke(self, _argument, _from_tty):
-        for line in PLAN["around"].splitlines():
+        for line in PLAN[self.key].splitlines():
             gdb.write(plain(line) + "\n")
 
 
@@ -80,8 +81,11 @@ def main():
         except gdb.error as error:
             gdb.write(f"no symbols of {plain(image['path'])}: {error}\n")
     gdb.write(plain(PLAN["summary"]) + "\n")
+    Shown("crashhook-report", "report", "Show the report as `crashhook show` does.")
+    gdb.write("crashhook-report shows the report, with the values that it has\n")
     if PLAN["around"]:
-        Around()
+        Shown("crashhook-around", "around", "Show what the registers of the crash point "
+              "to, and the memory there if the report has it.")
         gdb.write("crashhook-around shows what the registers point to\n")
     for line in PLAN["notes"]:
         gdb.write(plain(line) + "\n")

@@ -487,6 +487,8 @@ static void render_stderr(const struct render *render)
 static void render_header(const struct render *render)
 {
     pen_plain(&render->pen, "\n");
+    render_field(&render->pen, "Kind",
+                 report_string(json_object_get(render->report, "crash"), "kind"));
     write_program(render);
     if (render->preset != PRESET_FRIENDLY)
         render_host(render);

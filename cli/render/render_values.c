@@ -30,33 +30,14 @@ static void append_one_line(const json_t *value, struct text *out)
         pen_escape(plain.bytes, out);
 }
 
-// append_argument writes the current value of an argument, and its value when the
-// function was called if that differs or is all that is known.
-static void append_argument(const json_t *argument, struct text *out)
+static void append_variable(const json_t *variable, struct text *out)
 {
-    const json_t *value = json_object_get(argument, "value");
-    const json_t *entry = value_text_entry(argument);
-    const char *confidence = report_string(argument, "confidence");
-    const char *name = report_string(argument, "name");
-    if (name != NULL)
-        pen_escape(name, out);
-    else
-        text_appendf(out, "#%" JSON_INTEGER_FORMAT,
-                     json_integer_value(json_object_get(argument, "index")));
-    text_append_string(out, " = ");
-    if (value != NULL)
-        append_one_line(value, out);
-    else if (entry == NULL)
-        text_append_string(out, "?");
-    if (entry != NULL) {
-        text_append_string(out, value != NULL ? " (" : "");
-        append_one_line(entry, out);
-        text_append_string(out, value != NULL ? " when called)" : " when called");
-    }
-    if (confidence != NULL && strcmp(confidence, "likely") == 0)
-        text_append_string(out, " (likely)");
-    if (confidence != NULL && strcmp(confidence, "guess") == 0)
-        text_append_string(out, " (a guess)");
+    struct text CH_CLEANUP(text_deinit) plain = { 0 };
+    value_text_append_name(variable, &plain);
+    text_append_string(&plain, " = ");
+    value_text_append_state(variable, &plain);
+    if (text_ok(&plain))
+        pen_escape(plain.bytes, out);
 }
 
 void render_values_append_arguments(const json_t *frame, struct text *out)
@@ -68,7 +49,7 @@ void render_values_append_arguments(const json_t *frame, struct text *out)
             return;
         }
         text_append_string(out, i != 0 ? ", " : "");
-        append_argument(json_array_get(arguments, i), out);
+        append_variable(json_array_get(arguments, i), out);
     }
 }
 
@@ -80,7 +61,7 @@ static void append_of_reason(const json_t *list, size_t first, struct text *out)
     for (size_t i = first; i < json_array_size(list) && i < LOCALS_MAX; i++) {
         const json_t *variable = json_array_get(list, i);
         const char *name = report_string(variable, "name");
-        if (json_object_get(variable, "value") != NULL || name == NULL ||
+        if (value_text_is_known(variable) || name == NULL ||
             value_text_reason(variable) != reason)
             continue;
         text_append_string(out, i != first ? ", " : "");
@@ -96,10 +77,10 @@ static bool is_first_of_reason(const json_t *list, size_t i)
 {
     const json_t *variable = json_array_get(list, i);
     const char *reason = value_text_reason(variable);
-    if (json_object_get(variable, "value") != NULL || reason == NULL)
+    if (value_text_is_known(variable) || reason == NULL)
         return false;
     for (size_t k = 0; k < i; k++)
-        if (json_object_get(json_array_get(list, k), "value") == NULL &&
+        if (!value_text_is_known(json_array_get(list, k)) &&
             value_text_reason(json_array_get(list, k)) == reason)
             return false;
     return true;
@@ -121,9 +102,9 @@ const json_t *render_values_next_variable(const json_t *list, size_t *at,
 {
     while (*at < json_array_size(list) && *at < LOCALS_MAX) {
         const json_t *local = json_array_get(list, (*at)++);
-        if (json_object_get(local, "value") == NULL)
+        if (!value_text_is_known(local))
             continue;
-        append_argument(local, out);
+        append_variable(local, out);
         return local;
     }
     return NULL;

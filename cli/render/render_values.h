@@ -15,7 +15,8 @@ void render_values_watches(const struct pen *pen, const json_t *report,
                            size_t lines_max);
 
 // render_values_append_arguments appends a frame's arguments in one line: `count = 3,
-// text = 0x55d0 "word", size = ?`. It appends nothing if the frame has none.
+// text = 0x55d0 "word", size = ? (the compiler left it out)`. It appends nothing if the
+// frame has none.
 void render_values_append_arguments(const json_t *frame, struct text *out);
 
 // render_values_append_unknown appends the local variables of a frame that have no

@@ -113,16 +113,17 @@ static void write_frame_place(const struct frame_list *list, const json_t *frame
     html_write(out, "</div>");
 }
 
-// write_frame_value writes any value on one line.
-static void write_frame_value(struct text *out, const json_t *value)
+// write_known_variable writes a variable and its value on one line.
+static void write_known_variable(struct text *out, const json_t *variable)
 {
-    struct text CH_CLEANUP(text_deinit) line = { 0 };
-    if (json_is_string(value)) {
-        html_write(out, "%.*s", PAGE_SHORT, json_string_value(value));
-        return;
-    }
-    value_text_append(value, &line);
-    html_write(out, "%.*s", PAGE_VALUE, line.bytes != NULL ? line.bytes : "");
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    struct text CH_CLEANUP(text_deinit) state = { 0 };
+    value_text_append_name(variable, &name);
+    value_text_append_state(variable, &state);
+    html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = %.*s</li>", PAGE_SHORT,
+               report_string(variable, "type"), PAGE_SHORT,
+               text_ok(&name) ? name.bytes : "", PAGE_VALUE,
+               text_ok(&state) ? state.bytes : "");
 }
 
 // write_unknown names the variables without a value in one quiet place, and says why
@@ -132,8 +133,7 @@ static void write_unknown(struct text *out, const json_t *variables, size_t show
     size_t named = 0;
     for (size_t i = 0; i < shown; i++) {
         const json_t *variable = json_array_get(variables, i);
-        if (json_object_get(variable, "value") != NULL ||
-            json_object_get(variable, "entry_value") != NULL)
+        if (value_text_is_known(variable))
             continue;
         if (named++ == 0)
             html_write(out, "<li class=\"unknown\"><details><summary>");
@@ -147,8 +147,7 @@ static void write_unknown(struct text *out, const json_t *variables, size_t show
     named = 0;
     for (size_t i = 0; i < shown; i++) {
         const json_t *variable = json_array_get(variables, i);
-        if (json_object_get(variable, "value") == NULL &&
-            json_object_get(variable, "entry_value") == NULL)
+        if (!value_text_is_known(variable))
             html_write(out, "%s%.*s: %.*s", named++ == 0 ? "" : "; ", PAGE_SHORT,
                        report_string(variable, "name"), PAGE_SHORT,
                        value_text_reason(variable));
@@ -180,26 +179,11 @@ static void write_frame_variables(struct text *out, const json_t *frame,
     int64_t scope = 0;
     for (size_t i = 0; i < shown; i++) {
         const json_t *argument = json_array_get(arguments, i);
-        const char *confidence = report_string(argument, "confidence");
-        const json_t *value = json_object_get(argument, "value");
-        const json_t *entry = value_text_entry(argument);
-        if (value == NULL && entry == NULL)
+        if (!value_text_is_known(argument))
             continue;
         if (value_text_scope(argument) != scope)
             write_scope(out, scope = value_text_scope(argument));
-        html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = ", PAGE_SHORT,
-                   report_string(argument, "type"), PAGE_SHORT,
-                   report_string(argument, "name"));
-        if (value != NULL)
-            write_frame_value(out, value);
-        if (entry != NULL) {
-            html_write(out, value != NULL ? " (" : "");
-            write_frame_value(out, entry);
-            html_write(out, value != NULL ? " when called)" : " when called");
-        }
-        if (confidence != NULL && strcmp(confidence, "exact") != 0)
-            html_write(out, " <i>%.*s</i>", 16, confidence);
-        html_write(out, "</li>");
+        write_known_variable(out, argument);
     }
     write_unknown(out, arguments, shown);
     html_write(out, "</ul>");

@@ -69,15 +69,6 @@ static void write_text_source(struct text *out, struct page_sources *sources,
     text_deinit(&line);
 }
 
-static void append_plain_value(struct text *out, const json_t *value)
-{
-    struct text CH_CLEANUP(text_deinit) line = { 0 };
-    if (!json_is_string(value))
-        value_text_append(value, &line);
-    append_plain(out, json_is_string(value) ? json_string_value(value) : line.bytes,
-                 PAGE_SHORT);
-}
-
 // write_text_variables writes the values of a frame's variables, or why there are none.
 static void write_text_variables(struct text *out, const json_t *frame,
                                  const char *list)
@@ -85,23 +76,14 @@ static void write_text_variables(struct text *out, const json_t *frame,
     const json_t *variables = json_object_get(frame, list);
     for (size_t i = 0; i < json_array_size(variables) && i < VALUES_WRITTEN; i++) {
         const json_t *variable = json_array_get(variables, i);
-        const json_t *value = json_object_get(variable, "value");
-        const json_t *entry = value_text_entry(variable);
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        struct text CH_CLEANUP(text_deinit) state = { 0 };
+        value_text_append_name(variable, &name);
+        value_text_append_state(variable, &state);
         text_append_string(out, "       ");
-        append_plain(out, report_string(variable, "name"), PAGE_SHORT);
+        append_plain(out, name.bytes, PAGE_SHORT);
         text_append_string(out, " = ");
-        if (value != NULL)
-            append_plain_value(out, value);
-        if (entry != NULL) {
-            text_append_string(out, value != NULL ? " (" : "");
-            append_plain_value(out, entry);
-            text_append_string(out, value != NULL ? " when called)" : " when called");
-        }
-        if (value == NULL && entry == NULL) {
-            text_append_string(out, "? (");
-            append_plain(out, value_text_reason(variable), PAGE_SHORT);
-            text_append_string(out, ")");
-        }
+        append_plain(out, state.bytes, PAGE_VALUE);
         if (value_text_scope(variable) != 0)
             text_appendf(out, " (in block %lld)",
                          (long long)value_text_scope(variable));
@@ -124,7 +106,14 @@ static void write_text_frame(struct text *out, const json_t *report,
         append_plain(out, report_string(frame, "file"), PAGE_NAME);
         text_appendf(out, ":%lld", (long long)report_integer(frame, "line", 0));
     }
-    text_append_string(out, report_flag(frame, "inline") ? " (inline)\n" : "\n");
+    const char *mark = report_frame_mark(frame);
+    if (mark != NULL)
+        text_appendf(out, " (%s)", mark);
+    if (report_flag(frame, "creator"))
+        text_append_string(out, " (created it)");
+    if (report_flag(frame, "tail_call"))
+        text_append_string(out, " (by a tail call)");
+    text_append_string(out, "\n");
     write_text_variables(out, frame, "arguments");
     write_text_variables(out, frame, "locals");
     write_text_variables(out, frame, "globals");
@@ -227,6 +216,7 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     page_sources_init(&sources, viewed);
     bool sourced = false;
     write_text_line(out, "crash", viewed->title);
+    write_text_line(out, "kind", report_string(crash, "kind"));
     write_text_line(out, "summary", report_string(crash, "summary"));
     write_text_line(out, "names", viewed_report_names(viewed));
     write_text_line(out, "message", report_unsaid_message(crash));

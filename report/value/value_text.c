@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/value/value_text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "report/value/report.h"
@@ -367,9 +368,51 @@ int64_t value_text_scope(const json_t *variable)
     return report_integer(variable, "scope", 0);
 }
 
-const json_t *value_text_entry(const json_t *variable)
+bool value_text_is_known(const json_t *variable)
 {
+    return json_object_get(variable, "value") != NULL ||
+           json_object_get(variable, "entry_value") != NULL;
+}
+
+bool value_text_is_certain(const json_t *variable)
+{
+    const char *confidence = report_string(variable, "confidence");
     const json_t *value = json_object_get(variable, "value");
     const json_t *entry = json_object_get(variable, "entry_value");
-    return value == NULL || !json_equal(value, entry) ? entry : NULL;
+    bool sure = confidence == NULL ||
+                (strcmp(confidence, "likely") != 0 && strcmp(confidence, "guess") != 0);
+    return value != NULL && sure && (entry == NULL || json_equal(value, entry));
+}
+
+void value_text_append_name(const json_t *variable, struct text *out)
+{
+    const char *name = report_string(variable, "name");
+    if (name != NULL)
+        text_append_string(out, name);
+    else
+        text_appendf(out, "#%" PRId64, report_integer(variable, "index", 0));
+}
+
+void value_text_append_state(const json_t *variable, struct text *out)
+{
+    const char *confidence = report_string(variable, "confidence");
+    const char *reason = value_text_reason(variable);
+    const json_t *value = json_object_get(variable, "value");
+    const json_t *entry = json_object_get(variable, "entry_value");
+    if (value != NULL)
+        value_text_append(value, out);
+    if (entry != NULL && (value == NULL || !json_equal(value, entry))) {
+        text_append_string(out, value != NULL ? " (" : "");
+        value_text_append(entry, out);
+        text_append_string(out, value != NULL ? " when called)" : " when called");
+    }
+    if (!value_text_is_known(variable)) {
+        text_append_string(out, "?");
+        if (reason != NULL)
+            text_appendf(out, " (%s)", reason);
+    }
+    if (confidence != NULL && strcmp(confidence, "likely") == 0)
+        text_append_string(out, " (likely)");
+    if (confidence != NULL && strcmp(confidence, "guess") == 0)
+        text_append_string(out, " (a guess)");
 }

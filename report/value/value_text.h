@@ -29,9 +29,21 @@ const char *value_text_reason(const json_t *variable);
 // no local variable of an inner block.
 int64_t value_text_scope(const json_t *variable);
 
-// value_text_entry gives what a variable was when the function was called, if that
-// differs from its value now or is all that is known; NULL otherwise.
-const json_t *value_text_entry(const json_t *variable);
+// value_text_is_known returns true if a variable has a value, now or when the function
+// was called.
+bool value_text_is_known(const json_t *variable);
+
+// value_text_is_certain returns true if the value now is all that there is to say of a
+// variable: it was the same when the function was called, and it is no guess.
+bool value_text_is_certain(const json_t *variable);
+
+// value_text_append_name appends the name of a variable, or the number of an argument
+// without one: `#2`.
+void value_text_append_name(const json_t *variable, struct text *out);
+
+// value_text_append_state appends what every view shows after the name of a variable:
+// `3 (2 when called)`, `5 (likely)`, `? (the compiler left it out)`.
+void value_text_append_state(const json_t *variable, struct text *out);
 
 // value_text_is_whole returns true if a line shows all that there is of a value.
 bool value_text_is_whole(const json_t *value);

@@ -131,7 +131,7 @@ def null_write(number=1, **more):
               arguments=[{"index": 0, "name": "this", "type": "ledger::journal *",
                           "value": "0x55d2c5e120a0", "confidence": "exact"},
                          {"index": 1, "name": "entry", "type": "ledger::entry *",
-                          "value": "NULL", "confidence": "exact"},
+                          "value": None, "confidence": "exact"},
                          {"index": 2, "name": "amount", "type": "ledger::money",
                           "confidence": "unavailable",
                           "reason": "clobbered"}]),

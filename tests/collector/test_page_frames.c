@@ -106,8 +106,8 @@ static void variables_without_a_value_are_one_quiet_sign_with_its_reasons(void *
     static const char *const names[] = { "add" };
     json_t *thread = thread_of(names, 1, 1);
     json_t *frames = json_object_get(json_object_get(thread, "backtrace"), "frames");
-    json_t *arguments = json_pack("[{s:s,s:s},{s:s,s:s},{s:s,s:s}]", "name", "one",
-                                  "value", "7", "name", "two", "reason", "clobbered",
+    json_t *arguments = json_pack("[{s:s,s:i},{s:s,s:s},{s:s,s:s}]", "name", "one",
+                                  "value", 7, "name", "two", "reason", "clobbered",
                                   "name", "three", "reason", "optimized-out");
     (void)json_object_set_new(json_array_get(frames, 0), "arguments", arguments);
     char *page = page_of(thread);

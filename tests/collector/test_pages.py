@@ -321,7 +321,7 @@ class Pages(unittest.TestCase):
             "GET", "/api/v1/reports/" + self.sent["null_write"]["id"] + "?form=text")
         self.assertEqual(status, 200)
         self.assertTrue(headers["Content-Type"].startswith("text/plain"))
-        for expected in ("null pointer in ledger::entry::set_amount", "thread ", "(inline)",
+        for expected in ("null pointer in ledger::entry::set_amount", "thread ", "(inlined)",
                          " at src/journal.cpp:214"):
             self.assertIn(expected, text.decode())
         for name in ("hostile", "long_strings", "overflow"):

@@ -6,6 +6,7 @@
 # fault and where its value came from.
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ TESTS = os.path.join(harness.SOURCE, "tests")
 sys.path += [os.path.join(TESTS, "collector"), os.path.join(TESTS, "upload")]
 
 import bodies
+import sample_reports
 from browser import Browser
 from running import Collector
 from test_deadlocks import wait_until_blocked
@@ -230,6 +232,121 @@ class Outputs(unittest.TestCase):
         self.assertEqual(value["crashhook.crash.provenance"]["kind"], "truncated")
         names = [one["name"] for one in value["crashhook.variables"]]
         self.assertIn("entry", names)
+
+
+# What was made to be known of the variables of a frame, and what every view shows after
+# their names.
+STATES = {"arguments": [({"value": None}, "NULL"), ({"value": 3, "entry_value": 2},
+                                                    "3 (2 when called)"),
+                        ({"entry_value": 7}, "7 when called"),
+                        ({"value": 5, "confidence": "likely"}, "5 (likely)"),
+                        ({"value": 6, "confidence": "guess"}, "6 (a guess)"),
+                        ({"value": {"address": "0x55d2c5e120a0", "value": "<b>two</b>"}},
+                         '0x55d2c5e120a0 "<b>two</b>"'),
+                        ({"confidence": "unavailable", "reason": "clobbered"},
+                         "? (its register was overwritten)")],
+          "locals": [({"value": {"width": 3, "height": 4}}, "{width = 3, height = 4}"),
+                     ({"value": "RED"}, '"RED"'), ({"value": []}, "[]"),
+                     ({"confidence": "unavailable", "reason": "optimized-out"},
+                      "? (the compiler left it out)")],
+          "globals": [({"value": {"container": "vector", "size": 3, "items": [1, 2]}},
+                       "[1, 2, ...] of 3")]}
+CERTAIN = ("argument0", "argument5", "local0", "local1", "local2", "global0")
+
+
+def known_report():
+    """A report, and the variables of its second frame with what is to be shown of them."""
+    report = sample_reports.null_write(77)
+    frame = report["threads"][0]["backtrace"]["frames"][1]
+    shown = {}
+    for key, states in STATES.items():
+        frame[key] = []
+        for number, (state, words) in enumerate(states):
+            name = f"{key[:-1]}{number}"
+            frame[key].append({"index": number, "name": name, "type": "thing",
+                               "confidence": "exact", **state})
+            shown[name] = words
+    report["crash"]["message"] = "journal: page 7 is missing"
+    report["threads"][0]["backtrace"]["frames"][2]["tail_call"] = True
+    return report, shown
+
+
+class Views(unittest.TestCase):
+    """One report in each view."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.report, cls.shown = known_report()
+        with Scene() as scene, Collector(harness.COLLECTOR) as collector:
+            path = os.path.join(scene.folder, "known.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(cls.report, file)
+
+            def said(*command):
+                done = scene.command(*command)
+                assert done.returncode == 0, done.stderr
+                return done.stdout
+
+            status, answer = collector.post(cls.report)
+            assert status == 201, answer
+            page = collector.request("GET", f"/reports/{cls.report['id']}?all=yes")[2]
+            text = collector.request("GET", f"/api/v1/reports/{cls.report['id']}?form=text")[2]
+            cls.views = {
+                "terminal": said("show", path),
+                "markdown": said("show", "--format", "markdown", path),
+                "page": plain(page), "text": text.decode()}
+            if shutil.which("gdb") is not None:
+                cls.views["gdb"] = said("debug", path, "--", "-batch", "-ex",
+                                        "crashhook-report")
+            cls.event = bodies.read_event(said("export", "--format", "sentry", path).encode())[0]
+            cls.record = bodies.read_logs(said("export", "--format", "otlp", path).encode())[1]
+
+    def test_every_view_shows_the_cause_the_message_and_the_frames(self):
+        facts = [self.report["crash"]["summary"], self.report["crash"]["message"],
+                 self.report["crash"]["kind"]]
+        names = [("ledger::entry::set_amount", "src/entry.h", 57),
+                 ("ledger::journal::post", "src/journal.cpp", 214),
+                 ("ledger::journal::replay", "src/journal.cpp", 301),
+                 ("ledger::session::run", "src/session.cpp", 77),
+                 ("worker_loop", "src/worker.cpp", 44)]
+        for view, text in self.views.items():
+            for fact in facts:
+                self.assertIn(fact, text, view)
+            found = [re.search(rf"{name}\b[^$]*?{file}:? ?:{line}", text)
+                     for name, file, line in names]
+            self.assertNotIn(None, found, view)
+            self.assertIn("tail call", text, view)
+            self.assertIn("epoll_wait", text, view)
+        crash = self.event["exception"]["values"][-1]
+        self.assertEqual(crash["value"], f"{facts[0]}: {facts[1]}")
+        self.assertEqual(self.event["tags"]["crash.kind"], facts[2])
+        self.assertEqual([frame["lineno"] for frame in crash["stacktrace"]["frames"]
+                          if frame["in_app"]][::-1], [line for _, _, line in names])
+        self.assertEqual(self.record["exception.message"], f"{facts[0]}: {facts[1]}")
+        self.assertEqual(self.record["crashhook.crash.kind"], facts[2])
+        for name, file, line in names:
+            self.assertRegex(self.record["exception.stacktrace"],
+                             rf"{name}\b.* {file}:{line}\b")
+        self.assertIn("epoll_wait", str(self.record["crashhook.threads"]))
+        self.assertIn("epoll_wait", str(self.event["threads"]))
+
+    def test_every_view_shows_the_same_of_each_variable(self):
+        for view, text in self.views.items():
+            for name, words in self.shown.items():
+                reason = words.removeprefix("? (").removesuffix(")")
+                if words.startswith("?") and f"{name} = {words}" not in text:
+                    self.assertRegex(text, rf"\b{name}: {reason}", view)
+                else:
+                    self.assertIn(f"{name} = {words}", text, view)
+        frames = self.event["exception"]["values"][-1]["stacktrace"]["frames"]
+        variables = frames[-2]["vars"]
+        self.assertEqual(sorted(variables), sorted(self.shown))
+        for name, words in self.shown.items():
+            if name not in CERTAIN:
+                self.assertEqual(variables[name], words)
+        self.assertEqual(variables["local0"], {"width": 3, "height": 4})
+        self.assertEqual({one["name"]: one["shown"]
+                          for one in self.record["crashhook.variables"]}, self.shown)
 
 
 if __name__ == "__main__":

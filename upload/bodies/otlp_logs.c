@@ -30,6 +30,7 @@
 #include "report/summary/crash_words.h"
 #include "report/summary/report_waits.h"
 #include "report/value/report.h"
+#include "report/value/value_text.h"
 #include "upload/bodies/crash_type.h"
 #include "upload/bodies/otlp_protobuf.h"
 #include "upload/bodies/telemetry.h"
@@ -388,16 +389,15 @@ static void add_tags(json_t *to, const json_t *report)
     }
 }
 
-// variable_value is a variable of a frame; NULL: its value is not known.
+// variable_value is a variable of a frame: its value where one is known, and what
+// people are shown.
 static json_t *variable_value(const json_t *variable, const char *function,
                               size_t frame)
 {
     const json_t *value = json_object_get(variable, "value");
     json_t *members = json_array();
-    if (value == NULL) {
-        json_decref(members);
-        return NULL;
-    }
+    struct text CH_CLEANUP(text_deinit) state = { 0 };
+    value_text_append_state(variable, &state);
     char *whole = json_is_object(value) || json_is_array(value) || json_is_real(value)
                       ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT)
                       : NULL;
@@ -405,33 +405,35 @@ static json_t *variable_value(const json_t *variable, const char *function,
     otlp_value_add(members, "frame", otlp_value_any(number));
     otlp_value_add(members, "function", otlp_value_string(function));
     otlp_value_add_member(members, "name", variable, "name");
-    otlp_value_add(members, "value",
-                   whole != NULL         ? otlp_value_string(whole)
-                   : json_is_null(value) ? otlp_value_string("null")
-                                         : otlp_value_any(value));
+    if (value != NULL)
+        otlp_value_add(members, "value",
+                       whole != NULL         ? otlp_value_string(whole)
+                       : json_is_null(value) ? otlp_value_string("null")
+                                             : otlp_value_any(value));
+    otlp_value_add(members, "shown",
+                   otlp_value_string(text_ok(&state) ? state.bytes : NULL));
     otlp_value_add_member(members, "text", variable, "text");
     free(whole);
     return otlp_value_map(members);
 }
 
-// variables_value is the arguments and local variables of the thread's innermost
-// frames; NULL: none is known.
+// variables_value is the arguments, local and global variables of the thread's
+// innermost frames; NULL: there are none.
 static json_t *variables_value(const json_t *thread)
 {
-    enum { VARIABLES_MAX = 200 };
-    static const char *const lists[] = { "arguments", "locals", "globals" };
+    enum { VARIABLES_MAX = 200, LISTS = 3 };
+    static const char *const lists[LISTS] = { "arguments", "locals", "globals" };
     const json_t *frames = report_frames(thread);
     json_t *values = json_array();
-    for (size_t i = 0; i < 2 * json_array_size(frames); i++) {
-        const json_t *frame = json_array_get(frames, i / 2);
-        const json_t *list = json_object_get(frame, lists[i % 2]);
+    for (size_t i = 0; i < LISTS * json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i / LISTS);
+        const char *function = report_string(frame, "function");
+        const json_t *list = json_object_get(frame, lists[i % LISTS]);
         for (size_t j = 0; j < json_array_size(list); j++) {
-            json_t *value = variable_value(json_array_get(list, j),
-                                           report_string(frame, "function"), i / 2);
-            if (value != NULL && json_array_size(values) < VARIABLES_MAX)
-                (void)json_array_append_new(values, value);
-            else
-                json_decref(value);
+            if (json_array_size(values) == VARIABLES_MAX)
+                return otlp_value_array(values);
+            (void)json_array_append_new(
+                values, variable_value(json_array_get(list, j), function, i / LISTS));
         }
     }
     if (json_array_size(values) != 0)

@@ -37,6 +37,7 @@
 #include "report/summary/report_waits.h"
 #include "report/value/frame_source.h"
 #include "report/value/report.h"
+#include "report/value/value_text.h"
 #include "upload/bodies/crash_type.h"
 #include "upload/bodies/telemetry.h"
 
@@ -141,18 +142,27 @@ static const char *trust_of(const json_t *frame)
     return trust != NULL && strcmp(trust, "sframe") == 0 ? "cfi" : trust;
 }
 
-// add_variables adds the variables of a list that have a value. Of several with one
-// name the first is in the innermost block: the one that the source means.
+// sentry_variable is the value of a variable, or text where more is to be said of it
+// than that: `3 (2 when called)`, `? (the compiler left it out)`.
+static json_t *sentry_variable(const json_t *variable)
+{
+    struct text CH_CLEANUP(text_deinit) state = { 0 };
+    if (value_text_is_certain(variable))
+        return json_incref(json_object_get(variable, "value"));
+    value_text_append_state(variable, &state);
+    return text_ok(&state) ? json_string(state.bytes) : NULL;
+}
+
+// add_variables adds the variables of a list. Of several with one name the first is in
+// the innermost block: the one that the source means.
 static void add_variables(json_t *variables, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        const char *name = report_string(one, "name");
-        char number[GAP_SIZE];
-        (void)snprintf(number, sizeof(number), "argument %zu", i);
-        const char *key = name != NULL ? name : number;
-        if (json_object_get(variables, key) == NULL)
-            set_copy(variables, key, json_object_get(one, "value"));
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        value_text_append_name(one, &name);
+        if (text_ok(&name) && json_object_get(variables, name.bytes) == NULL)
+            (void)json_object_set_new(variables, name.bytes, sentry_variable(one));
     }
 }
 
