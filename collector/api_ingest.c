@@ -14,13 +14,15 @@
 struct arrival {
     struct ingest_item item; // first: ingest passes a pointer to it back
     struct entry entry;
-    struct http_request *request;
-    struct text room; // for what is stored instead of the body
+    struct http_request *request; // NULL: answered before the store had returned
+    struct text body;             // the request's then
+    struct text room;             // for what is stored instead of the body
 };
 
 static void destroy_arrival(void *context)
 {
     struct arrival *arrival = context;
+    text_deinit(&arrival->body);
     text_deinit(&arrival->room);
     free(arrival);
 }
@@ -33,21 +35,45 @@ static void answer_arrival(struct arrival *arrival)
     api_answer_json(arrival->request, added ? 201 : 200, answer);
 }
 
-// on_stored runs on ingest's thread, when the report is durable or was refused.
+// refuse_unstored answers that a report may not have been stored.
+static void refuse_unstored(struct http_request *request)
+{
+    metrics_count(&collector_of(request)->metrics.store_failures);
+    http_later(request, 503, 0, "the report could not be stored, send it later");
+    http_resume(request);
+}
+
+// on_late answers while the store still works on the report, which therefore outlives
+// its request.
+static void on_late(struct ingest_item *item)
+{
+    struct arrival *arrival = (struct arrival *)item;
+    struct http_request *request = arrival->request;
+    arrival->body = request->body;
+    request->body = (struct text){ 0 };
+    request->state_destroy = NULL;
+    arrival->request = NULL;
+    refuse_unstored(request);
+}
+
+// on_stored runs when the report is durable or was refused.
 static void on_stored(struct ingest_item *item)
 {
     struct arrival *arrival = (struct arrival *)item;
     struct http_request *request = arrival->request;
+    if (request == NULL) {
+        destroy_arrival(arrival);
+        return;
+    }
     struct metrics *metrics = &collector_of(request)->metrics;
     if (item->status == CH_OK) {
         metrics_count(&metrics->outcomes[item->upload.outcome]);
         load_stored(&collector_of(request)->load, 1, timestamp_now());
         answer_arrival(arrival);
+        http_resume(request);
     } else {
-        metrics_count(&metrics->store_failures);
-        http_later(request, 503, 0, "the report could not be stored, send it later");
+        refuse_unstored(request);
     }
-    http_resume(request);
 }
 
 static void refuse_upload(struct http_request *request, enum ch_status status)
@@ -131,7 +157,7 @@ void api_post_report(struct http_request *request)
     request->state = arrival;
     request->state_destroy = destroy_arrival;
     arrival->request = request;
-    arrival->item = (struct ingest_item){ .done = on_stored };
+    arrival->item = (struct ingest_item){ .done = on_stored, .late = on_late };
     arrival->item.upload.entry = &arrival->entry;
     arrival->item.upload.body = request->body.bytes;
     arrival->item.upload.body_size = request->body.size;

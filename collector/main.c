@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/system/program_start.h"
 #include "collector/database/sql.h"
 #include "collector/database/timestamp.h"
@@ -53,6 +54,7 @@ enum {
 static const struct ingest_limits ingest_limits = { .batch = 256,
                                                     .queue = 2048,
                                                     .queue_bytes = LOAD_BYTES,
+                                                    .patience_ms = 3000,
                                                     .add = store_add,
                                                     .check = store_check };
 
@@ -223,10 +225,10 @@ static void wait_for_stop(struct http_server *server, struct collector *collecto
         int signal = sigtimedwait(stops, NULL, &second);
         if (signal == SIGHUP)
             reread_files(collector);
-        else if (signal < 0)
-            http_tick(server);
-        else
+        else if (signal >= 0)
             return;
+        http_tick(server);
+        ingest_tick(collector->ingest, (int64_t)clock_now_ms(CLOCK_MONOTONIC));
     }
 }
 

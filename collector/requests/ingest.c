@@ -25,13 +25,31 @@ struct ingest {
     struct ingest_item **end;
     size_t waiting;
     size_t waiting_bytes;
+    struct ingest_item *stored; // those that the store is working on
+    int64_t worked_since_ms;    // since when it has completed nothing; 0: it is idle
     bool stopping;
     bool joined;
 };
 
-// note_outcome keeps how the store did, and returns whether it failed before too.
-static bool note_outcome(struct ingest *ingest, enum ch_status status)
+// begin_work notes that the store is about to work on items, or on a check.
+static void begin_work(struct ingest *ingest, struct ingest_item *items)
 {
+    pthread_mutex_lock(&ingest->lock);
+    ingest->stored = items;
+    if (ingest->worked_since_ms == 0)
+        ingest->worked_since_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
+    pthread_mutex_unlock(&ingest->lock);
+}
+
+// end_work notes how the store did, and returns whether it failed before too. No item
+// becomes late any more.
+static bool end_work(struct ingest *ingest, enum ch_status status)
+{
+    pthread_mutex_lock(&ingest->lock);
+    ingest->stored = NULL;
+    if (status == CH_OK)
+        ingest->worked_since_ms = 0;
+    pthread_mutex_unlock(&ingest->lock);
     if (status == CH_OK)
         ingest->worked_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
     return atomic_exchange(&ingest->failed, status != CH_OK);
@@ -61,10 +79,33 @@ static bool await_items(struct ingest *ingest)
 static void check_store(struct ingest *ingest)
 {
     char error[STORE_ERROR_SIZE];
+    begin_work(ingest, NULL);
     enum ch_status status = ingest->limits.check(ingest->store, error);
-    bool failed_before = note_outcome(ingest, status);
+    bool failed_before = end_work(ingest, status);
     if (status != CH_OK && !failed_before)
         ingest->complain(error);
+}
+
+// take_first removes the first items from the queue, at most so many, that were
+// submitted at that time at the latest.
+static struct ingest_item *take_first(struct ingest *ingest, size_t most,
+                                      int64_t until_ms, size_t *out_count)
+{
+    struct ingest_item *first = ingest->first;
+    struct ingest_item **end = &first;
+    size_t count = 0;
+    while (*end != NULL && count < most && (*end)->submitted_ms <= until_ms) {
+        ingest->waiting_bytes -= (*end)->upload.body_size;
+        end = &(*end)->next;
+        count++;
+    }
+    ingest->first = *end;
+    if (ingest->first == NULL)
+        ingest->end = &ingest->first;
+    *end = NULL;
+    ingest->waiting -= count;
+    *out_count = count;
+    return first;
 }
 
 // take_ingested waits for items and removes the first ones from the queue, at most a
@@ -78,21 +119,9 @@ static struct ingest_item *take_ingested(struct ingest *ingest, size_t *out_coun
         pthread_mutex_lock(&ingest->lock);
     }
 
-    struct ingest_item *first = ingest->first;
-    struct ingest_item **end = &first;
-    size_t count = 0;
-    while (*end != NULL && count < ingest->limits.batch) {
-        ingest->waiting_bytes -= (*end)->upload.body_size;
-        end = &(*end)->next;
-        count++;
-    }
-    ingest->first = *end;
-    if (ingest->first == NULL)
-        ingest->end = &ingest->first;
-    *end = NULL;
-    ingest->waiting -= count;
+    struct ingest_item *first =
+        take_first(ingest, ingest->limits.batch, INT64_MAX, out_count);
     pthread_mutex_unlock(&ingest->lock);
-    *out_count = count;
     return first;
 }
 
@@ -102,9 +131,10 @@ static void store_batch(struct ingest *ingest, struct ingest_item *first, size_t
     size_t i = 0;
     for (struct ingest_item *item = first; item != NULL; item = item->next)
         ingest->batch[i++] = item->upload;
+    begin_work(ingest, first);
     enum ch_status status =
         ingest->limits.add(ingest->store, ingest->batch, count, error);
-    note_outcome(ingest, status);
+    end_work(ingest, status);
     if (status != CH_OK)
         ingest->complain(error);
 
@@ -186,6 +216,8 @@ enum ch_status ingest_submit(struct ingest *ingest, struct ingest_item *item)
 {
     enum ch_status status = CH_OK;
     item->next = NULL;
+    item->is_late = false;
+    item->submitted_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
     pthread_mutex_lock(&ingest->lock);
     if (ingest->stopping) {
         status = CH_END;
@@ -202,6 +234,31 @@ enum ch_status ingest_submit(struct ingest *ingest, struct ingest_item *item)
     }
     pthread_mutex_unlock(&ingest->lock);
     return status;
+}
+
+void ingest_tick(struct ingest *ingest, int64_t now_ms)
+{
+    struct ingest_item *overdue = NULL;
+    size_t count = 0;
+    int64_t until_ms = now_ms - ingest->limits.patience_ms;
+    pthread_mutex_lock(&ingest->lock);
+    if (ingest->worked_since_ms != 0 && ingest->worked_since_ms <= until_ms) {
+        overdue = take_first(ingest, SIZE_MAX, until_ms, &count);
+        for (struct ingest_item *item = ingest->stored; item != NULL;
+             item = item->next) {
+            if (item->is_late || item->submitted_ms > until_ms)
+                continue;
+            item->is_late = true;
+            item->late(item);
+        }
+    }
+    pthread_mutex_unlock(&ingest->lock);
+    while (overdue != NULL) {
+        struct ingest_item *next = overdue->next;
+        overdue->status = CH_ERR_LIMIT;
+        overdue->done(overdue);
+        overdue = next;
+    }
 }
 
 void ingest_waiting(struct ingest *ingest, size_t *out_count, size_t *out_bytes)

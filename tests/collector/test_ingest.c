@@ -63,12 +63,19 @@ static void gate_await_entry(struct gate_store *gate)
 }
 
 static atomic_int done_count;
+static atomic_int late_count;
 static atomic_int complaint_count;
 
 static void on_done(struct ingest_item *item)
 {
     (void)item;
     atomic_fetch_add(&done_count, 1);
+}
+
+static void on_late_item(struct ingest_item *item)
+{
+    assert_true(item->is_late);
+    atomic_fetch_add(&late_count, 1);
 }
 
 static void on_complaint(const char *error)
@@ -79,17 +86,20 @@ static void on_complaint(const char *error)
 
 static struct ingest_item make_item(size_t size)
 {
-    return (struct ingest_item){ .upload = { .body_size = size }, .done = on_done };
+    return (struct ingest_item){ .upload = { .body_size = size },
+                                 .done = on_done,
+                                 .late = on_late_item };
 }
 
 static const struct ingest_limits limits = {
-    .add = gate_add, .batch = 4, .queue = 6, .queue_bytes = 100
+    .add = gate_add, .batch = 4, .queue = 6, .queue_bytes = 100, .patience_ms = 3000
 };
 
 static int setup(void **state)
 {
     (void)state;
     atomic_store(&done_count, 0);
+    atomic_store(&late_count, 0);
     atomic_store(&complaint_count, 0);
     return 0;
 }
@@ -176,6 +186,37 @@ static void ingest_refuses_after_a_stop(void **state)
     assert_int_equal(atomic_load(&done_count), 0);
 }
 
+static void ingest_answers_uploads_while_the_store_hangs(void **state)
+{
+    (void)state;
+    struct gate_store gate;
+    struct ingest *ingest = NULL;
+    struct ingest_item item = make_item(1);
+    struct ingest_item waiting = make_item(1);
+    waiting.late = NULL;
+    gate_init(&gate, false);
+    assert_int_equal(
+        ingest_create((struct store *)&gate, &limits, on_complaint, &ingest), CH_OK);
+    assert_int_equal(ingest_submit(ingest, &item), CH_OK);
+    gate_await_entry(&gate);
+    assert_int_equal(ingest_submit(ingest, &waiting), CH_OK);
+    ingest_tick(ingest, item.submitted_ms + 2999);
+    assert_int_equal(atomic_load(&done_count) + atomic_load(&late_count), 0);
+
+    int64_t then_ms = waiting.submitted_ms + 60000;
+    ingest_tick(ingest, then_ms);
+    ingest_tick(ingest, then_ms + 1000);
+    assert_int_equal(atomic_load(&late_count), 1);
+    assert_int_equal(atomic_load(&done_count), 1);
+    assert_int_equal(waiting.status, CH_ERR_LIMIT);
+
+    gate_open(&gate);
+    ingest_destroy(ingest);
+    assert_int_equal(atomic_load(&done_count), 2);
+    assert_int_equal(item.status, CH_OK);
+    assert_int_equal(gate.batch_count, 1);
+}
+
 static atomic_int check_status;
 
 static enum ch_status gate_check(struct store *store, char error[STORE_ERROR_SIZE])
@@ -218,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup(ingest_refuses_when_too_much_waits, setup),
         cmocka_unit_test_setup(ingest_tells_every_upload_of_a_batch_that_failed, setup),
         cmocka_unit_test_setup(ingest_refuses_after_a_stop, setup),
+        cmocka_unit_test_setup(ingest_answers_uploads_while_the_store_hangs, setup),
         cmocka_unit_test_setup(ingest_notices_a_store_that_fails_while_nothing_comes,
                                setup),
     };

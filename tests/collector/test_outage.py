@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 import place
 import postgres
+import running
 import sample_reports
 from running import Collector
 from sending import all_there_once, await_stored, start_senders
@@ -25,6 +26,7 @@ BINARY = None
 MARK = "CRASHHOOK_TEST_NETWORK"
 RESUMED_S = 15   # from when a database can be reached until a report is stored
 STOPPED_S = 20   # from SIGTERM until the collector has ended; main.c has it as STOP_MAX_S
+ANSWERED_S = 5   # until an upload is answered
 SLACK_S = 10     # for a loaded machine
 READERS = 3      # requests at a time
 ROUNDS = 60      # of ending all sessions
@@ -160,6 +162,25 @@ class Outage(unittest.TestCase):
         print(f"stopped beside a server that hangs after {took:.1f} s", flush=True)
         self.assertEqual(status, 0, said)
         self.assertLess(took, STOPPED_S + SLACK_S)
+
+    def test_an_upload_is_answered_soon_while_the_server_hangs(self):
+        report = sample_reports.raw(2)
+        with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
+            self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
+            self.server.signal(signal.SIGSTOP)
+            try:
+                began = time.monotonic()
+                answers = [collector.post(report)[0] for _ in range(2)]
+                took = time.monotonic() - began
+            finally:
+                self.server.signal(signal.SIGCONT)
+            running.wait_for(lambda: collector.post(report)[0] in (200, 201),
+                             "the report is stored")
+            self.assertEqual(len(collector.json("GET", "/api/v1/reports")[1]["reports"]), 2)
+        print(f"two uploads beside a server that hangs answered within {took:.1f} s",
+              flush=True)
+        self.assertEqual(answers, [503, 503])
+        self.assertLess(took, 2 * ANSWERED_S)
 
     def test_a_server_that_is_killed_and_started_again_is_used_again(self):
         with Collector(BINARY, store=self.address("127.0.0.2:5432")) as collector:
