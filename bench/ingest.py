@@ -4,7 +4,7 @@
 # ingest.py BUILD [COUNT]: durable ingest of 20 KB reports of version 2 by the collector,
 # for SQLite also of as many bytes of version 1, which earlier releases send, beside the
 # same bytes inserted into a bare SQLite table with the same durability, and by pgbench
-# into PostgreSQL, in one run; one and two collectors over one PostgreSQL; and how long
+# into PostgreSQL, in one run; one, two and four collectors over one PostgreSQL; and how long
 # lists take over stores of 1,000,000 reports, 50,000 groups and 200,000 hosts with
 # `--lists`. Everything takes turns; figures are medians of the rounds.
 
@@ -14,6 +14,7 @@ import os
 import re
 import resource
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ import sample_reports  # noqa: E402
 from running import Collector  # noqa: E402
 
 SIZE = 20 * 1024
+TOGETHER = 1.15  # times one collector's processor time with the server's
 ID = "00000000-0000-7000-8000-000000000000"
 
 
@@ -74,18 +76,27 @@ def bare(folder, data, batch, count):
     return count / took
 
 
-def processor_seconds(pid):
+def processor_seconds(pid, with_children=False):
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return (sum(int(field) for field in fields[11:15 if with_children else 13]) /
+            os.sysconf("SC_CLK_TCK"))
 
 
-def collect(build, path, clients, count, store=None, collectors=1):
-    """What ingest_load says of collectors, with the processor time they took."""
+def server_seconds(server):
+    """The processor time of a PostgreSQL server, with that of sessions that ended."""
+    first, *others = server.processes()
+    return processor_seconds(first, True) + sum(processor_seconds(pid) for pid in others)
+
+
+def collect(build, path, clients, count, store=None, collectors=1, server=None):
+    """What ingest_load says of collectors, with the processor time they and the server
+    took."""
     with contextlib.ExitStack() as stack:
         running = [stack.enter_context(
             Collector(os.path.join(build, "bin", "crashhook-collector"), store=store))
             for _ in range(collectors)]
+        before = server_seconds(server) if server else 0
         done = subprocess.run(
             [os.path.join(build, "bench", "ingest_load"),
              ",".join(str(collector.port) for collector in running), str(clients),
@@ -93,6 +104,7 @@ def collect(build, path, clients, count, store=None, collectors=1):
         result = json.loads(done.stdout)
         result["collector_cpu_seconds"] = sum(
             processor_seconds(collector.process.pid) for collector in running)
+        result["server_cpu_seconds"] = server_seconds(server) - before if server else 0
         return result
 
 
@@ -336,7 +348,8 @@ def show(name, run, count):
         return
     print(f"{name:44} {run['reports_per_second']:8,.0f}/s   p50 {run['p50_ms']:6.2f} ms"
           f"  p99 {run['p99_ms']:7.2f} ms   processor a report: collector"
-          f" {run['collector_cpu_seconds'] / count * 1e6:4.0f} us, load"
+          f" {run['collector_cpu_seconds'] / count * 1e6:4.0f} us, server"
+          f" {run['server_cpu_seconds'] / count * 1e6:4.0f} us, load"
           f" {run['load_cpu_seconds'] / count * 1e6:3.0f} us")
 
 
@@ -351,6 +364,19 @@ def judge(store, rounds, one, many):
                        "reports/s", (">=", least * rate), {bare_name: rate})
 
 
+def judge_together(store, rounds, count):
+    """Prints and records what a report costs four collectors with 64 clients each, and their
+    server, beside one with 64."""
+    one, four = (statistics.median((each[name]["collector_cpu_seconds"] +
+                                    each[name]["server_cpu_seconds"]) / count * 1e6
+                                   for each in rounds)
+                 for name in ("64 clients", "256 clients, 4 collectors"))
+    print(f"{store}, processor of four collectors and the server: {four / one:.2f} of one's;"
+          f" target {TOGETHER}, {'met' if four <= TOGETHER * one else 'MISSED'}")
+    figures.record("ingest", f"{store}, four collectors and the server", four, "us",
+                   ("<=", TOGETHER * one), {"one collector and the server": one})
+
+
 def report(store, rounds, count, one, many):
     """The table of a store's rounds, and its figures."""
     print(f"\n{store}, medians of {len(rounds)} rounds")
@@ -363,6 +389,8 @@ def report(store, rounds, count, one, many):
         if name == "64 clients":
             figures.record("ingest", f"{store}, {name}, p99", run["p99_ms"], "ms")
     judge(store, rounds, one, many)
+    if store != "SQLite":
+        judge_together(store, rounds, count)
     print(flush=True)
 
 
@@ -387,12 +415,12 @@ def postgresql_round(build, server, folder, path, data, count):
               for clients in (1, 32)}
     result["pgbench, 64 a commit"] = max(
         pgbench(server, folder, data, clients, count, 64) for clients in (1, 8))
-    for clients, collectors in ((1, 1), (8, 1), (64, 1), (64, 2)):
+    for clients, collectors in ((1, 1), (8, 1), (64, 1), (64, 2), (256, 4)):
         store = server.database()
         if RECYCLED[0] in server.options:
             server.checkpoint()
         name = f"{clients} clients" + (f", {collectors} collectors" if collectors > 1 else "")
-        result[name] = collect(build, path, clients, count, store, collectors)
+        result[name] = collect(build, path, clients, count, store, collectors, server)
     return result
 
 
