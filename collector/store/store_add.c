@@ -261,9 +261,9 @@ static void store_report_row(struct sql *sql, struct planned *planned)
 
 void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entry)
 {
-    CH_CLEANUP(json_writer_deinit) struct json_writer list;
     if (entry->marks_size == 0)
         return;
+    CH_CLEANUP(json_writer_deinit) struct json_writer list;
     json_writer_init(&list, -1);
     json_write_array(&list);
     for (const char *mark = entry_next_mark(entry, NULL); mark != NULL;

@@ -320,6 +320,14 @@ class Requests(unittest.TestCase):
         self.assertRegex(group, "^[0-9a-f]{32}$")
         self.assertEqual(self.collector.post(second)[1]["group"], group)
 
+    def test_a_report_of_next_to_nothing_is_stored(self):
+        report = {"schema": "crashhook.report/1", "id": self.report()["id"], "revision": 0,
+                  "time": "2026-11-20T10:00:00Z", "threads": [], "images": [],
+                  "crash": {"signal": 11, "name": "SIGSEGV", "code": 1, "code_name": "SEGV_MAPERR",
+                            "thread": 1}}
+        self.assertEqual(self.collector.post(report)[0], 201)
+        self.assertEqual(self.collector.request("GET", "/reports/" + report["id"])[0], 200)
+
     def test_a_clock_that_is_ahead_does_not_stay_on_top(self):
         report = self.report(time="2999-01-01T00:00:00.000Z")
         group = self.collector.post(report)[1]["group"]
