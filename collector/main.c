@@ -27,6 +27,7 @@
 #include "collector/pages/pages.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/made_tokens.h"
+#include "collector/requests/search.h"
 #include "collector/requests/sessions.h"
 #include "collector/routes.h"
 #include "collector/server/access.h"
@@ -173,6 +174,10 @@ static const char *read_collector_limits(const struct options *options,
     if (collector->reading && options->backup != NULL)
         return "--backup is for the collector that writes, and --read-only for one that"
                " does not";
+    if (options->search_without != NULL && !search_leave_out(options->search_without))
+        return "--search-without is not some of kind, frame, file, build, message,"
+               " kernel, processor, uptime, thread, address, register, argument and"
+               " depth, with commas";
     if (options->own != NULL && in_app_extend(options->own) != NULL)
         return "--own has a word that is no pattern, or too many, or a file that "
                "cannot be"

@@ -50,6 +50,8 @@ static const struct row {
       "most reports a token sends: 600/1m; default: no limit" },
     { "--workers", "COUNT", NULL, offsetof(struct options, workers),
       "processes at a time that name reports; 0 to 16, default: 2" },
+    { "--search-without", "FIELDS", NULL, offsetof(struct options, search_without),
+      "fields that new reports are not found by: register,address; default: none" },
     { "--own", "PATTERNS", NULL, offsetof(struct options, own),
       "what counts as a program's own code beside the built-in rules, as in"
       " CRASHHOOK_OWN: 'acme:: !boost:: /opt/acme/*'" },

@@ -25,6 +25,7 @@ struct options {
     const char *backup;          // where a copy of the store is put; NULL: nowhere
     const char *rate;            // NULL: no limit
     const char *workers;         // processes that name reports; NULL: 2
+    const char *search_without;  // fields that reports are not found by; NULL: none
     const char *own;             // rules of what is a program's own; NULL: none
     const char *webhook_file;    // receivers of alerts; NULL: none
     const char *mail_file;       // the same by mail; NULL: none

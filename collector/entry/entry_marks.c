@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "collector/entry/store_facet.h"
 #include "report/grouping/report_in_app.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
@@ -22,6 +21,18 @@ enum {
     NULL_PAGE = 0x10000,
     FUNCTION_SHORTENED = 1000, // longest name that is shortened
 };
+
+static uint32_t left_out; // a bit for each kind
+
+void entry_marks_leave_out(enum store_facet kind)
+{
+    left_out |= UINT32_C(1) << kind;
+}
+
+bool entry_marks_lack(enum store_facet kind)
+{
+    return (left_out >> kind & 1) != 0;
+}
 
 const char *entry_next_mark(const struct entry *entry, const char *mark)
 {
@@ -39,7 +50,7 @@ static bool marks_add(struct entry *entry, enum store_facet kind, const char *va
 {
     char mark[ENTRY_MARK_VALUE + MARK_VALUE_SIZE] = { (char)('0' + kind / 10),
                                                       (char)('0' + kind % 10), '\n' };
-    if (value == NULL || value[0] == 0)
+    if (value == NULL || value[0] == 0 || entry_marks_lack(kind))
         return false;
     entry_copy(mark + ENTRY_MARK_VALUE, MARK_VALUE_SIZE, value);
     for (const char *had = entry_next_mark(entry, NULL); had != NULL;

@@ -13,11 +13,17 @@
 #include <jansson.h>
 
 #include "collector/entry/entry.h"
+#include "collector/entry/store_facet.h"
 
 enum { ENTRY_MARK_VALUE = 3 }; // where a mark's value begins
 
 // entry_marks_from_report adds the marks of a report to its entry.
 void entry_marks_from_report(const json_t *report, struct entry *entry);
+
+// entry_marks_leave_out has the marks of all reports lack a kind: none can be found by
+// it. It is called before any thread runs.
+void entry_marks_leave_out(enum store_facet kind);
+bool entry_marks_lack(enum store_facet kind);
 
 // entry_next_mark is the mark after the given one, or the first for NULL; NULL: there
 // are no more.

@@ -28,6 +28,10 @@ struct store_look {
     struct text fresh;      // the releases that are new, as JSON; the same
 };
 
+// store_query_facet is what reports carry that a key is compared with; 0: nothing
+// alone.
+enum store_facet store_query_facet(enum store_key key);
+
 // QUERY_IF and so on are the bytes that statements.cmake writes: `if` is followed by
 // conditions and `then`, `each` by a list, `value` by a value. Numbers have two digits.
 enum { QUERY_IF = 1, QUERY_THEN, QUERY_END, QUERY_EACH, QUERY_VALUE };

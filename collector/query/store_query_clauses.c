@@ -41,6 +41,11 @@ static const struct {
     [STORE_KEY_DEPTH] = { FACET_DEPTH, false },
 };
 
+enum store_facet store_query_facet(enum store_key key)
+{
+    return carried[key].kind;
+}
+
 static bool is_ascii(const char *text)
 {
     while ((unsigned char)*text - 1U < 0x7f)

@@ -10,6 +10,8 @@
 #include "base/cursor.h"
 #include "base/edit_distance.h"
 #include "collector/database/timestamp.h"
+#include "collector/entry/entry_marks.h"
+#include "collector/query/store_query.h"
 
 enum { KEY_SIZE = 32, EDITS_MAX = 2, SIGNAL_DIGITS = 5 };
 
@@ -93,6 +95,23 @@ static size_t search_key_index(const char *name)
 bool search_is_key(const char *key)
 {
     return search_key_index(key) < KEY_COUNT;
+}
+
+bool search_leave_out(const char *fields)
+{
+    while (*fields != 0) {
+        char name[KEY_SIZE];
+        size_t length = strcspn(fields, ",");
+        snprintf(name, sizeof(name), "%.*s", (int)length, fields);
+        size_t index = search_key_index(name);
+        enum store_facet facet =
+            index < KEY_COUNT ? store_query_facet(keys[index].key) : FACET_TITLE;
+        if (facet < FACET_KIND)
+            return false;
+        entry_marks_leave_out(facet);
+        fields += length + (fields[length] == ',');
+    }
+    return true;
 }
 
 const char *search_nearest_key(const char *key)
@@ -348,6 +367,8 @@ static enum ch_status add_term(struct search *search, const char *key,
         return search_fail(search, "`%s:` has no value", key);
     if (value[0] == 0)
         return CH_OK;
+    if (key != NULL && entry_marks_lack(store_query_facet(keys[index].key)))
+        return search_fail(search, "this collector does not search by `%s:`", key);
     search->said[n].key = key != NULL ? keys[index].name : NULL;
     search->said[n].value = value;
     if (key != NULL)

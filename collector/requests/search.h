@@ -47,6 +47,10 @@ CH_CHECKED enum ch_status search_add(struct search *search, const char *key,
 bool search_is_key(const char *key);
 const char *search_nearest_key(const char *key);
 
+// search_leave_out has reports that come from now on not be found by keys, which have
+// commas between them. false: one is no key, or names a column of reports.
+bool search_leave_out(const char *fields);
+
 // search_write_tag appends the value of a term `tag:`.
 void search_write_tag(const char *key, const char *value, struct text *out);
 

@@ -436,12 +436,24 @@ class Starting(unittest.TestCase):
                           ["--listen", "127.0.0.1:0", "--keep", "2020-01-01"],
                           ["--listen", "127.0.0.1:0", "--keep-per-group", "0"],
                           ["--listen", "127.0.0.1:0", "--log", "all"],
+                          ["--listen", "127.0.0.1:0", "--search-without", "kernel,host"],
                           ["--listen", "127.0.0.1:0", "--rate", "5"]):
             self.assertEqual(self.run_wrong(*arguments)[0], 2)
         for arguments in (["--listen", "127.0.0.1:0", "--store", "sqlite:/no/x.db"],
                           ["--listen", "192.0.2.1:80"],
                           ["--token-file", "/nowhere"]):
             self.assertEqual(self.run_wrong(*arguments)[0], 1)
+
+    def test_reports_are_not_found_by_fields_that_are_left_out(self):
+        with Collector(BINARY, extra=["--search-without", "register,frame"]) as collector:
+            report = sample_reports.null_write(1)
+            collector.post(report)
+            for field, count in (("register", 0), ("kernel", 1)):
+                found = collector.json("GET", "/api/v1/facets?by=" + field)[1]
+                self.assertEqual(len(found["facets"]), count, found)
+            status, said = collector.json("GET", "/api/v1/groups?q=frame:worker_loop")
+            self.assertEqual((status, said["error"]),
+                             (400, "this collector does not search by `frame:`"))
 
     def test_no_thread_but_the_first_takes_the_signals_that_end_it(self):
         ends = sum(1 << signal.Signals[name] - 1 for name in ("SIGTERM", "SIGINT", "SIGHUP"))
