@@ -153,9 +153,26 @@ static void write_report_json(void *context, const struct store_report *report)
     csv_append_line(rows->out, report_json(report));
 }
 
+// link_next links the rest of a list as CSV, which has no place for a cursor (RFC
+// 8288).
+static void link_next(struct http_request *request, const struct filter *filter,
+                      const char *cursor)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    struct text *out = &request->answer.next;
+    filter_write_query(request, filter, &query);
+    text_appendf(out, "<%s?form=csv&cursor=", request->path);
+    filter_encode(out, cursor);
+    if (query.size != 0 && text_ok(&query))
+        text_appendf(out, "&%s", query.bytes);
+    text_append_string(out, ">; rel=\"next\"");
+    if (!text_ok(out) || !text_ok(&query))
+        text_deinit(out);
+}
+
 // answer_rows answers with up to CSV_ROWS, or `limit`, groups or reports of a filter,
-// page by page, from its cursor on. The last of lines of JSON has the cursor of what is
-// left.
+// page by page, from its cursor on. What is left is in the last of lines of JSON, and
+// in a header of CSV.
 static void answer_rows(struct http_request *request, struct filter *filter,
                         enum list_form form, bool groups)
 {
@@ -190,6 +207,8 @@ static void answer_rows(struct http_request *request, struct filter *filter,
     } while (status == CH_OK && next[0] != 0 && rows.count < most);
     if (form == LIST_LINES && next[0] != 0)
         csv_append_line(rows.out, json_pack("{s:s}", "next", next));
+    if (form == LIST_CSV && next[0] != 0)
+        link_next(request, filter, next);
     if (status == CH_OK)
         csv_answer(request, form, groups ? "groups.csv" : "reports.csv");
     else

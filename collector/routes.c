@@ -103,6 +103,9 @@ const struct http_route routes_table[] = {
       .page = true, .handle = page_access },
     { "POST", "/access", HTTP_FORM, ACCESS_READ | ACCESS_ADMIN, HTTP_WRITING,
       .page = true, .body_limit = FORM_MAX, .handle = page_post_access },
+    // In the browser alone: also where the store is only read.
+    { "POST", "/zone", HTTP_FORM, ACCESS_READ | ACCESS_ADMIN, HTTP_READING,
+      .page = true, .body_limit = FORM_MAX, .handle = page_post_zone },
     { "GET", "/api/v1/tokens", HTTP_READ, ACCESS_ADMIN, HTTP_READING,
       .handle = api_list_tokens, .about = "List the tokens that people made" },
     { "POST", "/api/v1/tokens", HTTP_WRITE, ACCESS_ADMIN, HTTP_WRITING,

@@ -155,7 +155,7 @@ static void write_zone_form(struct text *out)
 {
     html_write(out,
                "<section class=\"card\" id=\"zone\"><h2>Times</h2><form"
-               " class=\"filters\" method=\"post\" action=\"/access\"><label><span>Time"
+               " class=\"filters\" method=\"post\" action=\"/zone\"><label><span>Time"
                " zone of these pages, in this browser</span><input name=\"zone\""
                " value=\"%s\" placeholder=\"Europe/Berlin\" autocomplete=\"off\""
                " spellcheck=\"false\"></label><button>Use</button></form>"
@@ -164,10 +164,16 @@ static void write_zone_form(struct text *out)
                page_zone_name());
 }
 
-// choose_zone keeps the zone that a form names, in a cookie.
-static void choose_zone(struct http_request *request, const char *name)
+void page_post_zone(struct http_request *request)
 {
     enum { YEAR_S = 365 * 86400 };
+    struct form form;
+    const char *name =
+        form_read(&request->body, &form) == CH_OK ? form_value(&form, "zone") : NULL;
+    if (name == NULL) {
+        http_fail(request, 400, "this is not the form of this page");
+        return;
+    }
     if (name[0] != 0 && strcmp(name, "UTC") != 0 && time_zone_find(name) == NULL) {
         http_fail(request, 400, "there is no time zone `%.60s` here", name);
         return;
@@ -263,10 +269,7 @@ void page_post_access(struct http_request *request)
     char error[STORE_ERROR_SIZE];
     struct access_list list = { .request = request };
     if (form_read(&request->body, &form) == CH_OK) {
-        const char *zone = form_value(&form, "zone");
-        if (zone != NULL)
-            choose_zone(request, zone);
-        if (zone != NULL || change_tokens(request, &form))
+        if (change_tokens(request, &form))
             return;
         list.wanted = form_value(&form, "end");
     }

@@ -40,9 +40,11 @@ void page_alerts(struct http_request *request);
 void page_post_alerts(struct http_request *request);
 
 // page_access shows who is signed in, and to administrators tokens and who did what;
-// page_post_access ends a session, or makes or revokes a token.
+// page_post_access ends a session, or makes or revokes a token. page_post_zone keeps
+// the time zone that somebody chooses, in a cookie.
 void page_access(struct http_request *request);
 void page_post_access(struct http_request *request);
+void page_post_zone(struct http_request *request);
 
 // page_post_login exchanges the token of the form for a session, whose cookie it sets,
 // or shows the form again; page_post_logout ends the session and removes the cookie.

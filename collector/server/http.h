@@ -87,6 +87,7 @@ struct http_answer {
     const char *file_name;           // under which browsers keep the body, or NULL
     char location[HTTP_TARGET_SIZE]; // empty: none
     struct text cookie;              // empty: none
+    struct text next;                // where the rest of a list is; empty: nowhere
     bool is_file;                    // the body of the answer is a file
     int file;                        // its descriptor, closed after it was sent
     uint64_t file_size;

@@ -285,6 +285,8 @@ static void add_headers(struct MHD_Response *response,
         MHD_add_response_header(response, "Location", answer->location);
     if (answer->cookie.size != 0)
         MHD_add_response_header(response, "Set-Cookie", answer->cookie.bytes);
+    if (answer->next.size != 0)
+        MHD_add_response_header(response, "Link", answer->next.bytes);
     if (answer->retry_after_s != 0) {
         char seconds[16];
         snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
@@ -377,6 +379,7 @@ static void move_call(struct call *call)
     request->large = true;
     text_deinit(&request->answer.body);
     text_deinit(&request->answer.cookie);
+    text_deinit(&request->answer.next);
     request->answer = (struct http_answer){ 0 };
     if (work_add(call->server->pools[HTTP_LARGE], &call->work) != CH_OK)
         refuse_at_end(call);
@@ -474,6 +477,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     release_body(call);
     text_deinit(&call->request.answer.body);
     text_deinit(&call->request.answer.cookie);
+    text_deinit(&call->request.answer.next);
     free(call);
     *state = NULL;
 

@@ -543,6 +543,9 @@ class OneFile(unittest.TestCase):
                 self.assertEqual(reader.request("GET", "/reports/" + report["id"])[0], 200)
                 self.assertEqual(reader.request("GET", "/readyz")[0], 200)
                 self.assertEqual(reader.post(sample_reports.null_write(2))[0], 503)
+                form = {"Content-Type": "application/x-www-form-urlencoded",
+                        "Origin": reader.url}
+                self.assertEqual(reader.request("POST", "/zone", "zone=UTC", form)[0], 303)
                 collector.kill()
                 collector.start()  # what was killed keeps nobody off
                 self.assertEqual(collector.post(sample_reports.null_write(3))[0], 201)

@@ -12,6 +12,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import sys
 import time
 import unittest
@@ -377,6 +378,16 @@ class Monday(unittest.TestCase):
         self.assertEqual({row["host"] for row in rows}, {monday_reports.BAD_HOST})
         self.assertFalse(any(value[:1] in "=+-@" for row in rows for value in row.values()
                              if value))
+
+    def test_a_list_as_csv_links_its_rest(self):
+        path, found = "/api/v1/groups?form=csv&limit=30&sort=count", []
+        while path:
+            _, headers, body = self.collector.request("GET", path)
+            found += [row["id"] for row in csv.DictReader(body.decode().splitlines())]
+            link = re.fullmatch('<(.+)>; rel="next"', headers.get("Link", ""))
+            path = link and link.group(1)
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual(set(found), set(self.search_reports(lambda r: True)))
 
     def test_lists_are_there_as_lines_of_json_up_to_a_cursor(self):
         def lines(path):

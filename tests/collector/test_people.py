@@ -73,6 +73,7 @@ REQUESTS = (
     ("POST", "/api/v1/alerts/test/ab", "", {"admin"}),
     ("GET", "/access", None, {"read", "admin"}),
     ("POST", "/access", "end=0123456789abcdef", {"read", "admin"}),
+    ("POST", "/zone", "zone=UTC", {"read", "admin"}),
     ("GET", "/api/v1/tokens", None, {"admin"}),
     ("POST", "/api/v1/tokens", "{}", {"admin"}),
     ("DELETE", "/api/v1/tokens/ab", None, {"admin"}),
@@ -339,7 +340,7 @@ class Zones(unittest.TestCase):
             self.assertIn("Times in Asia/Tokyo</a>", self.page(own, "/alerts"))
             for name, wanted in (("Asia/Kolkata", 303), ("UTC", 303), ("", 303),
                                  ("Mars/Olympus", 400)):
-                status, headers, _ = own.request("POST", "/access", "zone=" + name, FORM)
+                status, headers, _ = own.request("POST", "/zone", "zone=" + name, FORM)
                 self.assertEqual(status, wanted)
                 if status == 303:
                     self.assertTrue(headers["Set-Cookie"].startswith(
