@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A message is a run of fields: a tag (number << 3 | wire type) and a value. Strings,
+// bytes and messages have their length before them, so a message is written to a text
+// of its own first.
+#include "upload/bodies/protobuf_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hex.h"
+#include "formats/interchange/protobuf.h"
+
+static void put_varint(struct text *out, uint64_t value)
+{
+    uint8_t bytes[10];
+    size_t size = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[size++] = (uint8_t)(value | 0x80);
+    bytes[size++] = (uint8_t)value;
+    text_append(out, bytes, size);
+}
+
+static void put_bytes(struct text *out, uint32_t number, const void *bytes, size_t size)
+{
+    put_varint(out, number << 3 | PROTOBUF_BYTES);
+    put_varint(out, size);
+    if (size != 0)
+        text_append(out, bytes, size);
+}
+
+// put_decoded writes bytes that JSON has as text.
+static enum ch_status put_decoded(struct text *out, const struct protobuf_member *field,
+                                  const char *text)
+{
+    size_t length = strlen(text);
+    size_t size = 0;
+    uint8_t *bytes = malloc(length + 1);
+    enum ch_status status = bytes == NULL ? CH_ERR_NO_MEMORY
+                            : field->kind == PROTOBUF_AS_HEX
+                                ? hex_decode(text, length, bytes, length, &size)
+                                : base64_decode(text, length, bytes, length, &size);
+    if (status == CH_OK)
+        put_bytes(out, field->number, bytes, size);
+    free(bytes);
+    return status;
+}
+
+static uint64_t integer_of(const json_t *value)
+{
+    const char *digits = json_string_value(value);
+    if (digits == NULL)
+        return (uint64_t)json_integer_value(value);
+    return digits[0] == '-' ? (uint64_t)strtoll(digits, NULL, 10)
+                            : strtoull(digits, NULL, 10);
+}
+
+static enum ch_status put_scalar(struct text *out, const struct protobuf_member *field,
+                                 const json_t *value)
+{
+    const char *string = json_string_value(value);
+    if (field->kind == PROTOBUF_AS_STRING && string != NULL) {
+        put_bytes(out, field->number, string, json_string_length(value));
+    } else if (field->kind == PROTOBUF_AS_BOOL && json_is_boolean(value)) {
+        put_varint(out, field->number << 3 | PROTOBUF_VARINT);
+        put_varint(out, json_is_true(value));
+    } else if (field->kind == PROTOBUF_AS_FIXED64) {
+        uint64_t word = htole64(integer_of(value));
+        put_varint(out, field->number << 3 | PROTOBUF_FIXED64);
+        text_append(out, &word, sizeof(word));
+    } else if (field->kind == PROTOBUF_AS_INT64 || field->kind == PROTOBUF_AS_ENUM) {
+        put_varint(out, field->number << 3 | PROTOBUF_VARINT);
+        put_varint(out, integer_of(value));
+    } else {
+        return string != NULL ? put_decoded(out, field, string) : CH_ERR_MALFORMED;
+    }
+    return CH_OK;
+}
+
+// NOLINTBEGIN(misc-no-recursion): as deep as values are nested, which is limited
+static enum ch_status put_object(struct text *out, const struct protobuf_member *fields,
+                                 const json_t *object);
+
+static enum ch_status put_field(struct text *out, const struct protobuf_member *field,
+                                const json_t *value)
+{
+    struct text CH_CLEANUP(text_deinit) message = { 0 };
+    enum ch_status status = CH_OK;
+    if (field->kind != PROTOBUF_AS_MESSAGE && !json_is_array(value))
+        return put_scalar(out, field, value);
+    for (size_t i = 0; json_is_array(value) && i < json_array_size(value); i++) {
+        status = put_field(out, field, json_array_get(value, i));
+        if (status != CH_OK)
+            return status;
+    }
+    if (json_is_array(value))
+        return CH_OK;
+    status = put_object(&message, field->message, value);
+    if (status == CH_OK)
+        put_bytes(out, field->number, message.bytes, message.size);
+    return status == CH_OK && !text_ok(&message) ? CH_ERR_NO_MEMORY : status;
+}
+
+static enum ch_status put_object(struct text *out, const struct protobuf_member *fields,
+                                 const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(object))
+        return CH_ERR_MALFORMED;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const struct protobuf_member *field = fields;
+        while (field->name != NULL && strcmp(field->name, key) != 0)
+            field++;
+        enum ch_status status =
+            field->name != NULL ? put_field(out, field, value) : CH_ERR_MALFORMED;
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+// NOLINTEND(misc-no-recursion)
+
+enum ch_status protobuf_write_json(const struct protobuf_member *members,
+                                   const json_t *object, struct text *out)
+{
+    enum ch_status status = put_object(out, members, object);
+    return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
+}

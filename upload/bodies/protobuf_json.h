@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Protobuf messages that are made of JSON, by tables of their members. A list in JSON
+// is a repeated member; numbers are not packed.
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+enum protobuf_as {
+    PROTOBUF_AS_STRING,
+    PROTOBUF_AS_HEX,     // bytes, hexadecimal in JSON
+    PROTOBUF_AS_BASE64,  // bytes, base64 in JSON
+    PROTOBUF_AS_FIXED64, // in JSON decimal digits, as 64-bit integers are
+    PROTOBUF_AS_INT64,
+    PROTOBUF_AS_ENUM,
+    PROTOBUF_AS_BOOL,
+    PROTOBUF_AS_MESSAGE,
+};
+
+struct protobuf_member {
+    const char *name; // of the member in JSON; NULL ends a message
+    uint32_t number;
+    enum protobuf_as kind;
+    const struct protobuf_member *message;
+};
+
+// protobuf_write_json appends the message. CH_ERR_MALFORMED: the object has a member
+// that the message does not.
+CH_CHECKED enum ch_status protobuf_write_json(const struct protobuf_member *members,
+                                              const json_t *object, struct text *out);
