@@ -182,13 +182,17 @@ EXPORT int dlclose(void *handle)
     COLD void *function##_due(UNWRAP parameters, const void *caller)                   \
     {                                                                                  \
         void *block = sample_allocate(size, align, by, caller);                        \
-        return block != NULL ? block : next.function arguments;                        \
+        if (block != NULL)                                                             \
+            return block;                                                              \
+        sample_countdown += next_counts_again;                                         \
+        return next.function arguments;                                                \
     }                                                                                  \
     void *heap_##function parameters __asm__(symbol);                                  \
     EXPORT void *heap_##function parameters                                            \
     {                                                                                  \
         if (sample_is_due())                                                           \
             return function##_due(UNWRAP arguments, CALLER);                           \
+        sample_countdown += next_counts_again;                                         \
         return next.function arguments;                                                \
     }
 #define LEAST(alignment) ((alignment) > POOL_ALIGNMENT ? (alignment) : POOL_ALIGNMENT)

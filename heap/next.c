@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "heap/walk.h"
 
@@ -19,6 +20,8 @@ NEXT_FREES(NEXT_FREE_FIRST_DECLARED)
 #define NEXT_FIRST(member, symbol, result, parameters, arguments)                      \
     .member = first_##member,
 struct next next = { NEXT_FUNCTIONS(NEXT_FIRST) NEXT_FREES(NEXT_FIRST) };
+
+int32_t next_counts_again;
 
 // other_posix_memalign, as the others of that name, is called for a function that is in
 // no library.
@@ -42,7 +45,18 @@ static void *other_memalign(size_t alignment, size_t size)
 
 static void *other_page_allocation(size_t size)
 {
-    return other_memalign(4096, size);
+    return other_memalign((size_t)getpagesize(), size);
+}
+
+static void *other_pvalloc(size_t size)
+{
+    size_t page = (size_t)getpagesize();
+    size_t all;
+    if (__builtin_add_overflow(size, page - 1, &all)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return other_page_allocation(all & ~(page - 1));
 }
 
 static void *other_new(size_t size)
@@ -79,14 +93,48 @@ static size_t other_usable_size(void *block)
     return 0;
 }
 
-static void *next_find_symbol(const char *symbol)
+// is_called_again: a function was needed while another was being looked for.
+static bool is_called_again;
+
+// find_preceded calls malloc as the program would, and sees whether that comes to us,
+// before any function is known: an address does not say so, as that of a program's stub
+// for malloc may stand for any.
+static bool find_preceded(void)
+{
+    void *(*first_of_all)(size_t) = NULL;
+    void (*free_of_all)(void *) = NULL;
+    void *found = dlsym(RTLD_DEFAULT, "malloc");
+    memcpy(&first_of_all, &found, sizeof(found));
+    found = dlsym(RTLD_DEFAULT, "free");
+    memcpy(&free_of_all, &found, sizeof(found));
+    is_called_again = false;
+    free_of_all(first_of_all(1));
+    return !is_called_again;
+}
+
+bool next_is_preceded(void)
+{
+    static enum { UNKNOWN, PRECEDED, FIRST } place;
+    if (place == UNKNOWN)
+        place = find_preceded() ? PRECEDED : FIRST;
+    return place == PRECEDED;
+}
+
+// belongs_to_malloc returns true if a function of C is that of malloc's allocator: what
+// only the C library has, it takes from a heap of its own.
+static bool belongs_to_malloc(const char *symbol, const void *found)
+{
+    return next.malloc == first_malloc || strcmp(symbol, "dlclose") == 0 ||
+           walk_image((uintptr_t)found) == walk_image((uintptr_t)next.malloc);
+}
+
+static void *find_operator(const char *symbol)
 {
     static const char *const runtimes[] = { "libstdc++.so.6", "libc++.so.1",
                                             "libc++abi.so.1" };
     void *found = dlsym(RTLD_NEXT, symbol);
     // A runtime that was loaded for a library alone is not among those that come next.
-    for (size_t i = 0; found == NULL && symbol[0] == '_' &&
-                       i < sizeof(runtimes) / sizeof(runtimes[0]);
+    for (size_t i = 0; found == NULL && i < sizeof(runtimes) / sizeof(runtimes[0]);
          i++) {
         void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
         found = runtime != NULL ? dlsym(runtime, symbol) : NULL;
@@ -94,18 +142,44 @@ static void *next_find_symbol(const char *symbol)
     return found;
 }
 
+// preceding_function finds what comes before us. What does not would lead back to us.
+static void *preceding_function(const char *symbol)
+{
+    void *found = dlsym(RTLD_DEFAULT, symbol);
+    return found != NULL &&
+                   walk_image((uintptr_t)found) != walk_image((uintptr_t)next_find_all)
+               ? found
+               : NULL;
+}
+
+static void *next_find_symbol(const char *symbol)
+{
+    // An allocator before us has the blocks of the program.
+    if (next_is_preceded() && strcmp(symbol, "dlclose") != 0)
+        return preceding_function(symbol);
+    if (symbol[0] == '_')
+        return find_operator(symbol);
+    void *found = dlsym(RTLD_NEXT, symbol);
+    return found != NULL && belongs_to_malloc(symbol, found) ? found : NULL;
+}
+
 // next_find stores the function that symbol names. False: it is in no library, or it is
 // being looked for further out: the C library may allocate meanwhile.
 static bool next_find(const char *symbol, void *to)
 {
     static __thread bool is_busy __attribute__((tls_model("initial-exec")));
-    if (is_busy)
+    if (is_busy) {
+        is_called_again = true;
         return false;
+    }
     is_busy = true;
     void *found = next_find_symbol(symbol);
     is_busy = false;
     if (found != NULL)
         memcpy(to, &found, sizeof(found));
+    if (found != NULL && strcmp(symbol, "_Znwm") == 0)
+        next_counts_again =
+            walk_image((uintptr_t)found) != walk_image((uintptr_t)next.malloc);
     return found != NULL;
 }
 
@@ -151,7 +225,7 @@ NEXT_FIRST_RETURNS(memalign, "memalign", void *, (size_t alignment, size_t size)
 NEXT_FIRST_RETURNS(valloc, "valloc", void *, (size_t size), (size),
                    other_page_allocation(size))
 NEXT_FIRST_RETURNS(pvalloc, "pvalloc", void *, (size_t size), (size),
-                   other_page_allocation(size))
+                   other_pvalloc(size))
 NEXT_FIRST_RETURNS(usable_size, "malloc_usable_size", size_t, (void *block), (block),
                    other_usable_size(block))
 NEXT_FIRST_RETURNS(new, "_Znwm", void *, (size_t size), (size), other_new(size))

@@ -6,7 +6,9 @@
 // Each function is found when it is first called, or at the start. Until then its
 // pointer leads to a function that looks for it, so that a call tests nothing.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shared/heap_pool.h"
 
@@ -63,9 +65,19 @@ struct next {
 
 extern struct next next __attribute__((visibility("hidden")));
 
+// How often an operator new of the C++ runtime leads into another function of ours: 1
+// if the runtime calls malloc, 0 if the allocator has operators of its own. It is added
+// to the countdown before such an operator is called, so that each allocation counts
+// once, and is sampled as what the program called.
+extern int32_t next_counts_again __attribute__((visibility("hidden")));
+
 // next_find_all finds all functions, so that later calls of dlsym, which would disturb
 // the program's dlerror, are rare.
 void next_find_all(void);
+
+// next_is_preceded returns true if the program's malloc is not ours: it is linked into
+// the program, or was preloaded before this library.
+bool next_is_preceded(void);
 
 // next_operator_of is the family of the operator that pc is in, if it is one of the C++
 // runtime's operators new, else otherwise.

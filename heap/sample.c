@@ -143,6 +143,11 @@ static uint64_t memory_share(void)
                                : SAMPLE_LIMIT_BYTES;
 }
 
+static void say(const char *line)
+{
+    (void)!write(STDERR_FILENO, line, strlen(line));
+}
+
 // sample_start runs before main. A setuid program's variables are ignored.
 __attribute__((constructor)) static void sample_start(void)
 {
@@ -154,6 +159,11 @@ __attribute__((constructor)) static void sample_start(void)
         number_of(secure_getenv("CRASHHOOK_HEAP_SLOTS"), is_every ? SLOTS_MAX : SLOTS);
     next_find_all();
     sample_rate = number_of(secure_getenv("CRASHHOOK_HEAP_RATE"), RATE);
+    if ((is_every || is_sample) && next_is_preceded()) {
+        say("crashhook: CRASHHOOK_HEAP has no effect: this program has an allocator of "
+            "its own, or one that is preloaded before libcrashhook-heap\n");
+        is_every = is_sample = false;
+    }
     slots = is_every || is_sample ? slots_allowed(slots) : 0;
     if (slots != 0 && pthread_atfork(NULL, NULL, pool_after_fork) == 0)
         pool_open(is_every ? POOL_EVERY : POOL_SAMPLE, slots,

@@ -3,6 +3,7 @@
 # With libcrashhook-heap, the report of a misused block of the heap has its kind, the
 # distance, and the stacks of the access, the free and the allocation.
 
+import glob
 import itertools
 import os
 import random
@@ -22,6 +23,8 @@ ALLOCATORS = {
     "jemalloc": "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
     "tcmalloc": "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
     "mimalloc": "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0",
+    "scudo": next(iter(sorted(glob.glob("/usr/lib/llvm-*/lib/clang/*/lib/linux/"
+                                        "libclang_rt.scudo_standalone-x86_64.so"))), "/none"),
 }
 SIZES = (1, 7, 16, 48, 100, 1000, 4096, 5000, 65536)
 C_WAYS = ("malloc", "calloc", "realloc", "aligned", "posix")
@@ -216,6 +219,34 @@ class Heap(unittest.TestCase):
                                       **mode)
                 self.assertEqual((done.returncode, done.stdout, done.stderr),
                                  (0, "survived\n", ""))
+
+    def test_every_function_that_allocates_works_in_front_of_each_allocator(self):
+        modes = [{"CRASHHOOK_HEAP": "every"}]
+        modes += [{"CRASHHOOK_HEAP": "sample", "CRASHHOOK_HEAP_RATE": str(rate)}
+                  for rate in (1, 2, 7)]
+        for name, mode in itertools.product(ALLOCATORS, modes):
+            path = ALLOCATORS[name]
+            if path is not None and not os.path.exists(path):
+                continue
+            with self.subTest(name, **mode):
+                done = self.run_alone([harness.program("heap_forms"), "churn"],
+                                      [LIBRARY, path], **mode)
+                self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                 (0, "survived\n", ""))
+
+    def test_an_allocator_that_precedes_the_library_is_left_alone_with_a_line(self):
+        ran = 0
+        for name, path in ALLOCATORS.items():
+            if path is None or not os.path.exists(path):
+                continue
+            with self.subTest(name):
+                done = self.run_alone([harness.program("heap_forms"), "churn"],
+                                      [path, LIBRARY], CRASHHOOK_HEAP="every")
+                self.assertEqual((done.returncode, done.stdout), (0, "survived\n"))
+                self.assertRegex(done.stderr, r"^crashhook: CRASHHOOK_HEAP has no effect: [^\n]*\n$")
+                ran += 1
+        if ran == 0:
+            self.skipTest("no other allocator is installed")
 
     def test_a_program_without_bugs_runs_as_without_the_library(self):
         for name, how in itertools.product(ALLOCATORS, ("malloc", "realloc", "new-array")):
