@@ -9,6 +9,26 @@
 #include "agent/raw/raw_report.h"
 #include "base/clock.h"
 
+static enum ch_status attach_with(enum ch_status take(struct capture *, pid_t),
+                                  struct capture *capture, pid_t pid, struct text *out)
+{
+    char id[REPORT_ID_SIZE];
+    report_id_make(clock_now_ms(CLOCK_REALTIME), id);
+
+    struct context_page *context = calloc(1, sizeof(*context));
+    enum ch_status status = take(capture, pid);
+    if (status == CH_OK && context != NULL && context_find(capture, context) == CH_OK)
+        capture->context = context;
+    if (status == CH_OK)
+        status = raw_report_write(capture, id, -1, out);
+    int error = errno;
+    capture_release(capture);
+    capture_deinit(capture);
+    free(context);
+    errno = error;
+    return status;
+}
+
 enum ch_status attach_report(pid_t pid, const struct settings *settings,
                              const char *home, struct text *out, struct text *held)
 {
@@ -18,19 +38,15 @@ enum ch_status attach_report(pid_t pid, const struct settings *settings,
         .careful = true, // nothing but SIGKILL would end a wait for a page
         .home = settings->sanitize != SETTING_NO ? home : NULL,
     };
-    char id[REPORT_ID_SIZE];
-    report_id_make(clock_now_ms(CLOCK_REALTIME), id);
+    return attach_with(capture_take, &capture, pid, out);
+}
 
-    struct context_page *context = calloc(1, sizeof(*context));
-    enum ch_status status = capture_take(&capture, pid);
-    if (status == CH_OK && context != NULL && context_find(&capture, context) == CH_OK)
-        capture.context = context;
-    if (status == CH_OK)
-        status = raw_report_write(&capture, id, -1, out);
-    int error = errno;
-    capture_release(&capture);
-    capture_deinit(&capture);
-    free(context);
-    errno = error;
-    return status;
+enum ch_status attach_look(pid_t pid, const struct settings *settings, const char *home,
+                           struct text *out)
+{
+    struct capture capture = {
+        .settings = settings,
+        .home = settings->sanitize != SETTING_NO ? home : NULL,
+    };
+    return attach_with(capture_look, &capture, pid, out);
 }

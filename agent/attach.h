@@ -16,3 +16,7 @@
 CH_CHECKED enum ch_status attach_report(pid_t pid, const struct settings *settings,
                                         const char *home, struct text *out,
                                         struct text *held);
+
+// attach_look does it without a stop: the report has no threads.
+CH_CHECKED enum ch_status attach_look(pid_t pid, const struct settings *settings,
+                                      const char *home, struct text *out);

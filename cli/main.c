@@ -15,6 +15,7 @@
 static const struct command *const commands[] = {
     &run_command,
     &attach_command,
+    &heap_command,
     &core_command,
     &node_command,
     &deaths_command,

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heap/live.h"
 #include "heap/next.h"
 #include "heap/pool.h"
 #include "heap/sample.h"
@@ -30,7 +31,8 @@
 COLD void *malloc_due(size_t size, const void *caller)
 {
     void *block = sample_allocate(size, POOL_ALIGNMENT, HEAP_BY_MALLOC, caller);
-    return block != NULL ? block : next.malloc(size);
+    return block != NULL ? block
+                         : sample_keep(next.malloc(size), size, HEAP_BY_MALLOC, caller);
 }
 
 EXPORT void *malloc(size_t size)
@@ -44,7 +46,9 @@ COLD void *calloc_due(size_t count, size_t size, const void *caller)
     void *block = NULL;
     if (!__builtin_mul_overflow(count, size, &all))
         block = sample_allocate(all, POOL_ALIGNMENT, HEAP_BY_MALLOC, caller);
-    return block != NULL ? block : next.calloc(count, size);
+    return block != NULL
+               ? block
+               : sample_keep(next.calloc(count, size), all, HEAP_BY_MALLOC, caller);
 }
 
 EXPORT void *calloc(size_t nmemb, size_t size)
@@ -69,10 +73,13 @@ EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
     void *block = NULL;
     if (sample_is_due() && alignment % sizeof(void *) == 0)
         block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
-    if (block == NULL)
-        return next.posix_memalign(memptr, alignment, size);
-    *memptr = block;
-    return 0;
+    if (block != NULL) {
+        *memptr = block;
+        return 0;
+    }
+    int error = next.posix_memalign(memptr, alignment, size);
+    (void)sample_keep(error == 0 ? *memptr : NULL, size, HEAP_BY_MALLOC, CALLER);
+    return error;
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
@@ -80,7 +87,9 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
     void *block = NULL;
     if (sample_is_due())
         block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
-    return block != NULL ? block : next.aligned_alloc(alignment, size);
+    return block != NULL ? block
+                         : sample_keep(next.aligned_alloc(alignment, size), size,
+                                       HEAP_BY_MALLOC, CALLER);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
@@ -88,7 +97,9 @@ EXPORT void *memalign(size_t alignment, size_t size)
     void *block = NULL;
     if (sample_is_due())
         block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
-    return block != NULL ? block : next.memalign(alignment, size);
+    return block != NULL ? block
+                         : sample_keep(next.memalign(alignment, size), size,
+                                       HEAP_BY_MALLOC, CALLER);
 }
 
 // valloc's and pvalloc's blocks are not guarded: hardly any program has them.
@@ -108,7 +119,7 @@ static void *move_to(void *to, const void *from, size_t size)
     return to != NULL ? memcpy(to, from, size) : NULL;
 }
 
-// reallocate_guarded moves a block out of its slot, into another one if it is due.
+// reallocate_guarded moves a block out of its slot, into another one if there is one.
 static __attribute__((noinline)) void *reallocate_guarded(void *block, size_t size,
                                                           const void *caller)
 {
@@ -117,7 +128,7 @@ static __attribute__((noinline)) void *reallocate_guarded(void *block, size_t si
         pool_free(block, HEAP_BY_MALLOC, caller);
         return NULL;
     }
-    void *moved = sample_is_due() ? malloc_due(size, caller) : next.malloc(size);
+    void *moved = malloc_due(size, caller); // what is sampled stays sampled
     if (move_to(moved, block, kept < size ? kept : size) != NULL)
         pool_free(block, HEAP_BY_MALLOC, caller);
     return moved;
@@ -137,6 +148,20 @@ static __attribute__((noinline)) void *reallocate_every(void *block, size_t size
     return moved;
 }
 
+// reallocate_live moves the record of a block with it.
+static __attribute__((noinline)) void *reallocate_live(void *block, size_t size,
+                                                       const void *caller)
+{
+    size_t old_size;
+    bool was_live = live_remove(block, &old_size);
+    void *moved = next.realloc(block, size);
+    if (was_live && moved != NULL)
+        live_add(moved, size, HEAP_BY_MALLOC, caller);
+    else if (was_live && size != 0)
+        live_add(block, old_size, HEAP_BY_MALLOC, caller);
+    return moved;
+}
+
 static inline void *reallocate(void *block, size_t size, const void *caller)
 {
     if (block == NULL)
@@ -145,6 +170,8 @@ static inline void *reallocate(void *block, size_t size, const void *caller)
         return reallocate_guarded(block, size, caller);
     if (__builtin_expect(sample_is_every(), 0))
         return reallocate_every(block, size, caller);
+    if (live_may_contain(block))
+        return reallocate_live(block, size, caller);
     return next.realloc(block, size);
 }
 
@@ -185,7 +212,7 @@ EXPORT int dlclose(void *handle)
         if (block != NULL)                                                             \
             return block;                                                              \
         sample_countdown += next_counts_again;                                         \
-        return next.function arguments;                                                \
+        return sample_keep(next.function arguments, size, by, caller);                 \
     }                                                                                  \
     void *heap_##function parameters __asm__(symbol);                                  \
     EXPORT void *heap_##function parameters                                            \
@@ -214,14 +241,24 @@ NEW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t",
     (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet),
     LEAST(alignment), HEAP_BY_NEW_ARRAY)
 
+// live_forget is not inlined: a free needs no stack frame where nothing is sampled.
+COLD void live_forget(const void *block)
+{
+    size_t size;
+    (void)live_remove(block, &size);
+}
+
 // FREE defines a function that frees, by its symbol.
 #define FREE(function, symbol, by, parameters, arguments)                              \
     void heap_##function parameters __asm__(symbol);                                   \
     EXPORT void heap_##function parameters                                             \
     {                                                                                  \
-        if (__builtin_expect(pool_contains(block), 0))                                 \
+        if (__builtin_expect(pool_contains(block), 0)) {                               \
             pool_free(block, by, CALLER);                                              \
-        else                                                                           \
-            next.function arguments;                                                   \
+            return;                                                                    \
+        }                                                                              \
+        if (live_may_contain(block))                                                   \
+            live_forget(block);                                                        \
+        next.function arguments;                                                       \
     }
 NEXT_FREES(FREE)

@@ -2,14 +2,12 @@
 #include "heap/pool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "heap/event.h"
 #include "heap/walk.h"
 #include "shared/place_note.h"
 
@@ -19,7 +17,7 @@ enum { FILL = 0xcb, WORD = sizeof(uint64_t) };
 struct heap_state crashhook_heap_state;
 _Static_assert(sizeof(struct heap_state) == HEAP_STATE_BYTES, "the note tells it");
 _Static_assert(PLACE_HEAP == 5, "the note tells it");
-PLACE_NOTE(5, 168, crashhook_heap_state);
+PLACE_NOTE(5, 192, crashhook_heap_state);
 
 // A queue_cell is a place of the queue of free slots, after Dmitry Vyukov's bounded
 // queue: turn tells whether it is to be written or read, and in which round.
@@ -32,10 +30,9 @@ static struct heap_block *blocks;
 static bool *is_open; // of each slot: from before it is opened until after it is closed
 static struct queue_cell *cells;
 static uint64_t cell_mask;
-static uint64_t queue_head;  // counts reads
-static uint64_t queue_tail;  // counts writes
-static int64_t bytes_left;   // of the limit on resident memory
-static ptrdiff_t tid_offset; // of a thread's id from its descriptor; 0: not known
+static uint64_t queue_head; // counts reads
+static uint64_t queue_tail; // counts writes
+static int64_t bytes_left;  // of the limit on resident memory
 
 static uint64_t stride(void)
 {
@@ -99,33 +96,7 @@ static void queue_reset(void)
         cells[i].turn = i;
 }
 
-// find_tid_offset finds where the C library keeps the ids of threads, so that no system
-// call is needed, which a sandbox might refuse. Offsets: glibc on x86-64 and AArch64.
-static void find_tid_offset(void)
-{
-    static const ptrdiff_t known[] = { 0x2d0, 0xd0 };
-    const char *self = (const char *)(uintptr_t)pthread_self();
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        int32_t value;
-        memcpy(&value, self + known[i], sizeof(value));
-        if (value == (int32_t)syscall(SYS_gettid)) {
-            tid_offset = known[i];
-            return;
-        }
-    }
-}
-
-static uint32_t thread_id(void)
-{
-    const char *self = (const char *)(uintptr_t)pthread_self();
-    uint32_t tid;
-    if (tid_offset == 0)
-        return (uint32_t)syscall(SYS_gettid);
-    memcpy(&tid, self + tid_offset, sizeof(tid));
-    return tid;
-}
-
-static void *map_pages(size_t size, int protection)
+void *pool_map(size_t size, int protection)
 {
     void *at = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                     -1, 0);
@@ -142,13 +113,12 @@ void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes)
     while (count < 2 * (uint64_t)slots)
         count *= 2;
     size_t size = slots * (HEAP_SLOT_BYTES + page) + 2 * page;
-    blocks = map_pages(slots * sizeof(*blocks), PROT_READ | PROT_WRITE);
-    is_open = map_pages(slots * sizeof(*is_open), PROT_READ | PROT_WRITE);
-    cells = map_pages(count * sizeof(*cells), PROT_READ | PROT_WRITE);
-    char *pool = map_pages(size, PROT_NONE);
+    blocks = pool_map(slots * sizeof(*blocks), PROT_READ | PROT_WRITE);
+    is_open = pool_map(slots * sizeof(*is_open), PROT_READ | PROT_WRITE);
+    cells = pool_map(count * sizeof(*cells), PROT_READ | PROT_WRITE);
+    char *pool = pool_map(size, PROT_NONE);
     if (blocks == NULL || is_open == NULL || cells == NULL || pool == NULL)
         return;
-    find_tid_offset();
     cell_mask = count - 1;
     bytes_left = (int64_t)(limit_bytes - slots * page);
     queue_reset();
@@ -161,21 +131,6 @@ void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes)
     state->trap = state->base + size - page;
     state->mode = mode;
     __atomic_store_n(&state->bytes, size, __ATOMIC_RELEASE);
-}
-
-static void note_event(struct heap_event *event, enum heap_origin origin,
-                       const void *caller)
-{
-    struct walk_frame frames[HEAP_FRAMES];
-    struct timespec now = { 0 };
-    (void)clock_gettime(CLOCK_REALTIME, &now); // the vDSO's
-    size_t count = walk_stack((uintptr_t)caller, frames, HEAP_FRAMES);
-    event->tid = thread_id();
-    event->origin = (uint8_t)origin;
-    event->cbf_size =
-        (uint16_t)walk_encode(frames, count, event->cbf, sizeof(event->cbf));
-    event->realtime_ns =
-        (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 static uint64_t block_pages_end(const struct heap_block *block, uint64_t slot)
@@ -289,7 +244,7 @@ void *pool_allocate(const struct pool_request *request)
     block->freed.realtime_ns = 0;
     block->freed.cbf_size = 0;
     fill_around(block, slot);
-    note_event(&block->allocated, request->origin, request->caller);
+    event_note(&block->allocated, request->origin, request->caller);
     __atomic_store_n(&block->status, HEAP_LIVE, __ATOMIC_RELEASE);
     __atomic_add_fetch(&state->guarded, 1, __ATOMIC_RELAXED);
     return (void *)(uintptr_t)block->address;
@@ -384,7 +339,7 @@ void pool_free(void *address, enum heap_origin origin, const void *caller)
         fail(HEAP_MISMATCHED_FREE, at, slot, origin);
     }
     check_around(block, slot, origin);
-    note_event(&block->freed, origin, caller);
+    event_note(&block->freed, origin, caller);
     __atomic_store_n(&block->status, HEAP_FREED, __ATOMIC_RELEASE);
     pool_close_slot(block, slot);
     __atomic_add_fetch(&bytes_left, bytes_beside(block->bytes), __ATOMIC_RELAXED);

@@ -21,9 +21,10 @@
 // POOL_ALIGNMENT is that of malloc.
 enum { POOL_ALIGNMENT = 16 };
 
-enum pool_mode { POOL_NO, POOL_SAMPLE, POOL_EVERY };
-
 extern struct heap_state crashhook_heap_state __attribute__((visibility("hidden")));
+
+// pool_map maps fresh memory. NULL: there is none.
+void *pool_map(size_t size, int protection);
 
 // pool_open maps the pool. Without memory for it, it stays closed.
 void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes);

@@ -10,6 +10,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "heap/event.h"
+#include "heap/live.h"
 #include "heap/next.h"
 #include "heap/pool.h"
 #include "shared/counter.h"
@@ -19,7 +21,7 @@ enum {
     SLOTS = 64,
     SLOTS_MAX = 16384,
     BEFORE_START = 256,           // allocations of a thread until it looks again
-    SAMPLE_LIMIT_BYTES = 5 << 20, // resident
+    SAMPLE_LIMIT_BYTES = 5 << 20, // resident, with the table of live samples
     MAP_COUNT = 65530,            // the kernel's default of vm.max_map_count
     MAPS_PER_SLOT = 2,
     ADDRESS_SHARE = 64, // of RLIMIT_AS
@@ -29,6 +31,8 @@ enum {
 __thread int32_t sample_countdown __attribute__((tls_model("initial-exec")));
 static __thread uint64_t sample_random __attribute__((tls_model("initial-exec")));
 static __thread bool sample_is_busy __attribute__((tls_model("initial-exec")));
+// The allocation is due, and got no slot: it is to be recorded.
+static __thread bool sample_is_to_keep __attribute__((tls_model("initial-exec")));
 static uint32_t sample_rate = RATE;
 static bool has_started;
 
@@ -92,7 +96,23 @@ void *sample_allocate(size_t size, size_t alignment, enum heap_origin origin,
             .origin = origin_of_caller(origin, caller),
             .caller = caller,
         });
+    sample_is_to_keep =
+        block == NULL && state->mode == POOL_SAMPLE && (!is_first || sample_rate == 1);
     sample_is_busy = false;
+    return block;
+}
+
+void *sample_keep(void *block, size_t size, enum heap_origin origin, const void *caller)
+{
+    if (!sample_is_to_keep)
+        return block;
+    sample_is_to_keep = false;
+    int error = errno;
+    sample_is_busy = true;
+    if (block != NULL)
+        live_add(block, size, origin_of_caller(origin, caller), caller);
+    sample_is_busy = false;
+    errno = error;
     return block;
 }
 
@@ -165,9 +185,15 @@ __attribute__((constructor)) static void sample_start(void)
         is_every = is_sample = false;
     }
     slots = is_every || is_sample ? slots_allowed(slots) : 0;
+    event_start();
+    crashhook_heap_state.rate = is_every ? 1 : sample_rate;
     if (slots != 0 && pthread_atfork(NULL, NULL, pool_after_fork) == 0)
         pool_open(is_every ? POOL_EVERY : POOL_SAMPLE, slots,
-                  is_every ? memory_share() : SAMPLE_LIMIT_BYTES);
+                  is_every ? memory_share()
+                           : SAMPLE_LIMIT_BYTES -
+                                 HEAP_LIVE_PLACES * sizeof(struct heap_live));
+    if (crashhook_heap_state.mode == POOL_SAMPLE)
+        live_open();
     __atomic_store_n(&has_started, true, __ATOMIC_RELEASE);
     sample_countdown = 0;
     errno = error;

@@ -25,5 +25,11 @@ static inline bool sample_is_due(void)
 void *sample_allocate(size_t size, size_t alignment, enum heap_origin origin,
                       const void *caller);
 
+// sample_keep is called with the next allocator's block after sample_allocate gave
+// none: if the allocation was due, the block is recorded as a live one. It returns the
+// block.
+void *sample_keep(void *block, size_t size, enum heap_origin origin,
+                  const void *caller);
+
 // sample_is_every returns true if each allocation is to be guarded.
 bool sample_is_every(void);

@@ -7,6 +7,9 @@
 // error is ended by a write to it, and a struct heap_failure says what was found. Each
 // slot has a struct heap_block in a mapping of its own.
 //
+// A profile of the live heap is made of the live blocks and, if allocations are
+// sampled, of those that got no slot, which have a table of their own.
+//
 // The state is found by a note (place_note.h). All of it is read from a process that
 // may be corrupt.
 #pragma once
@@ -16,6 +19,7 @@ enum {
     HEAP_SLOT_BYTES = 64 << 10, // the largest allocation that is guarded
     HEAP_FRAMES = 32,
     HEAP_CBF_BYTES = 328, // HEAP_FRAMES frames that are far from each other
+    HEAP_LIVE_PLACES = 4096,
 };
 
 // A heap_status is what a slot is used for. HEAP_BUSY: it is changing.
@@ -44,6 +48,15 @@ struct heap_block {
     struct heap_event freed;
 };
 
+// A heap_live is a live sampled allocation that is in no slot.
+struct heap_live {
+    uint64_t address; // 0: the place is free; HEAP_LIVE_BUSY: it is being written
+    uint64_t size;    // that was asked for
+    struct heap_event allocated;
+};
+
+enum { HEAP_LIVE_BUSY = 1 };
+
 // A heap_error is what a call of free found.
 enum heap_error {
     HEAP_NO_ERROR,
@@ -66,19 +79,25 @@ struct heap_failure {
 // HEAP_TRAP_BYTES: several threads may find errors at the same time.
 enum { HEAP_FAILURES = 4, HEAP_TRAP_BYTES = 8 };
 
+// A pool_mode is which allocations are guarded.
+enum pool_mode { POOL_NO, POOL_SAMPLE, POOL_EVERY, POOL_MODES };
+
 struct heap_state {
-    uint32_t mode; // 0: the pool is not used
+    uint32_t mode; // enum pool_mode
     uint32_t slots;
     uint64_t base;
     uint64_t bytes;
     uint64_t trap;
     uint64_t blocks; // address of slots structs heap_block
     uint64_t page_bytes;
-    uint64_t guarded; // allocations that were given a slot
-    uint64_t refused; // that would have been, but no slot or memory was free
-    uint64_t failed;  // counts what was written to failures
+    uint64_t guarded;   // allocations that were given a slot
+    uint64_t refused;   // that would have been, but no slot or memory was free
+    uint64_t failed;    // counts what was written to failures
+    uint64_t rate;      // one in so many allocations is sampled; 1: every one
+    uint64_t live;      // address of HEAP_LIVE_PLACES structs heap_live; 0: none
+    uint64_t live_lost; // sampled allocations that are neither there nor in a slot
     struct heap_failure failures[HEAP_FAILURES];
 };
 
 // HEAP_STATE_BYTES is the size of struct heap_state, as a number for its note.
-#define HEAP_STATE_BYTES 168
+#define HEAP_STATE_BYTES 192

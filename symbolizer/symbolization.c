@@ -258,7 +258,9 @@ static enum ch_status list_backtraces(struct symbolization *symbolization,
         list_backtrace(symbolization, flight_names_functions(report));
     for (size_t i = 0; status == CH_OK && i < sizeof(others) / sizeof(others[0]); i++)
         status = list_backtrace(symbolization, json_object_get(others[i], "backtrace"));
-    const json_t *lists[] = { threads, json_object_get(report, "goroutines") };
+    const json_t *lists[] = { threads, json_object_get(report, "goroutines"),
+                              json_object_get(json_object_get(report, "heap"),
+                                              "stacks") };
     for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
         for (size_t i = 0; status == CH_OK && i < json_array_size(lists[k]); i++)
             status = list_backtrace(

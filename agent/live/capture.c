@@ -544,6 +544,19 @@ static void read_facts(struct capture *capture, pid_t pid, pid_t tid)
                     &capture->process.cgroup);
 }
 
+static enum ch_status list_images_of(struct capture *capture, pid_t tid)
+{
+    capture->reader = target_memory_reader(&capture->memory);
+    capture->reader.narrow = capture->narrow;
+    enum ch_status status = read_images(capture, tid);
+    if (status != CH_OK)
+        capture_problem(capture, "images", ch_status_name(status), 0);
+    status = link_map_read(&capture->images, tid, &capture->reader);
+    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        capture_problem(capture, "link_map", ch_status_name(status), 0);
+    return images_list_for_unwinder(&capture->images);
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -575,15 +588,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     if (capture->careful)
         read_with_care(capture, pid);
     read_ahead_of_crash(capture);
-    capture->reader = target_memory_reader(&capture->memory);
-    capture->reader.narrow = capture->narrow;
-    status = read_images(capture, tid);
-    if (status != CH_OK)
-        capture_problem(capture, "images", ch_status_name(status), 0);
-    status = link_map_read(&capture->images, tid, &capture->reader);
-    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
-        capture_problem(capture, "link_map", ch_status_name(status), 0);
-    status = images_list_for_unwinder(&capture->images);
+    status = list_images_of(capture, tid);
     if (status != CH_OK)
         return status;
     image_frames_find(&capture->images, tid);
@@ -654,4 +659,23 @@ void capture_deinit(struct capture *capture)
     capture->stacks = NULL;
     thread_names_deinit(&capture->names);
     stop_deinit(&capture->stop);
+}
+
+enum ch_status capture_look(struct capture *capture, pid_t pid)
+{
+    capture->arch = unwind_arch_native();
+    if (kill(pid, 0) != 0)
+        return CH_ERR_IO;
+    use_rights_of(pid);
+    enum ch_status status = target_memory_init(&capture->memory, pid);
+    if (status != CH_OK)
+        return status;
+    status = list_images_of(capture, pid);
+    if (status == CH_OK)
+        read_facts(capture, pid, pid);
+    if (status == CH_OK && capture->images.count == 0) {
+        errno = EPERM;
+        return CH_ERR_IO;
+    }
+    return status;
 }

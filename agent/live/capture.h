@@ -169,6 +169,10 @@ struct capture {
 // failure the stopped threads are resumed; for CH_ERR_IO, errno says why.
 CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 
+// capture_look reads the images and facts of a process that goes on meanwhile: there
+// are no threads. It fails as capture_take does.
+CH_CHECKED enum ch_status capture_look(struct capture *capture, pid_t pid);
+
 // capture_release resumes a live process.
 void capture_release(struct capture *capture);
 void capture_deinit(struct capture *capture);

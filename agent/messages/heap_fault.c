@@ -5,12 +5,12 @@
 
 enum { SLOTS_MAX = 1 << 20, PAGE_BYTES_MAX = 64 << 10 };
 
-// pool_is_sane checks a state that a corrupt process may have written.
-static bool pool_is_sane(const struct heap_state *state)
+bool heap_state_is_sane(const struct heap_state *state)
 {
     uint64_t page = state->page_bytes;
-    return state->mode != 0 && state->slots != 0 && state->slots <= SLOTS_MAX &&
-           page != 0 && page <= PAGE_BYTES_MAX && (page & (page - 1)) == 0 &&
+    return state->mode != POOL_NO && state->mode < POOL_MODES && state->slots != 0 &&
+           state->slots <= SLOTS_MAX && page != 0 && page <= PAGE_BYTES_MAX &&
+           (page & (page - 1)) == 0 &&
            state->bytes == state->slots * (HEAP_SLOT_BYTES + page) + 2 * page &&
            state->base <= UINT64_MAX - state->bytes &&
            state->trap == state->base + state->bytes - page;
@@ -22,7 +22,7 @@ static uint64_t slot_start(const struct heap_state *state, uint64_t slot)
            slot * (HEAP_SLOT_BYTES + state->page_bytes);
 }
 
-static bool event_is_sane(const struct heap_event *event)
+bool heap_event_is_sane(const struct heap_event *event)
 {
     return event->cbf_size <= sizeof(event->cbf) && event->origin < HEAP_ORIGINS;
 }
@@ -39,7 +39,7 @@ static bool heap_read_block(const struct memory_reader *reader,
            (out->status == HEAP_LIVE || out->status == HEAP_FREED) &&
            out->size <= HEAP_SLOT_BYTES && out->address >= start &&
            out->address + out->size <= start + HEAP_SLOT_BYTES &&
-           event_is_sane(&out->allocated) && event_is_sane(&out->freed);
+           heap_event_is_sane(&out->allocated) && heap_event_is_sane(&out->freed);
 }
 
 // distance_to is how far an address is outside of a block.
@@ -103,8 +103,8 @@ static void read_failure(const struct memory_reader *reader,
     if (failure->error >= HEAP_ERRORS || failure->slot >= state->slots ||
         failure->origin >= HEAP_ORIGINS ||
         memory_read(reader, at, block, sizeof(*block)) != CH_OK ||
-        block->size > HEAP_SLOT_BYTES || !event_is_sane(&block->allocated) ||
-        !event_is_sane(&block->freed))
+        block->size > HEAP_SLOT_BYTES || !heap_event_is_sane(&block->allocated) ||
+        !heap_event_is_sane(&block->freed))
         return;
     out->kind = kinds[failure->error];
     out->found_by = crash_heap_deallocator((enum heap_origin)failure->origin);
@@ -117,7 +117,7 @@ void heap_fault_read(const struct memory_reader *reader, uint64_t state_address,
     struct heap_state state;
     out->kind = CRASH_KIND_NONE;
     if (memory_read(reader, state_address, &state, sizeof(state)) != CH_OK ||
-        !pool_is_sane(&state) || address - state.base >= state.bytes)
+        !heap_state_is_sane(&state) || address - state.base >= state.bytes)
         return;
     if (address >= state.trap) {
         read_failure(reader, &state, address, out);

@@ -22,6 +22,11 @@ struct heap_fault {
     struct heap_block block;
 };
 
+// heap_state_is_sane and heap_event_is_sane check what a corrupt process may have
+// written.
+bool heap_state_is_sane(const struct heap_state *state);
+bool heap_event_is_sane(const struct heap_event *event);
+
 // heap_fault_find looks for the block of a fault at address.
 void heap_fault_find(struct capture *capture, uint64_t address, struct heap_fault *out);
 

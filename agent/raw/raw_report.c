@@ -34,6 +34,7 @@
 #include "agent/flight/flight_report.h"
 #include "agent/live/capture.h"
 #include "agent/raw/crash_examine.h"
+#include "agent/raw/raw_heap.h"
 #include "agent/raw/raw_memory.h"
 #include "agent/raw/raw_threads.h"
 #include "base/clock.h"
@@ -773,6 +774,11 @@ enum ch_status raw_report_write(struct capture *capture,
     json_write_object(&w);
     write_raw_head(&w, capture, &crash, &waits, id, &threads.otel);
     raw_threads_write(&threads, &w);
+    if (capture->crash != NULL && crash.heap.kind != CRASH_KIND_NONE) {
+        raw_heap_list_images(&threads, &crash.heap.block.allocated);
+        raw_heap_list_images(&threads, &crash.heap.block.freed);
+    }
+    raw_heap_write(&threads, &w);
     if (capture->held != NULL) {
         watch_copy(capture, capture->held);
         hold_mappings(capture);

@@ -252,6 +252,13 @@ static size_t image_number(struct raw_threads *t, const struct target_image *ima
     return t->image_number[index];
 }
 
+void raw_threads_list_image(struct raw_threads *threads, uint64_t address)
+{
+    const struct target_image *image = images_find(&threads->capture->images, address);
+    if (image != NULL)
+        (void)image_number(threads, image);
+}
+
 // frame_image is the image of the frame's instruction; for a return address, that of
 // the call before it, which may end one image while the return address begins the next.
 static const struct target_image *frame_image(const struct raw_threads *t,

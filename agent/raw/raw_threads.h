@@ -72,6 +72,10 @@ void raw_threads_deinit(struct raw_threads *threads);
 // images has the images that the report's frames refer to.
 void raw_threads_write(struct raw_threads *threads, struct json_writer *w);
 
+// raw_threads_list_image lists the image that contains address, as if a frame referred
+// to it.
+void raw_threads_list_image(struct raw_threads *threads, uint64_t address);
+
 // raw_thread_name writes the name of one of the process's threads, empty when unknown.
 void raw_thread_name(struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE]);

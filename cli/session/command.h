@@ -149,6 +149,7 @@ extern const struct command fdr_stack_command;
 extern const struct command finish_command;
 extern const struct command gate_command;
 extern const struct command groups_command;
+extern const struct command heap_command;
 extern const struct command reports_command;
 extern const struct command resolve_command;
 extern const struct command reopen_command;

@@ -7,6 +7,7 @@ import glob
 import itertools
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -49,6 +50,29 @@ def all_cases():
         yield {"kind": kind, "how": how, "access": draw.choice(("read", "write")),
                "size": draw.choice([size for size in SIZES if kind != "damage" or size < 60000]),
                "thread": draw.choice(("same", "other")), "allocator": draw.choice(allocators)}
+
+
+def protobuf_fields(data):
+    """The numbers and values of a message's fields: varints and bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        value = varint()
+        if tag & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield tag >> 3, value
 
 
 def functions(holder):
@@ -219,6 +243,68 @@ class Heap(unittest.TestCase):
                                       **mode)
                 self.assertEqual((done.returncode, done.stdout, done.stderr),
                                  (0, "survived\n", ""))
+
+    def check_estimates(self, folded, rate):
+        """Each estimate of what heap_forms keeps is within five standard deviations."""
+        estimates = dict.fromkeys(("new", "malloc", "realloc"), 0)
+        for line in folded.splitlines():
+            stack, size = line.rsplit(" ", 1)
+            name = re.search(r";keep_by_(\w+)\(\)", stack)
+            self.assertIsNotNone(name, line)
+            estimates[name[1]] += int(size)
+        for name, count, size in (("new", 30000, 64), ("malloc", 300, 100000),
+                                  ("realloc", 10000, 300)):
+            deviation = size * (rate * count) ** 0.5
+            self.assertLess(abs(estimates[name] - size * count), 5 * deviation, folded)
+        return estimates
+
+    def test_live_memory_of_a_process_is_estimated_by_stacks(self):
+        rate = 50
+        environment = {**os.environ, "LD_PRELOAD": LIBRARY, "CRASHHOOK_HEAP": "sample",
+                       "CRASHHOOK_HEAP_RATE": str(rate)}
+        with Scene() as scene, subprocess.Popen(
+                [harness.program("heap_forms"), "keep"], env=environment, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            try:
+                self.assertEqual(program.stdout.readline(), "survived\n")
+                asked = [scene.command("heap", "--format", form, str(program.pid))
+                         for form in ("folded", "text")]
+                with open(os.path.join(scene.folder, "profile"), "wb") as profile:
+                    subprocess.run([harness.CRASHHOOK, "heap", "--format", "pprof",
+                                    str(program.pid)], stdout=profile, check=False)
+                with open(profile.name, "rb") as profile:
+                    fields = list(protobuf_fields(profile.read()))
+            finally:
+                program.communicate("\n")
+        if "Operation not permitted" in asked[0].stderr:
+            self.skipTest("processes of this user may not be read")
+        folded, text = (done.stdout for done in asked)
+        estimates = self.check_estimates(folded, rate)
+        self.assertRegex(text, r"^live heap: [\d.]+ MiB ± [\d.]+ MiB in \d+ blocks \(\d+ samples\)\n"
+                               r"one allocation in 50 is sampled; ± is the standard error\n")
+        self.assertRegex(text, r"\n[\d.]+ MiB ± .*, the oldest \d+ s old\n    keep_by_\w+\(\) at "
+                               r".*/heap_forms.cpp:\d+\n    main at ")
+        self.assertEqual(program.returncode, 0)
+        names = [value for number, value in fields if number == 6]
+        self.assertIn(b"inuse_space", names)
+        self.assertIn(b"keep_by_new()", names)
+        values = [[value for number, value in protobuf_fields(sample) if number == 2]
+                  for number, sample in fields if number == 2]
+        self.assertEqual(sum(value[1] for value in values), sum(estimates.values()))
+        self.assertEqual(sum(value[0] for value in values) % rate, 0)
+
+    def test_the_report_of_a_crash_has_the_live_memory(self):
+        with Scene() as scene:
+            scene.preload = None
+            done = scene.command("run", "--via", "preload", "--heap", "sample", "--",
+                                 harness.program("heap_forms"), "crash",
+                                 CRASHHOOK_HEAP_RATE="50")
+            scene.reports()
+            folded = scene.command("heap", "--format", "folded", scene.report_paths()[0])
+            without = scene.command("heap", os.devnull)
+        self.assertEqual(done.returncode, -signal.SIGABRT, done.stderr)
+        self.check_estimates(folded.stdout, 50)
+        self.assertEqual(without.returncode, 1)
 
     def test_every_function_that_allocates_works_in_front_of_each_allocator(self):
         modes = [{"CRASHHOOK_HEAP": "every"}]

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An allocation or a free as it is recorded: when, by which thread, with which stack of
+// at most HEAP_FRAMES frames.
+#pragma once
+#include "shared/heap_pool.h"
+
+// event_start finds where thread ids are. It is called once, before event_note.
+void event_start(void);
+
+// event_note records a call that returns to caller. It makes no system call.
+void event_note(struct heap_event *event, enum heap_origin origin, const void *caller);
