@@ -11,12 +11,17 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import harness
 from harness import BUILD, SOURCE
 from ports import held_port
+
+sys.path.append(os.path.join(SOURCE, "tests", "collector"))
+import accessibility  # noqa: E402
+from browser import Browser  # noqa: E402
 
 DOCS = os.path.join(SOURCE, "docs")
 PAGES = ("tutorial.md", "adopting.md", "how-to/collector.md", "cores.md", "costs.md", "limits.md",
@@ -178,6 +183,19 @@ class Documents(unittest.TestCase):
             text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", self.page_of(out, page))))
             self.assertIn(words, text, question)
             self.assertLessEqual(clicks.get(page, 99), 3, question)
+
+    def test_pages_of_the_site_fit_a_phone_and_can_be_read_by_all(self):
+        out, _ = self.site()
+        if shutil.which("chromium") is None:
+            self.skipTest("chromium is not installed")
+        with Browser() as browser:
+            for name in ("index", "how-to/collector", "reference/crash-kinds"):
+                for width, height, dark in ((1280, 900, False), (360, 740, True)):
+                    browser.look(width, height, dark)
+                    browser.go(f"file://{out}/{name}.html")
+                    wide = browser.evaluate("document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, name)
+                    self.assertEqual(accessibility.problems(browser), [], name)
 
     def test_the_search_and_the_index_lead_to_each_name_of_the_reference(self):
         out, _ = self.site()
