@@ -19,7 +19,7 @@
 # it is for, where it is not for all.
 #
 # CRASHHOOK_ROWS=PATTERN runs those whose name it matches, CRASHHOOK_RECOVERIES is how many
-# faults a handler recovers from. CRASHHOOK_RUNTIMES=FILE writes the table of docs/runtimes.md.
+# faults a handler recovers from. CRASHHOOK_RUNTIMES=FILE writes the table of docs/reference/runtimes.md.
 
 import atexit
 import collections
@@ -435,10 +435,10 @@ TABLE_HEAD = """# Runtimes and programs with handlers of their own
 Each was crashed for real, with and without crashhook: there was one report, whose first frame was in what the second column
 names (a pattern); the program's own dump and messages were there, and it ended as it does without us. `linked`: the program
 links libcrashhook.a; `preload` and `trace`: under `crashhook run --via`. Sanitizers are never traced. What a handler may
-do, and what of it is not seen, is in [handlers.md](reference/handlers.md). The tests of this page are in
+do, and what of it is not seen, is in [handlers.md](handlers.md). The tests of this page are in
 `tests/integration/test_runtimes.py`, which writes it:
 
-    CRASHHOOK_RUNTIMES=docs/runtimes.md CRASHHOOK_BUILD=build/release /usr/bin/python3 tests/integration/test_runtimes.py
+    CRASHHOOK_RUNTIMES=docs/reference/runtimes.md CRASHHOOK_BUILD=build/release /usr/bin/python3 tests/integration/test_runtimes.py
 
 redis-server tests, when it has crashed, the memory that /proc/PID/maps lists as readable and writable. With the library
 preloaded that test passes, and redis's own report is complete, as without it: no page of ours is listed so and faults when
@@ -449,7 +449,7 @@ mappings without the library and 21,289 with it; a guard for each stack would ma
 
 
 def write_table(path):
-    """The table of docs/runtimes.md, of the rows that have just been run."""
+    """The table of docs/reference/runtimes.md, of the rows that have just been run."""
     ways = list(dict.fromkeys(way for _, way, _ in Runtimes.table if way is not None))
     found = {}
     for row, way, status in Runtimes.table:
