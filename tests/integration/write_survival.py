@@ -31,12 +31,12 @@ formats too, is `tests/integration/faults.txt`; `integration.survival` asserts e
 FILTERS = """
 ## System calls that a filter refuses
 
-{rows} crashes: for each of the {calls} system calls that the handler, its helper or the agent are seen to make in a crash
-(the list is strace's), a seccomp filter answers that call with an error, with SIGSYS (`TRAP`), or by killing the thread or
-the process; the agent is started in the crash, waits since the program's start, or cannot be had; the program has one
-thread or three and `CRASHHOOK_TIMEOUT=1s`. Each crash is a null write. A place says the signal that the program ended by,
+{rows} crashes. In a crash the handler, its helper and the agent make {calls} system calls, by strace. A seccomp filter
+answers one of them with an error, with SIGSYS (`TRAP`), or by killing the thread or the process. The agent is
+started in the crash, waits since the program's start, or cannot be had. The program has one thread or three and
+`CRASHHOOK_TIMEOUT=1s`. Each crash is a null write. A place says the signal that the program ended by,
 the seconds from the filter to its end, how many processes the handler started in that time, by the kernel's account, and
-what is left; where three threads end otherwise than one, they stand second. No program outlives the timeout by a second,
+what is left. Where three threads end otherwise than one, they stand second. No program outlives the timeout by a second,
 and none starts more than two processes, but for those that `stay`: a filter that kills a thread for the two calls that
 set the kernel's timer, before which nothing can be, leaves the other threads to themselves. `integration.filters` asserts
 a sample of these rows, and all of them with `CRASHHOOK_FULL=1`.

@@ -119,6 +119,7 @@ CASES = [
      "not those of the struct"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
     ("prose", "docs/a.md", "word " * 50 + ".\n", "a sentence of more than 40 words"),
+    ("prose", "docs/a.md", "It used to be slower.\n", "'used to be'"),
     ("top_level", "run.log", "ended\n", "run.log: is no file of the top level"),
     ("top_level", "scratch/a", "\n", "scratch/: is not in CONTRIBUTING"),
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
