@@ -128,6 +128,8 @@ static void add_core_segment(struct core_file *core, const struct elf_segment *s
         .end = end,
         .offset = segment->offset,
         .size = size < segment->memory_size ? size : segment->memory_size,
+        .stated = segment->file_size < segment->memory_size ? segment->file_size
+                                                            : segment->memory_size,
         .flags = segment->flags,
     };
 }

@@ -57,6 +57,7 @@ struct core_segment {
     uint64_t end;
     uint64_t offset; // in the file
     uint64_t size;   // bytes of it that the file has
+    uint64_t stated; // bytes of it that the file should have, by its headers
     uint32_t flags;  // enum elf_segment_flag, ORed
 };
 

@@ -18,6 +18,8 @@
 #include "report/file/report_tree.h"
 #include "report/summary/signal_name.h"
 
+enum { SMALL_CORE_MIB = 16, FULL_CORE_MIB = 4096 };
+
 // read_node_number reads a number of 1 to most, or takes otherwise where the option was
 // not given. False: it is none.
 static bool read_node_number(const struct options *options, const char *name,
@@ -33,17 +35,38 @@ static bool read_node_number(const struct options *options, const char *name,
     return *text >= '0' && *text <= '9' && *end == 0 && value != 0 && value <= most;
 }
 
+// read_core_kind reads --core. A stream can be passed on only once.
+static bool read_core_kind(const struct options *options, struct node *node)
+{
+    const char *kind = options_value(options, "core");
+    if (kind == NULL)
+        return true;
+    node->core = strcmp(kind, "full") == 0 ? NODE_CORE_FULL : NODE_CORE_SMALL;
+    return node->core == NODE_CORE_FULL ? !options_given(options, "then")
+                                        : strcmp(kind, "small") == 0;
+}
+
 static int open_node(const struct options *options, struct node *node)
 {
-    enum { RATE_MAX = 60000, HOLD_MAX_S = 600 };
+    enum { RATE_MAX = 60000, HOLD_MAX_S = 600, CORE_MAX_MIB = 1 << 20 };
     unsigned rate;
     unsigned hold_s;
+    unsigned core_mib;
     if (!read_node_number(options, "per-minute", RATE_MAX, NODE_RATE, &rate) ||
         !read_node_number(options, "deadline", HOLD_MAX_S, NODE_HOLD_MS / 1000,
                           &hold_s))
         return command_misused(
             "node: --per-minute takes 1 to %d, and --deadline 1 to %d", RATE_MAX,
             HOLD_MAX_S);
+    if (!read_core_kind(options, node) ||
+        !read_node_number(options, "core-max", CORE_MAX_MIB,
+                          node->core == NODE_CORE_FULL ? FULL_CORE_MIB : SMALL_CORE_MIB,
+                          &core_mib))
+        return command_misused(
+            "node: --core takes small or full, the latter not with --then, and "
+            "--core-max 1 to %d",
+            CORE_MAX_MIB);
+    node->core_bytes = (uint64_t)core_mib << 20;
     session_init_quietly(&node->session, options);
     if (node->session.settings.spool == NULL)
         node->session.settings.spool = NODE_SPOOL;
@@ -110,6 +133,8 @@ static const struct option node_options[] = {
     { "socket", "FILE", "install: a socket, which --listen serves (Linux 6.17)", 0 },
     { "suid", NULL, "install: also have programs that changed their user", 0 },
     { "then", NULL, "pass the core on to what core_pattern was before", 0 },
+    { "core", "KIND", "keep a core, too: small, or full (the process ends later)", 0 },
+    { "core-max", "MIB", "a core's size at most, in MiB (16; of a full one 4096)", 0 },
     { "per-minute", "N", "reports of a user in a minute, of a program a third (60)",
       0 },
     { "deadline", "SECONDS", "how long a process is held at most (10)", 0 },
@@ -156,6 +181,13 @@ static void print_ledger_entry(FILE *to, const json_t *entry)
         (void)fputs(why != NULL ? why : "?", to);
     if (rejected != 0)
         (void)fprintf(to, " (%" PRId64 " this minute)", rejected);
+    if (report_string(entry, "core") != NULL)
+        (void)fprintf(to, "  %s%s", report_string(entry, "core"),
+                      json_is_true(json_object_get(entry, "core_is_cut")) ? " (cut)"
+                                                                          : "");
+    if (report_integer(entry, "held_ms", 0) != 0)
+        (void)fprintf(to, ", held %" PRId64 " ms for its core",
+                      report_integer(entry, "held_ms", 0));
     (void)fprintf(to, "\n%s%s%s", fix != NULL ? "    " : "", fix != NULL ? fix : "",
                   fix != NULL ? "\n" : "");
 }

@@ -19,12 +19,17 @@
 // NODE_HOLD_MS is how long a process is held at most.
 enum { NODE_HOLD_MS = 10000, NODE_RATE = 60, NODE_WORKERS = 16 };
 
+// A node_core is the core that is kept next to a report.
+enum node_core { NODE_CORE_NONE, NODE_CORE_SMALL, NODE_CORE_FULL };
+
 struct node {
     struct session session; // its spool is open
     struct node_rates rates;
     unsigned hold_ms;
-    bool then;        // what core_pattern was before gets the core, too
-    const char *root; // for tests: the folder that stands for /; NULL: none
+    enum node_core core;
+    uint64_t core_bytes; // a core has at most
+    bool then;           // what core_pattern was before gets the core, too
+    const char *root;    // for tests: the folder that stands for /; NULL: none
 };
 
 // node_report reports the process that the kernel holds while it streams the core to
@@ -56,7 +61,25 @@ void node_then_prepare(struct node_then *then);
 
 // node_then passes on the core, whose start is in the file head (-1: none was read) and
 // whose rest comes from stream, to what core_pattern was before. It is a core_passing.
-void node_then(void *context, int stream, int head);
+bool node_then(void *context, int stream, int head);
+
+// node_copy_start copies the file head, from its beginning, to the descriptor to, and
+// returns how much that was; node_copy_rest copies the stream. False: to took no more.
+uint64_t node_copy_start(int head, int to);
+bool node_copy_rest(int stream, int to);
+
+// A node_full_core is where the whole core of a report is kept.
+struct node_full_core {
+    const struct node *node;
+    const char *id; // the report's
+};
+
+// node_full_core_keep writes the core, compressed by zstd where that program is, to the
+// spool. It is a core_passing.
+bool node_full_core_keep(void *context, int stream, int head);
+
+// node_core_name writes the name of the core next to report id. False: it has none.
+bool node_core_name(const struct node *node, const char *id, char *out, size_t size);
 
 // node_install, node_remove and node_status are `crashhook node install` and so on.
 int node_install(const struct options *options);

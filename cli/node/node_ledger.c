@@ -37,6 +37,12 @@ void node_ledger_add(const struct spool *spool, const struct node_entry *entry)
     put_text(line, "report", entry->report);
     put_text(line, "why", entry->why);
     put_text(line, "fix", entry->fix);
+    put_text(line, "core", entry->core);
+    if (entry->core != NULL && entry->core_is_cut)
+        (void)json_object_set_new(line, "core_is_cut", json_true());
+    if (entry->held_ms != 0)
+        (void)json_object_set_new(line, "held_ms",
+                                  json_integer((json_int_t)entry->held_ms));
     if (entry->rejected > 1)
         (void)json_object_set_new(line, "rejected",
                                   json_integer((json_int_t)entry->rejected));

@@ -28,6 +28,9 @@ struct node_entry {
     const char *report; // its id
     const char *why;    // there is no report
     const char *fix;    // a command, or what to change
+    const char *core;   // the file with its core, in the spool
+    bool core_is_cut;   // it is not whole
+    uint64_t held_ms;   // how long the process was held for its core; 0: it was not
     uint64_t
         rejected; // crashes of that user or program that this line stands for; 0: one
 };

@@ -11,6 +11,8 @@
 #include "cli/session/core_store.h"
 #include "images/read_file.h"
 
+enum { PASS_S = 600 }; // a core is passed on for at most that long
+
 // describe_process fills what the ledger says of it.
 static void describe_process(pid_t pid, struct node_entry *out, struct text *program)
 {
@@ -62,13 +64,16 @@ int node_report(struct node *node, pid_t pid, int fd)
     struct session *session = &node->session;
     struct text CH_CLEANUP(text_deinit) program = { 0 };
     struct node_then then = { .node = node, .pid = pid };
+    struct node_full_core full = { .node = node };
     struct node_entry entry;
+    char core[REPORT_ID_SIZE + sizeof(SPOOL_FULL_CORE)];
     struct core_store store = { .session = session,
                                 .options = { .settings = &session->settings,
                                              .pid = pid },
                                 .name = "core of the kernel",
                                 .fd = fd,
-                                .hold_ms = node->hold_ms };
+                                .hold_ms = node->hold_ms,
+                                .pass_s = PASS_S };
     describe_process(pid, &entry, &program);
     core_store_mask_home(&store.options, &session->settings);
     if (node->then) {
@@ -76,6 +81,14 @@ int node_report(struct node *node, pid_t pid, int fd)
         store.pass = node_then;
         store.pass_context = &then;
         node_then_prepare(&then);
+    }
+    if (node->core == NODE_CORE_SMALL)
+        store.core_bytes = node->core_bytes;
+    if (node->core == NODE_CORE_FULL) {
+        full.id = store.id;
+        store.pass = node_full_core_keep;
+        store.pass_context = &full;
+        store.stays_here = true;
     }
     int result = COMMAND_DONE;
     if (is_traced_by_us(pid)) {
@@ -91,6 +104,15 @@ int node_report(struct node *node, pid_t pid, int fd)
     entry.report = store.why_not == NULL && result == COMMAND_DONE ? store.id : NULL;
     if (entry.report == NULL && entry.why == NULL)
         entry.why = "the report could not be stored";
+    entry.held_ms = store.held_ms;
+    if (node_core_name(node, store.id, core, sizeof(core))) {
+        // A core goes when its report does, so there is none without.
+        if (entry.report == NULL)
+            (void)unlinkat(session->spool.folder_fd, core, 0);
+        else
+            entry.core = core;
+    }
+    entry.core_is_cut = node->core == NODE_CORE_FULL && !store.passed_whole;
     node_ledger_add(&session->spool, &entry);
     return result;
 }

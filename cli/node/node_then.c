@@ -122,8 +122,7 @@ static void expand(const struct node_then *then, const char *word, struct text *
     text_append(out, "", 1);
 }
 
-// copy_start copies the file head, from its beginning, to the descriptor to.
-static uint64_t copy_start(int head, int to)
+uint64_t node_copy_start(int head, int to)
 {
     struct stat info;
     off_t at = 0;
@@ -135,15 +134,16 @@ static uint64_t copy_start(int head, int to)
     return (uint64_t)at;
 }
 
-static void copy_rest(int stream, int to)
+bool node_copy_rest(int stream, int to)
 {
     static char piece[64 << 10];
     for (ssize_t size; (size = read(stream, piece, sizeof(piece))) != 0;) {
         if (size < 0 && errno == EINTR)
             continue;
         if (size < 0 || !file_write_all(to, piece, (size_t)size))
-            return;
+            return false;
     }
+    return true;
 }
 
 // run_before has the program of the pattern read the core.
@@ -172,8 +172,8 @@ static void run_before(const struct node_then *then, char *pattern, int stream,
     }
     (void)close(ends[0]);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)copy_start(head, ends[1]);
-    copy_rest(stream, ends[1]);
+    (void)node_copy_start(head, ends[1]);
+    (void)node_copy_rest(stream, ends[1]);
     (void)close(ends[1]);
     if (child > 0)
         (void)waitpid(child, NULL, 0);
@@ -230,21 +230,22 @@ static void write_core_file(const struct node_then *then, const char *pattern,
         struct core_input input = { .fd = fd, .limit_bytes = then->limit_bytes };
         if (fd < 0)
             _exit(1);
-        input.start = copy_start(head, fd);
+        input.start = node_copy_start(head, fd);
         _exit(core_input_fill(&input, stream) == CH_OK ? 0 : 1);
     }
     if (child > 0)
         (void)waitpid(child, NULL, 0);
 }
 
-void node_then(void *context, int stream, int head)
+bool node_then(void *context, int stream, int head)
 {
     struct node_then *then = context;
     char pattern[PATTERN_SIZE];
     if (!node_before(then->node->root, "core_pattern", pattern, sizeof(pattern)))
-        return;
+        return false;
     if (pattern[0] == '|')
         run_before(then, pattern + 1, stream, head);
     else if (pattern[0] != '@')
         write_core_file(then, pattern, stream, head);
+    return true;
 }

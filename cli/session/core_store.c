@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How it works: core_store_report (root) opens what needs root, starts core_in_child,
-// passes the stream on if somebody wants the rest, and stores what the child returns:
+// passes the stream on in a third process if somebody wants the rest, and stores what
+// the child returns:
 // as the process's user where its variables name a spool (keep_as_owner, in a second
 // child that is that user for good), otherwise in the session's spool.
 //
 // A held process is released by the last close of the stream. The parent closes it
-// right after the start of the child or, if somebody wants the rest, after that; the
-// child closes it when the raw report is made. A parent that hangs is killed by
-// SIGALRM, and the child with it.
+// right after the start of the child; the child closes it when the raw report is made,
+// and the process that passes the stream on when it has read what it wants. A parent
+// that hangs is killed by SIGALRM, and the child with it.
 #include "cli/session/core_store.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@
 
 #include "agent/core/core_input.h"
 #include "agent/core/dumped_process.h"
+#include "agent/core/small_core.h"
 #include "agent/raw/raw_report.h"
 #include "base/clock.h"
 #include "base/system/file.h"
@@ -48,6 +50,9 @@ struct core_work {
     struct dumped_process dumped;
     int copied[2];   // the child closes its end when it has copied what it wants
     int32_t *signal; // the child's, in memory that both have
+    int core_fd;     // the small core, which the child writes; negative: none
+    pid_t passer;    // the process that passes the stream on; not positive: none
+    uint64_t began_ms;
 };
 
 // find_owner reads the rights of the dying process. The files in /proc of a process
@@ -172,17 +177,34 @@ static enum ch_status take_core(struct core_work *work, struct core_capture *cor
     return CH_END;
 }
 
-// read_core_report makes the raw report. It runs in the child.
+// release_from_child releases the process as far as the child holds it.
+static void release_from_child(struct core_work *work)
+{
+    release_process(work->store->fd);
+    file_close(&work->copied[1]);
+}
+
+// read_core_report makes the raw report, releases the process, and writes the small
+// core. It runs in the child.
 static enum ch_status read_core_report(struct core_work *work, struct text *raw,
                                        struct text *held)
 {
     struct core_capture core;
+    struct small_core CH_CLEANUP(small_core_deinit) small = { 0 };
     enum ch_status status = take_core(work, &core);
-    if (status != CH_OK)
+    if (status != CH_OK) {
+        release_from_child(work);
         return status;
+    }
     core.capture.held = held;
     status = raw_report_write(&core.capture, work->store->id, -1, raw);
     core.capture.held = NULL;
+    bool has_small = status == CH_OK && work->core_fd >= 0 &&
+                     small_core_copy(&core, work->store->core_bytes, &small) == CH_OK;
+    release_from_child(work);
+    // A core that cannot be written whole is none, and the report matters more.
+    if (has_small && small_core_write(&small, work->core_fd) != CH_OK)
+        (void)!ftruncate(work->core_fd, 0);
     core_capture_close(&core);
     return status;
 }
@@ -205,8 +227,6 @@ static enum ch_status core_in_child(void *context, int to_parent)
         bound_hold(work->store);
     confine_reader();
     enum ch_status status = read_core_report(work, &raw, &held);
-    release_process(work->store->fd);
-    file_close(&work->copied[1]);
     if (status == CH_OK)
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
@@ -266,11 +286,34 @@ static void say_nothing(void *context, const char *line)
     (void)line;
 }
 
+// keep_core writes the small core to the session's spool, next to the report.
+static void keep_core(const struct core_work *work, const struct session *session)
+{
+    struct stat info;
+    char name[REPORT_ID_SIZE + sizeof(SPOOL_CORE)];
+    // The seal keeps the file as long as it is mapped: the child may not be trusted.
+    if (work->core_fd < 0 ||
+        fcntl(work->core_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+        fstat(work->core_fd, &info) != 0 || info.st_size <= 0 ||
+        (uint64_t)info.st_size > 2 * work->store->core_bytes + CORE_NOTES_LIMIT_BYTES)
+        return;
+    const size_t size = (size_t)info.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, work->core_fd, 0);
+    if (bytes == MAP_FAILED)
+        return;
+    (void)snprintf(name, sizeof(name), "%s" SPOOL_CORE, work->store->id);
+    if (spool_write_file(&session->spool, name, bytes, size) != CH_OK)
+        (void)command_fail("cannot write '%s' to spool '%s': %s", name,
+                           session->spool_path, strerror(errno));
+    (void)munmap(bytes, size);
+}
+
 // keep_report writes what the child returned to the session's spool, and keeps the
 // spool within its limits.
-static int keep_report(struct session *session, const char *id,
+static int keep_report(const struct core_work *work, struct session *session,
                        const struct text *report)
 {
+    const char *id = work->store->id;
     const struct settings *settings = &session->settings;
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
     int lock_fd = -1;
@@ -279,7 +322,10 @@ static int keep_report(struct session *session, const char *id,
     if (status != CH_OK)
         return command_fail("cannot write report %s to spool '%s': %s", id,
                             session->spool_path, spool_why(status));
-    if (settings->url != NULL || settings->print == SETTING_YES)
+    keep_core(work, session);
+    // Of a held process something else is to be done after this.
+    bool sends = settings->url != NULL || settings->print == SETTING_YES;
+    if (sends && (work->store->hold_ms == 0 || fork() <= 0))
         return become_finish(session, id, lock_fd);
     if (delivery_init(&delivery, session, say_nothing, NULL) == CH_OK)
         (void)delivery_prune(&delivery, id);
@@ -323,14 +369,14 @@ static bool keep_as_owner(const struct core_work *work, const struct text *repor
     session_init_quietly(&session, &none);
     if (session_spool_open(&session, SPOOL_CREATE) != CH_OK)
         _exit(COMMAND_FAILED);
-    _exit(keep_report(&session, work->store->id, report));
+    _exit(keep_report(work, &session, report));
 }
 
 // has_own_spool returns true if the report belongs in a spool that the process's own
 // variables name.
 static bool has_own_spool(const struct core_work *work)
 {
-    return work->owner_is_safe && work->dumped.our_files &&
+    return !work->store->stays_here && work->owner_is_safe && work->dumped.our_files &&
            own_variable(&work->dumped.environment, "CRASHHOOK_SPOOL") != NULL;
 }
 
@@ -338,7 +384,7 @@ static int keep_where_wanted(const struct core_work *work, const struct text *re
 {
     if (has_own_spool(work) && keep_as_owner(work, report))
         return COMMAND_DONE;
-    return keep_report(work->store->session, work->store->id, report);
+    return keep_report(work, work->store->session, report);
 }
 
 // open_input opens what the core, or its notes, are copied to.
@@ -353,14 +399,33 @@ static bool open_input(struct core_work *work, const struct stat *info)
            core_input_open(store->session->spool_path, &work->input);
 }
 
-// pass_stream waits until the child needs the stream no more, and passes it on.
-static void pass_stream(struct core_work *work)
+// start_passing starts a process that waits until the child needs the stream no more,
+// and passes it on. Negative: there is none.
+static pid_t start_passing(struct core_work *work)
 {
     struct core_store *store = work->store;
     struct pollfd ready = { .fd = work->copied[0], .events = POLLIN };
+    if (store->pass == NULL)
+        return -1;
+    pid_t passer = fork();
+    if (passer != 0)
+        return passer;
+    (void)alarm(store->pass_s);
     (void)poll(&ready, 1, (int)store->hold_ms);
     store->signal = *work->signal;
-    store->pass(store->pass_context, store->fd, work->input.fd);
+    _exit(store->pass(store->pass_context, store->fd, work->input.fd) ? 0 : 1);
+}
+
+// finish_passing waits for that process.
+static void finish_passing(struct core_work *work)
+{
+    int status = -1;
+    if (work->passer <= 0)
+        return;
+    (void)alarm(0);
+    work->store->passed_whole =
+        waitpid(work->passer, &status, 0) == work->passer && status == 0;
+    work->store->held_ms = clock_now_ms(CLOCK_MONOTONIC) - work->began_ms;
 }
 
 // run_child runs core_in_child and returns its result.
@@ -374,8 +439,7 @@ static enum ch_status run_child(struct core_work *work, struct text *report)
         guarded_child_start(core_in_child, work, deadline_ms, &child);
     file_close(&work->copied[1]);
     if (status == CH_OK) {
-        if (store->pass != NULL)
-            pass_stream(work);
+        work->passer = start_passing(work);
         release_process(store->fd); // only the child uses it now
         status = guarded_child_finish(&child, deadline_ms, report);
     }
@@ -421,7 +485,9 @@ int core_store_report(struct core_store *store)
     struct core_work work = { .store = store,
                               .input = { .fd = -1 },
                               .dumped = { .memory_fd = -1, .tasks_fd = -1 },
-                              .copied = { -1, -1 } };
+                              .copied = { -1, -1 },
+                              .core_fd = -1,
+                              .began_ms = clock_now_ms(CLOCK_MONOTONIC) };
     struct text CH_CLEANUP(text_deinit) report = { .limit_bytes = REPORT_MAX_BYTES };
     struct process_facts facts = { 0 };
     struct stat info;
@@ -429,6 +495,9 @@ int core_store_report(struct core_store *store)
     report_id_make(clock_now_ms(CLOCK_REALTIME), store->id);
     if (fstat(store->fd, &info) != 0)
         return command_fail("cannot read '%s': %s", store->name, strerror(errno));
+    if (store->core_bytes != 0)
+        work.core_fd =
+            memfd_create("crashhook-small-core", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (!open_input(&work, &info) ||
         (store->pass != NULL && pipe2(work.copied, O_CLOEXEC) != 0))
         return command_fail("cannot keep the core of stdin in '%s': %s",
@@ -443,7 +512,9 @@ int core_store_report(struct core_store *store)
     store->signal = work.signal != NULL ? *work.signal : 0;
     int result = status == CH_OK && report.size != 0 ? keep_where_wanted(&work, &report)
                                                      : say_unreported(store, status);
+    finish_passing(&work);
     file_close(&work.input.fd);
+    file_close(&work.core_fd);
     dumped_process_close(&work.dumped);
     return result;
 }

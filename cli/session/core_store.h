@@ -24,19 +24,24 @@
 #include "report/file/report_id.h"
 
 // A core_passing passes on the rest of a stream of which the start was copied to the
-// file head. It returns when it has read all that it wants.
-typedef void core_passing(void *context, int stream, int head);
+// file head, in a process of its own. It returns when it has read all that it wants;
+// false: that is not the whole core.
+typedef bool core_passing(void *context, int stream, int head);
 
 struct core_store {
     struct session *session; // its spool is open
     struct core_options options;
-    const char *name;   // of the core, for messages
-    int fd;             // a core file, a pipe or a socket; closed, but for its number
-    unsigned hold_ms;   // the process is held for that long at most; 0: it is not held
-    int small_core;     // the file that a small core is written to; 0: none is wanted
-    core_passing *pass; // NULL: nobody wants the rest of the stream
+    const char *name;    // of the core, for messages
+    int fd;              // a core file, a pipe or a socket; closed, but for its number
+    unsigned hold_ms;    // the process is held for that long at most; 0: it is not held
+    uint64_t core_bytes; // a small core of at most that many is stored; 0: none
+    core_passing *pass;  // NULL: nobody wants the rest of the stream
     void *pass_context;
+    unsigned pass_s;         // it is ended after that many seconds
+    bool stays_here;         // the report goes to the session's spool in any case
     char id[REPORT_ID_SIZE]; // set: of the report
+    bool passed_whole;       // set: what pass returned
+    uint64_t held_ms;        // set: how long the process was held for pass
     int signal;              // set: that a held process died by; 0: not known
     const char *why_not;     // set: why a held process has no report; NULL: it has one
 };

@@ -199,7 +199,7 @@ static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
 {
     if (!report_id_ok(id))
         return CH_ERR_NOT_FOUND;
-    // The only formats are the three below, which the compiler cannot see.
+    // The only formats are those below, which the compiler cannot see.
     const char *end = strchr(format, '*');
     (void)snprintf(name, NAME_SIZE, "%.*s%s%s", (int)(end - format), format, id,
                    end + 1);
@@ -208,6 +208,8 @@ static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
 
 #define NAME_REPORT "*.json"
 #define NAME_STATE "*.state"
+#define NAME_CORE "*" SPOOL_CORE
+#define NAME_FULL_CORE "*" SPOOL_FULL_CORE
 #define NAME_TEMPORARY ".*.tmp"
 
 // make_spool_folders creates path and every missing folder above it.
@@ -567,13 +569,16 @@ enum ch_status spool_write_file(const struct spool *spool, const char *name,
 
 enum ch_status spool_remove(const struct spool *spool, const char *id)
 {
+    static const char *const others[] = { NAME_STATE, NAME_CORE, NAME_FULL_CORE };
     char name[NAME_SIZE];
-    enum ch_status status = report_name(name, id, NAME_STATE);
-    if (status != CH_OK)
-        return status;
-    if (unlinkat(spool->folder_fd, name, 0) != 0 && errno != ENOENT)
-        return CH_ERR_IO;
-    status = report_name(name, id, NAME_REPORT);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        enum ch_status status = report_name(name, id, others[i]);
+        if (status != CH_OK)
+            return status;
+        if (unlinkat(spool->folder_fd, name, 0) != 0 && errno != ENOENT)
+            return CH_ERR_IO;
+    }
+    enum ch_status status = report_name(name, id, NAME_REPORT);
     if (status == CH_OK && unlinkat(spool->folder_fd, name, 0) != 0)
         status = CH_ERR_IO;
     return status;
@@ -617,10 +622,26 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(left->id, right->id);
 }
 
+// add_core_sizes adds the sizes of reports' cores to those of the reports.
+static void add_core_sizes(const struct spool *spool,
+                           const struct spool_listing *listing)
+{
+    static const char *const formats[] = { NAME_CORE, NAME_FULL_CORE };
+    for (size_t i = 0; i < 2 * listing->count; i++) {
+        struct spool_entry *entry = &listing->entries[i / 2];
+        char name[NAME_SIZE];
+        struct stat file;
+        if (report_name(name, entry->id, formats[i % 2]) == CH_OK &&
+            fstatat(spool->folder_fd, name, &file, AT_SYMLINK_NOFOLLOW) == 0)
+            entry->size += (uint64_t)file.st_size;
+    }
+}
+
 enum ch_status spool_list(const struct spool *spool, struct spool_listing *out)
 {
     struct spool_listing listing = { 0 };
     size_t capacity = 0;
+    bool cores = false;
     enum ch_status status = CH_OK;
     DIR *directory = open_directory(spool);
     if (directory == NULL)
@@ -630,6 +651,7 @@ enum ch_status spool_list(const struct spool *spool, struct spool_listing *out)
          found != NULL && status == CH_OK; found = readdir(directory)) {
         struct spool_entry entry = { 0 };
         struct stat file;
+        cores = cores || strstr(found->d_name, SPOOL_CORE) != NULL;
         if (!id_of_name(found->d_name, entry.id) ||
             fstatat(spool->folder_fd, found->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
@@ -645,6 +667,8 @@ enum ch_status spool_list(const struct spool *spool, struct spool_listing *out)
     if (listing.count != 0)
         qsort(listing.entries, listing.count, sizeof(*listing.entries),
               compare_entries);
+    if (cores)
+        add_core_sizes(spool, &listing);
     *out = listing;
     return CH_OK;
 }

@@ -2,7 +2,8 @@
 //
 // The spool is a folder where every report is written first: `ID.json` is a report,
 // `ID.state` (spool_state.h) says which targets have it, `.ID.tmp` is a report that a
-// process is still writing and no other process reads.
+// process is still writing and no other process reads. `ID.core` and `ID.core.zst` are
+// cores of the same crash, which stay on this machine and are removed with the report.
 //
 // A report becomes visible by one rename or link, so any visible report is complete. A
 // process that works on a report holds flock on the inode that ID.json names: the agent
@@ -28,6 +29,9 @@
 #include "base/status.h"
 #include "report/file/report_id.h"
 
+#define SPOOL_CORE ".core"
+#define SPOOL_FULL_CORE ".core.zst"
+
 enum spool_access {
     SPOOL_READ,  // list and read; it may be another user's folder
     SPOOL_WRITE, // it must exist, and be ours or a drop folder
@@ -42,7 +46,7 @@ struct spool {
 // spool_entry is a report in the spool, as spool_list returns it.
 struct spool_entry {
     char id[REPORT_ID_SIZE];
-    uint64_t size;
+    uint64_t size;    // with its cores
     int64_t modified; // seconds since 1970
 };
 

@@ -113,8 +113,18 @@ class Installation(unittest.TestCase):
             self.assertEqual(machine.command("node", "--pipe", "x").returncode, 2)
 
 
+def backtrace_by_gdb(exe, core):
+    """What gdb shows of the crashed thread in a core."""
+    done = subprocess.run(
+        ["gdb", "-q", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "bt full 100",
+         "-ex", "info sharedlibrary", "-ex", "info registers", exe, core],
+        stdin=subprocess.DEVNULL, check=False, capture_output=True, text=True, timeout=60)
+    return done.stdout[done.stdout.index("#0 "):]
+
+
 def as_streamed(core):
     """Makes gdb's core what the kernel streams first: headers and notes, and no memory."""
+    shutil.copy(core, core + ".whole")
     with open(core, "r+b") as file:
         whole = file.read()
         count = int.from_bytes(whole[56:58], "little")
@@ -192,6 +202,25 @@ class HeldByDebugger(unittest.TestCase):
             self.assertEqual((death["pid"], death["signal"], death["report"]),
                              (pid, signal.SIGSEGV, report["id"]))
             self.assertTrue(death["program"].endswith("core_threads_pie"))
+
+    def test_a_small_core_shows_what_the_whole_one_shows_of_the_crashed_thread(self):
+        for name, arguments in (("core_threads_pie", ["3"]), ("core_threads_static", ["3"])):
+            with self.subTest(name), Scene() as scene:
+                scene.preload = None
+                os.chmod(scene.folder, 0o755)
+                copy = scene.copy(program(name))
+                with self.held(scene, [copy, *arguments], CRASHHOOK_ENABLE="yes") as (pid, core):
+                    done = self.report(scene, pid, core, "--core=small")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                death, = ledger(scene)
+                self.assertEqual(death["core"], death["report"] + ".core")
+                small = os.path.join(scene.spool, death["core"])
+                self.assertEqual(os.stat(small).st_mode & 0o777, 0o600)
+                self.assertLess(os.path.getsize(small), 16 << 20)
+                self.assertEqual(backtrace_by_gdb(copy, small),
+                                 backtrace_by_gdb(copy, core + ".whole"))
+                shown = scene.command("core", small)
+                self.assertIn("SIGSEGV in crash", shown.stdout)
 
     def test_a_program_that_wants_no_report_gets_none_and_the_ledger_says_so(self):
         if os.geteuid() == 0:
@@ -505,6 +534,54 @@ class HeldByKernel(unittest.TestCase):
                 self.assertEqual(os.stat(os.path.join(folder, name)).st_uid, WORKER)
                 shown = scene.command("core", os.path.join(folder, name))
                 self.assertIn("SIGSEGV in crash", shown.stdout)
+
+    def test_a_small_core_shows_what_the_kernels_shows_of_the_crashed_thread(self):
+        programs = [[program("core_threads_pie"), "50"], [program("core_threads_static"), "3"],
+                    [example("uncaught")], [example("overflow")], [example("heap_abort")]]
+        most = harness.place.core_limit()
+        if most == 0:
+            self.skipTest("the hard limit of core files is 0")
+        with Scene() as scene, self.handed_over(scene, "pipe", "--then", "--core=small"):
+            for number, command in enumerate(programs):
+                with self.subTest(command):
+                    folder = os.path.join(scene.folder, f"dumps{number}")
+                    os.mkdir(folder)
+                    copy = scene.copy(command[0])
+
+                    def start(folder=folder):
+                        os.chdir(folder)
+                        harness.resource.setrlimit(harness.resource.RLIMIT_CORE, (most, most))
+
+                    process = subprocess.Popen([copy, *command[1:]], preexec_fn=start,
+                                               stderr=subprocess.DEVNULL,
+                                               env=scene.environment({"CRASHHOOK_ENABLE": "no"}))
+                    process.wait(timeout=60)
+                    small = os.path.join(scene.spool, self.death(scene, process.pid)["core"])
+                    self.assertLess(os.path.getsize(small), 17 << 20)
+                    name, = os.listdir(folder)
+                    self.assertEqual(backtrace_by_gdb(copy, small),
+                                     backtrace_by_gdb(copy, os.path.join(folder, name)))
+
+    def test_a_full_core_is_whole_or_the_ledger_says_that_it_is_not(self):
+        if shutil.which("zstd") is None:
+            self.skipTest("there is no zstd")
+        fill = "import ctypes, os\nx = os.urandom(8 << 20)\nctypes.string_at(0)\n"
+        for most, cut in (("100", False), ("1", True)):
+            with self.subTest(most), Scene() as scene, \
+                    self.handed_over(scene, "pipe", "--core=full", "--core-max=" + most):
+                pid = self.crash(scene, [sys.executable, "-c", fill])
+                death = self.death(scene, pid)
+                self.assertEqual(death.get("core_is_cut", False), cut)
+                self.assertGreater(death["held_ms"], 0)
+                path = os.path.join(scene.spool, death["core"])
+                if cut:
+                    self.assertLessEqual(os.path.getsize(path), 1 << 20)
+                    continue
+                core = os.path.join(scene.folder, "core")
+                subprocess.run(["zstd", "-q", "-d", path, "-o", core], check=True)
+                shown = scene.command("core", core)
+                self.assertIn("SIGSEGV", shown.stdout)
+                self.assertNotIn("the core is cut", shown.stdout + shown.stderr)
 
     def test_a_process_that_may_not_be_dumped_is_not_seen(self):
         with Scene() as scene, self.handed_over(scene, "pipe"):
