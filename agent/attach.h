@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "agent/live/capture.h"
+#include "agent/live/stop_snapshot.h"
 
 // attach_report stops process pid, appends its raw report to out and, unless held is
 // NULL, appends to held what values are later made from (report/file/held_file.h); then
@@ -20,3 +21,10 @@ CH_CHECKED enum ch_status attach_report(pid_t pid, const struct settings *settin
 // attach_look does it without a stop: the report has no threads.
 CH_CHECKED enum ch_status attach_look(pid_t pid, const struct settings *settings,
                                       const char *home, struct text *out);
+
+// attach_snapshot does the same by a copy of the process (live/stop_snapshot.h), which
+// stops it for the time of a fork. CH_ERR_UNSUPPORTED: why says why there is no copy.
+CH_CHECKED enum ch_status attach_snapshot(pid_t pid, const struct settings *settings,
+                                          const char *home, struct text *out,
+                                          struct text *held,
+                                          char why[static SNAPSHOT_WHY_SIZE]);

@@ -280,6 +280,8 @@ enum { SAMPLES_MAX = 1000, SAMPLE_MS = 100, SAMPLE_MS_MAX = 60000 };
 
 static const struct option attach_options[] = {
     { .name = "json", .help = "print the report itself" },
+    { .name = "snapshot",
+      .help = "stop the process for a fork only, and read the copy" },
     { .name = "samples",
       .value = "N",
       .help = "take that many and print what their stacks have in common" },
@@ -352,6 +354,23 @@ static int print_samples(const struct options *options, const struct session *se
     return COMMAND_DONE;
 }
 
+static int print_snapshot(const struct options *options, const struct session *session,
+                          pid_t pid)
+{
+    struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    struct text CH_CLEANUP(text_deinit) held = { 0 };
+    char why[SNAPSHOT_WHY_SIZE];
+    enum ch_status status =
+        attach_snapshot(pid, &session->settings, getenv("HOME"), &raw, &held, why);
+    if (status != CH_OK && why[0] != 0)
+        return command_fail("no snapshot of process %d: %s; leave out --snapshot", pid,
+                            why);
+    if (status != CH_OK)
+        return command_fail("cannot attach to process %d: %s", pid,
+                            why_no_attach(errno));
+    return session_print_raw(session, &raw, &held, options_given(options, "json"));
+}
+
 static int run_attach(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
@@ -366,6 +385,10 @@ static int run_attach(const struct options *options)
     session.confined = geteuid() == 0;
     if (session.confined)
         confine_observer();
+    if (options_given(options, "snapshot") && options_given(options, "samples"))
+        return command_misused("attach: --snapshot and --samples exclude each other");
+    if (options_given(options, "snapshot"))
+        return print_snapshot(options, &session, pid);
     if (options_given(options, "samples"))
         return print_samples(options, &session, pid);
     if (attach_report(pid, &session.settings, getenv("HOME"), &raw, &held) != CH_OK)

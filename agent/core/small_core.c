@@ -66,8 +66,8 @@ static void take_page(struct copying *copying, uint64_t address)
     to->count++;
 }
 
-// take_range copies the pages of size bytes at address.
-static void take_range(struct copying *copying, uint64_t address, uint64_t size)
+// take_pages copies the pages of size bytes at address.
+static void take_pages(struct copying *copying, uint64_t address, uint64_t size)
 {
     const uint64_t page_bytes = copying->to->page_bytes;
     uint64_t skipped = address & (page_bytes - 1);
@@ -96,13 +96,13 @@ static void take_headers(struct copying *copying)
     for (size_t i = 0; i < core->segment_count; i++) {
         const struct core_segment *segment = &core->segments[i];
         if (!is_whole(segment))
-            take_range(copying, segment->start, segment->stated);
+            take_pages(copying, segment->start, segment->stated);
     }
     if (core_file_auxv(core, CORE_AT_SYSINFO_EHDR, &vdso) != CH_OK)
         return;
     const struct core_segment *segment = core_file_segment(core, vdso);
     if (segment != NULL)
-        take_range(copying, segment->start, segment->stated);
+        take_pages(copying, segment->start, segment->stated);
 }
 
 // read_and_take is a memory_read_fn that copies the pages that are read.
@@ -111,7 +111,7 @@ static size_t read_and_take(void *source, uint64_t address, void *to, size_t len
     struct copying *copying = source;
     size_t got =
         target_memory_copy(&copying->from->capture.memory, address, to, length);
-    take_range(copying, address, got);
+    take_pages(copying, address, got);
     return got;
 }
 
@@ -158,7 +158,7 @@ static void take_stack(struct copying *copying, const struct stopped_thread *thr
         return;
     uint64_t start = sp > segment->start ? sp : segment->start;
     uint64_t size = segment->end - start;
-    take_range(copying, start, size < most ? size : most);
+    take_pages(copying, start, size < most ? size : most);
 }
 
 static void take_registers(struct copying *copying, const struct stopped_thread *thread)
@@ -169,13 +169,13 @@ static void take_registers(struct copying *copying, const struct stopped_thread 
     // Thread-local variables are below the thread pointer on x86-64, and above it on
     // AArch64; the C library's description of the thread is on the other side.
     if (thread->thread_pointer != 0)
-        take_range(copying, thread->thread_pointer - copying->to->page_bytes,
+        take_pages(copying, thread->thread_pointer - copying->to->page_bytes,
                    3 * copying->to->page_bytes);
 }
 
-// take_threads copies stacks, and what registers point to, of the crashed thread first.
+// take_stacks copies stacks, and what registers point to, of the crashed thread first.
 // That may have half of all pages, and the others share a quarter.
-static void take_threads(struct copying *copying)
+static void take_stacks(struct copying *copying)
 {
     const struct stop *stop = &copying->from->capture.stop;
     const uint64_t all = copying->to->limit * copying->to->page_bytes;
@@ -204,7 +204,7 @@ static void take_data(struct copying *copying)
         size_t before = copying->to->count;
         if (mapping->path_size == 0 || (mapping->permissions & MAPS_WRITE) == 0)
             continue;
-        take_range(copying, mapping->start,
+        take_pages(copying, mapping->start,
                    size / copying->to->page_bytes < left
                        ? size
                        : left * copying->to->page_bytes);
@@ -212,7 +212,7 @@ static void take_data(struct copying *copying)
     }
 }
 
-static enum ch_status make_tables(struct small_core *out, uint64_t limit_bytes)
+static enum ch_status make_page_tables(struct small_core *out, uint64_t limit_bytes)
 {
     out->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     out->limit = (size_t)(limit_bytes / out->page_bytes);
@@ -235,7 +235,7 @@ enum ch_status small_core_copy(struct core_capture *from, uint64_t limit_bytes,
 {
     *out = (struct small_core){ .from = &from->core };
     struct copying copying = { .to = out, .from = from };
-    enum ch_status status = make_tables(out, limit_bytes);
+    enum ch_status status = make_page_tables(out, limit_bytes);
     if (status != CH_OK || out->from->segment_count == 0)
         return status;
     copying.low = out->from->segments[0].start;
@@ -243,7 +243,7 @@ enum ch_status small_core_copy(struct core_capture *from, uint64_t limit_bytes,
     take_headers(&copying);
     take_linker_list(&copying);
     size_t next = out->count; // the first page whose words are followed
-    take_threads(&copying);
+    take_stacks(&copying);
     for (size_t end = out->count; next < end; next++)
         take_pointed(&copying, next);
     take_data(&copying);

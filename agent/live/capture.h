@@ -134,9 +134,10 @@ struct capture {
     bool same_root; // our root folder is the process's: its handler has started us
     bool careful;   // pages that nobody may supply are left out
     bool bounded;   // a read that does not end ends us (stall_begin)
-    pid_t dumped;   // a thread with memory of a process that the kernel holds while it
-                    // dumps core; 0: it is held otherwise. process and host are known
-                    // then, and files of /proc/dumped were kept (read_file.h)
+    pid_t dumped;   // what has the memory of a process whose threads are known already:
+                    // one of them, which the kernel holds while it dumps core, or a
+                    // copy (stop_snapshot.h); 0: neither. process and host are known
+                    // then
     int memory_fd;  // /proc/PID/mem of a traced or dumped process, or -1
     char refusal[REFUSAL_MAX];   // why not all threads could be stopped; empty: all
                                  // could

@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "report/value/report.h"
 #include "support/child.h"
@@ -27,10 +31,8 @@ __attribute__((noinline)) static void *innermost_sleep(void *context)
     (void)context;
     pthread_setname_np(pthread_self(), "reader \"x\"");
     child_say_ready(ready_fd);
-    // Twice, so that the call is no tail call and this frame stays.
-    while (read(go_fd, &byte, 1) < 0)
-        continue;
-    return NULL;
+    // The call is not interrupted, and this frame stays: it is no tail call.
+    return read(go_fd, &byte, 1) == 1 ? NULL : &go_fd;
 }
 
 static int sleep_in_two_threads(int ready, int go)
@@ -40,8 +42,10 @@ static int sleep_in_two_threads(int ready, int go)
     ready_fd = ready;
     if (pthread_create(&thread, NULL, innermost_sleep, NULL) != 0)
         return 1;
-    pthread_join(thread, NULL);
-    return 0;
+    void *failed = &thread;
+    pthread_join(thread, &failed);
+    bool has_child = waitpid(-1, NULL, __WALL | WNOHANG) >= 0 || errno != ECHILD;
+    return failed != NULL || has_child;
 }
 
 static const char *no_variable(void *context, const char *variable)
@@ -67,16 +71,18 @@ static bool has_frame_in(json_t *thread, uint64_t start, uint64_t size)
     return false;
 }
 
-static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
+static void expect_every_thread(bool snapshot)
 {
-    (void)state;
     struct settings settings;
     struct text out = { 0 };
     struct report_error error;
+    char why[SNAPSHOT_WHY_SIZE] = "";
     struct child child = child_start(sleep_in_two_threads);
 
     settings_read(&settings, no_variable, NULL, NULL);
-    enum ch_status status = attach_report(child.pid, &settings, "/root", &out, NULL);
+    enum ch_status status =
+        snapshot ? attach_snapshot(child.pid, &settings, "/root", &out, NULL, why)
+                 : attach_report(child.pid, &settings, "/root", &out, NULL);
     json_t *report = NULL;
     if (status == CH_OK)
         status = report_parse(out.bytes, out.size, &report, &error);
@@ -84,6 +90,7 @@ static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
     ssize_t wrote = write(child.go, "x", 1);
     int ended = child_end(&child, false);
 
+    assert_string_equal(why, "");
     assert_int_equal(status, CH_OK);
     assert_int_equal(wrote, 1);
     assert_int_equal(WEXITSTATUS(ended), 0);
@@ -101,6 +108,75 @@ static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
                         "end-of-stack");
     json_decref(report);
 }
+
+static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
+{
+    (void)state;
+    expect_every_thread(false);
+}
+
+#if defined(__x86_64__)
+
+static void a_snapshot_does_that_too_and_leaves_the_process_no_child(void **state)
+{
+    (void)state;
+    expect_every_thread(true);
+}
+
+static int wait_under_a_filter(int ready, int go)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = { 1, &allow };
+    char byte;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return 1;
+    child_say_ready(ready);
+    return read(go, &byte, 1) != 1;
+}
+
+static int wait_for_a_child_by_vfork(int ready, int go)
+{
+    char byte;
+    // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): it is the case
+    pid_t child = vfork();
+    if (child == 0) {
+        child_say_ready(ready);
+        _exit(read(go, &byte, 1) != 1);
+    }
+    int status = -1;
+    (void)waitpid(child, &status, 0);
+    return status;
+}
+
+static void a_snapshot_is_refused_where_a_fork_is_not_safe(void **state)
+{
+    (void)state;
+    static const struct {
+        int (*run)(int ready, int go);
+        const char *why;
+    } cases[] = { { wait_under_a_filter, "a seccomp filter" },
+                  { wait_for_a_child_by_vfork, "a thread sleeps uninterruptibly" } };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct settings settings;
+        struct text out = { 0 };
+        char why[SNAPSHOT_WHY_SIZE] = "";
+        struct child child = child_start(cases[i].run);
+        settings_read(&settings, no_variable, NULL, NULL);
+        enum ch_status status =
+            attach_snapshot(child.pid, &settings, NULL, &out, NULL, why);
+        text_deinit(&out);
+        ssize_t wrote = write(child.go, "x", 1);
+        int ended = child_end(&child, false);
+
+        assert_int_equal(status, CH_ERR_UNSUPPORTED);
+        assert_non_null(strstr(why, cases[i].why));
+        assert_int_equal(wrote, 1);
+        assert_int_equal(ended, 0);
+    }
+}
+
+#endif
 
 static void attach_says_when_there_is_no_such_process(void **state)
 {
@@ -145,6 +221,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attach_reports_every_thread_and_lets_the_process_go_on),
+#if defined(__x86_64__)
+        cmocka_unit_test(a_snapshot_does_that_too_and_leaves_the_process_no_child),
+        cmocka_unit_test(a_snapshot_is_refused_where_a_fork_is_not_safe),
+#endif
         cmocka_unit_test(attach_says_when_there_is_no_such_process),
         cmocka_unit_test(attach_says_so_of_a_process_that_has_exited),
     };

@@ -11,11 +11,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import unittest
 
 import harness
-from harness import AGENT, Scene, crashed_thread, example, frames_of
+from harness import AGENT, FULL, Scene, crashed_thread, example, frames_of
 
 
 class SlowServer:
@@ -199,6 +200,25 @@ class Attach(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout), process.returncode, out
 
+    # Prints the least time that a fork of 128 MB takes: forks right after one another reuse
+    # page tables, which a snapshot cannot.
+    FORKS = """import mmap, os, sys, time
+memory = mmap.mmap(-1, 128 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+memory.write(b"x" * (128 << 20))
+def fork():
+    began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    took = time.monotonic() - began
+    os.waitpid(child, 0)
+    time.sleep(0.05)
+    return took
+print(min(fork() for _ in range(times)) * 1e6, flush=True)
+sys.stdin.read()
+"""
+
     def test_attaching_reports_and_harms_nothing(self):
         with Scene() as scene:
             report, status, out = self.attach(scene, ["/bin/cat"])
@@ -211,6 +231,28 @@ class Attach(unittest.TestCase):
         self.assertEqual(thread["state"], "S")
         self.assertIs(thread["crashed"], False)
         self.assertEqual(thread["backtrace"]["ended"], "end-of-stack")
+
+    def test_a_snapshot_holds_the_process_for_less_than_two_forks_of_it(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("snapshots are made on x86-64 alone")
+        times = 6
+        with Scene() as scene, subprocess.Popen(
+                [sys.executable, "-c", f"times = {times}\n" + self.FORKS], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, env=scene.environment({"CRASHHOOK_ENABLE": "no"}),
+                text=True) as process:
+            fork_us = float(process.stdout.readline())
+            held_us = []
+            for _ in range(times):
+                done = scene.command("attach", "--snapshot", "--json", str(process.pid))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                report = json.loads(done.stdout)
+                held_us.append(report["agent"]["timings_us"]["attach"])
+            names = harness.names_of(report["threads"][0])
+            process.stdin.close()
+        print(f"of {times}: fork {fork_us:.0f} us, snapshot {min(held_us)} us")
+        self.assertTrue(any("Py" in name for name in names if name), names)
+        # The whole matrix runs on a machine of its own.
+        self.assertLess(min(held_us), (2 if FULL else 4) * fork_us)
 
     def test_attaching_to_no_process_is_one_clear_line(self):
         with Scene() as scene:
