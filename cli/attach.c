@@ -15,9 +15,9 @@
 
 #include "agent/attach.h"
 #include "base/status.h"
+#include "base/system/confine.h"
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
-#include "cli/session/confine.h"
 #include "cli/session/session.h"
 #include "images/read_file.h"
 #include "report/file/report_tree.h"

@@ -17,11 +17,11 @@
 
 #include "base/clock.h"
 #include "base/system/bounded_write.h"
+#include "base/system/confine.h"
 #include "base/system/large_heap.h"
 #include "base/utf8.h"
 #include "cli/render/render.h"
 #include "cli/session/command.h"
-#include "cli/session/confine.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/delivery.h"
 #include "cli/session/same_termination.h"

@@ -17,7 +17,7 @@
 #include "base/status.h"
 
 // A dumped_process is what has to be opened or read with more rights than the reader of
-// the process's memory has (cli/session/confine.h).
+// the process's memory has (base/system/confine.h).
 struct dumped_process {
     pid_t pid;
     pid_t tid;     // one of its threads that still has memory; mostly the first

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "agent/core/core_input.h"
+#include "base/system/confine.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
-#include "cli/session/confine.h"
 #include "images/read_file.h"
 
 enum { PATTERN_SIZE = 256, WORDS_MAX = 32, STATUS_BYTES = 64 << 10, NUMBER_BYTES = 16 };

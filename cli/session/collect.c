@@ -33,10 +33,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/system/confine.h"
 #include "base/system/file.h"
 #include "base/text.h"
 #include "cli/session/command.h"
-#include "cli/session/confine.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/session.h"
 #include "report/file/report_id.h"

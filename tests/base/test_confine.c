@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A confined process is a child here: there is no way back from it.
-#include "cli/session/confine.h"
+#include "base/system/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The free phase gives up the rights that it does not need: it reads files that
-// strangers made and talks to servers, which takes neither other processes nor other
+// A process that reads files of strangers gives up the rights that it does not need.
+// The free phase also talks to servers, but needs neither other processes nor other
 // programs.
 //
-// These restrictions cannot be undone, and child processes inherit them.
+// These restrictions cannot be undone, and child processes inherit them. Users: cli,
+// collector.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/session/confine.h"
+#include "base/system/confine.h"
 
 #include <errno.h>
 #include <grp.h>
