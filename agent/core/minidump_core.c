@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/minidump_core.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +60,7 @@ struct making {
     struct text headers; // HEADER_BYTES each
     uint64_t file_count;
     char program[PATH_MAX]; // the first module
+    uint64_t program_base;
 };
 
 static void add_core_piece(struct making *m, struct piece piece)
@@ -217,8 +220,9 @@ static void add_threads(struct making *m)
         if (signal.code > 0)
             memcpy(info + 16, &signal.address, 8);
         add_thread(m, &crashed);
-        // LLDB writes no code. As a code, 0 would say that a process sent the signal.
-        if (signal.code != 0)
+        // As a code, 0 says that a process sent the signal. LLDB means that it knows
+        // none.
+        if (signal.code != 0 || cursor_left(&m->dump.streams[MINIDUMP_CRASHPAD]) != 0)
             add_note(&m->notes, NT_SIGINFO, info, sizeof(info));
     }
     struct minidump_list list = minidump_list(&m->dump, MINIDUMP_THREADS);
@@ -252,67 +256,156 @@ static void add_process_note(struct making *m)
     add_note(&m->notes, NT_PRPSINFO, note, sizeof(note));
 }
 
+// guid_order is where each byte of a build ID is in its GUID.
+static const uint8_t guid_order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
+                                        8, 9, 10, 11, 12, 13, 14, 15 };
+
 // is_build returns true if a build ID is the module's. Of some dumps only the first 16
 // bytes are known, as bytes or as the words of a GUID.
 static bool is_build(const struct minidump_module *module, const uint8_t *id,
                      size_t size)
 {
-    static const uint8_t swapped[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
-                                         8, 9, 10, 11, 12, 13, 14, 15 };
-    bool words = size >= sizeof(swapped);
+    bool words = size >= sizeof(guid_order);
     if (!module->build_id_cut)
         return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
-    for (size_t i = 0; words && i < sizeof(swapped); i++)
-        words = id[swapped[i]] == module->build_id[i];
-    return words || (size >= sizeof(swapped) &&
-                     memcmp(id, module->build_id, sizeof(swapped)) == 0);
+    for (size_t i = 0; words && i < sizeof(guid_order); i++)
+        words = id[guid_order[i]] == module->build_id[i];
+    return words || (size >= sizeof(guid_order) &&
+                     memcmp(id, module->build_id, sizeof(guid_order)) == 0);
 }
 
-// try_module_file opens a file if it is the module's build.
-static bool try_module_file(const struct making *m,
-                            const struct minidump_module *module, const char *path,
-                            struct image_outline *outline)
+enum module_file { FILE_NONE, FILE_WITHOUT_CODE, FILE_FOUND };
+
+// has_code returns false for a debug file, which has no unwind tables either.
+static bool has_code(const struct image_outline *outline)
+{
+    for (size_t i = 0; i < outline->load_count; i++)
+        if (outline->loads[i].flags & PF_X && outline->loads[i].file_size != 0)
+            return true;
+    return false;
+}
+
+// try_module_file opens a file and checks that it is the module's build.
+static enum module_file try_module_file(const struct making *m,
+                                        const struct minidump_module *module,
+                                        const char *path, struct image_outline *outline)
 {
     int fd;
     if (image_outline_open(path, outline, &fd) != CH_OK)
-        return false;
+        return FILE_NONE;
     (void)close(fd);
-    return outline->machine == m->dump.machine &&
-           is_build(module, outline->build_id, outline->build_id_size);
+    if (outline->machine != m->dump.machine ||
+        !is_build(module, outline->build_id, outline->build_id_size))
+        return FILE_NONE;
+    return has_code(outline) ? FILE_FOUND : FILE_WITHOUT_CODE;
+}
+
+// find_named_build looks in a folder of build IDs for one whose hexadecimal digits
+// begin with id: xx/yyy or xx/yyy.debug.
+static enum module_file find_named_build(const struct making *m,
+                                         const struct minidump_module *module,
+                                         const char *folder, const char *id,
+                                         struct image_outline *outline,
+                                         char out[static PATH_MAX])
+{
+    const char *root = m->places->sysroot != NULL ? m->places->sysroot : "";
+    enum module_file best = FILE_NONE;
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    (void)snprintf(path, sizeof(path), "%s%s/%.2s", root, folder, id);
+    DIR *entries = opendir(path);
+    if (entries == NULL)
+        return FILE_NONE;
+    while (best != FILE_FOUND && (entry = readdir(entries)) != NULL) {
+        size_t digits = strspn(entry->d_name, "0123456789abcdef");
+        const char *suffix = entry->d_name + digits;
+        if (strncmp(entry->d_name, id + 2, strlen(id + 2)) != 0 ||
+            (*suffix != 0 && strcmp(suffix, ".debug") != 0) ||
+            snprintf(path, sizeof(path), "%s%s/%.2s/%s", root, folder, id,
+                     entry->d_name) >= (int)sizeof(path))
+            continue;
+        enum module_file found = try_module_file(m, module, path, outline);
+        if (found > best) {
+            best = found;
+            (void)snprintf(out, PATH_MAX, "%s", path + strlen(root));
+        }
+    }
+    (void)closedir(entries);
+    return best;
+}
+
+// find_file_of_build looks in a folder for a module's build. A build ID of which only
+// 16 bytes are known may stand there in either order.
+static enum module_file find_file_of_build(const struct making *m,
+                                           const struct minidump_module *module,
+                                           const char *folder,
+                                           struct image_outline *outline,
+                                           char out[static PATH_MAX])
+{
+    uint8_t bytes[MINIDUMP_BUILD_ID_MAX];
+    char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
+    hex_encode(module->build_id, module->build_id_size, id);
+    enum module_file found = find_named_build(m, module, folder, id, outline, out);
+    if (found == FILE_FOUND || !module->build_id_cut)
+        return found;
+    for (size_t i = 0; i < sizeof(guid_order); i++)
+        bytes[guid_order[i]] = module->build_id[i];
+    hex_encode(bytes, sizeof(guid_order), id);
+    enum module_file other = find_named_build(m, module, folder, id, outline, out);
+    return other > found ? other : found;
+}
+
+// find_symbols looks for a module in the folder that --symbols names.
+static enum module_file find_symbols(const struct making *m,
+                                     const struct minidump_module *module,
+                                     struct image_outline *outline,
+                                     char out[static PATH_MAX])
+{
+    const char *slash = strrchr(module->name, '/');
+    char folder[PATH_MAX];
+    (void)snprintf(out, PATH_MAX, "%s/%s", m->places->symbols,
+                   slash != NULL ? slash + 1 : module->name);
+    enum module_file found = try_module_file(m, module, out, outline);
+    if (found == FILE_FOUND)
+        return found;
+    (void)snprintf(folder, sizeof(folder), "%s/.build-id", m->places->symbols);
+    enum module_file other = find_file_of_build(m, module, folder, outline, out);
+    return other > found ? other : found;
 }
 
 // find_module_file finds the file of a module. out has its path: without the sysroot,
 // which readers of the core put in front again.
-static bool find_module_file(const struct making *m,
-                             const struct minidump_module *module,
-                             struct image_outline *outline, char out[static PATH_MAX])
+static enum module_file find_module_file(const struct making *m,
+                                         const struct minidump_module *module,
+                                         struct image_outline *outline,
+                                         char out[static PATH_MAX])
 {
     const struct minidump_places *places = m->places;
-    const char *root = places->sysroot != NULL ? places->sysroot : "";
-    const char *slash = strrchr(module->name, '/');
-    char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
+    enum module_file found = FILE_NONE;
     char path[PATH_MAX];
     if (module->build_id_size == 0)
-        return false;
+        return FILE_NONE;
+    for (size_t i = 0;
+         places->builds != NULL && places->builds[i] != NULL && found != FILE_FOUND;
+         i++) {
+        enum module_file other =
+            find_file_of_build(m, module, places->builds[i], outline, out);
+        found = other > found ? other : found;
+    }
+    if (places->builds != NULL)
+        return found;
     (void)snprintf(out, PATH_MAX, "%s", module->name);
-    (void)snprintf(path, sizeof(path), "%s%s", root, module->name);
-    if (module->name[0] == '/' && try_module_file(m, module, path, outline))
-        return true;
-    if (places->sysroot != NULL)
-        return false;
+    (void)snprintf(path, sizeof(path), "%s%s",
+                   places->sysroot != NULL ? places->sysroot : "", module->name);
+    if (module->name[0] == '/')
+        found = try_module_file(m, module, path, outline);
+    if (found == FILE_FOUND || places->sysroot != NULL)
+        return found;
     if (places->exe != NULL && strcmp(module->name, m->program) == 0) {
         (void)snprintf(out, PATH_MAX, "%s", places->exe);
         return try_module_file(m, module, out, outline);
     }
-    if (places->symbols == NULL)
-        return false;
-    (void)snprintf(out, PATH_MAX, "%s/%s", places->symbols,
-                   slash != NULL ? slash + 1 : module->name);
-    if (try_module_file(m, module, out, outline))
-        return true;
-    hex_encode(module->build_id, module->build_id_size, id);
-    (void)snprintf(out, PATH_MAX, "%s/.build-id/%.2s/%s", places->symbols, id, id + 2);
-    return try_module_file(m, module, out, outline);
+    return places->symbols != NULL ? find_symbols(m, module, outline, out) : found;
 }
 
 static void add_file_entry(struct making *m, uint64_t start, uint64_t end,
@@ -361,7 +454,8 @@ static uint64_t module_end(const struct making *m, const struct minidump_module 
 
 // add_made_header makes up the header of a module without a file: its size and build
 // ID.
-static void add_made_header(struct making *m, const struct minidump_module *module)
+static void add_made_header(struct making *m, const struct minidump_module *module,
+                            const char *path)
 {
     struct {
         Elf64_Ehdr elf;
@@ -408,9 +502,27 @@ static void add_made_header(struct making *m, const struct minidump_module *modu
                    (struct piece){ module->base, HEADER_BYTES, m->headers.size, true });
     text_append(&m->headers, &header, sizeof(header));
     text_append(&m->headers, padding, HEADER_BYTES - sizeof(header));
-    add_file_entry(m, module->base, module->base + PAGE, 0, module->name);
+    add_file_entry(m, module->base, module->base + PAGE, 0, path);
     if (end - module->base > PAGE)
-        add_file_entry(m, module->base + PAGE, end, PAGE, module->name);
+        add_file_entry(m, module->base + PAGE, end, PAGE, path);
+}
+
+// say_missing_file says why frames of a module are guessed. The vDSO has no file.
+static void say_missing_file(const struct making *m,
+                             const struct minidump_module *module,
+                             enum module_file found)
+{
+    if (module->name[0] != '/')
+        return;
+    m->places->say(m->places->context,
+                   module->build_id_size == 0
+                       ? "the minidump has no build ID of '%s': its file is not used"
+                   : found == FILE_WITHOUT_CODE
+                       ? "the file of '%s' has debug information without unwind "
+                         "tables: its frames are guessed"
+                       : "no file of the minidump's build of '%s': its frames are "
+                         "guessed",
+                   module->name);
 }
 
 // add_module lists a module with its file, or with what the minidump knows of it.
@@ -419,19 +531,20 @@ static void add_module(struct making *m, const struct minidump_module *module)
     const struct minidump_places *places = m->places;
     struct image_outline outline;
     char path[PATH_MAX];
-    if (find_module_file(m, module, &outline, path)) {
+    enum module_file found = find_module_file(m, module, &outline, path);
+    if (found != FILE_FOUND)
+        say_missing_file(m, module, found);
+    // A path that is not absolute is never opened.
+    if (found != FILE_FOUND && places->builds != NULL)
+        (void)snprintf(path, sizeof(path), "module-%" PRIx64, module->base);
+    else if (found != FILE_FOUND)
+        (void)snprintf(path, sizeof(path), "%s", module->name);
+    if (places->builds != NULL)
+        places->named(places->context, path, module->name);
+    if (found == FILE_FOUND)
         add_loads(m, module, &outline, path);
-        return;
-    }
-    // The vDSO has no file.
-    if (module->name[0] == '/')
-        places->say(
-            places->say_context,
-            module->build_id_size == 0
-                ? "the minidump has no build ID of '%s': its file is not used"
-                : "no file of the minidump's build of '%s': its frames are guessed",
-            module->name);
-    add_made_header(m, module);
+    else
+        add_made_header(m, module, path);
 }
 
 static void add_modules(struct making *m)
@@ -439,8 +552,10 @@ static void add_modules(struct making *m)
     struct minidump_module module;
     struct minidump_list list = minidump_list(&m->dump, MINIDUMP_MODULES);
     for (size_t i = 0; i < MODULES_MAX && minidump_next_module(&list, &module); i++) {
-        if (m->program[0] == 0)
+        if (m->program[0] == 0) {
             (void)snprintf(m->program, sizeof(m->program), "%s", module.name);
+            m->program_base = module.base;
+        }
         add_module(m, &module);
     }
     struct text CH_CLEANUP(text_deinit) note = { 0 };
@@ -452,14 +567,19 @@ static void add_modules(struct making *m)
         add_note(&m->notes, NT_FILE, note.bytes, note.size);
 }
 
-// add_vector appends the auxiliary vector.
+// add_vector appends the auxiliary vector. Crashpad writes none; what leads to the
+// program is then made up of its module.
 static void add_vector(struct making *m)
 {
+    const uint64_t made[] = { AT_PHDR, m->program_base + sizeof(Elf64_Ehdr), AT_NULL,
+                              0 };
     struct cursor vector = m->dump.streams[MINIDUMP_AUXV];
     size_t size = cursor_left(&vector);
     const void *bytes = cursor_take(&vector, size);
     if (size != 0 && bytes != NULL)
         add_note(&m->notes, NT_AUXV, bytes, size);
+    else if (m->program[0] != 0)
+        add_note(&m->notes, NT_AUXV, made, sizeof(made));
 }
 
 // write_headers appends the core's headers. The minidump follows at offset after them.

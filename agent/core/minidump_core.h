@@ -13,12 +13,21 @@
 #include "agent/core/core_images.h"
 #include "base/status.h"
 
+// A minidump_named_fn gets the path that a module has in the core, and its name in the
+// minidump.
+typedef void minidump_named_fn(void *context, const char *path, const char *name);
+
 struct minidump_places {
     const char *exe;     // the program; NULL: at its path
     const char *sysroot; // the folder that was /; NULL: our own
     const char *symbols; // a folder with files by name or build ID; NULL: none
+    // Folders below sysroot, followed by NULL, with files by build ID. No other files
+    // are used then, and the core's paths are not the minidump's: named gets them.
+    // NULL: none.
+    const char *const *builds;
+    minidump_named_fn *named;
     core_say_fn *say;
-    void *say_context;
+    void *context; // of named and say
 };
 
 // minidump_to_core reads the minidump on fd and gives a descriptor of the core, which

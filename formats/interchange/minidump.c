@@ -13,6 +13,7 @@ enum {
     THREAD_BYTES = 48,
     MODULE_BYTES = 108,
     RANGE_BYTES = 16,
+    ANNOTATIONS_MAX = 1000,
     CODEVIEW_ELF = 0x4270454c,   // "LEpB": a build ID follows
     CODEVIEW_PDB70 = 0x53445352, // "RSDS": its first 16 bytes, as a GUID
     NOT_REQUESTED = 0xffffffff,  // the "signal" of a dump without a crash
@@ -47,8 +48,9 @@ static enum minidump_stream stream_of(uint32_t type)
         [MINIDUMP_THREADS] = 3,       [MINIDUMP_MODULES] = 4,
         [MINIDUMP_MEMORY] = 5,        [MINIDUMP_EXCEPTION] = 6,
         [MINIDUMP_SYSTEM] = 7,        [MINIDUMP_MEMORY64] = 9,
-        [MINIDUMP_MISC] = 15,         [MINIDUMP_ARGUMENTS] = 0x47670006,
-        [MINIDUMP_AUXV] = 0x47670008, [MINIDUMP_MAPS] = 0x47670009,
+        [MINIDUMP_MISC] = 15,         [MINIDUMP_CRASHPAD] = 0x43500001,
+        [MINIDUMP_AUXV] = 0x47670008, [MINIDUMP_ARGUMENTS] = 0x47670006,
+        [MINIDUMP_MAPS] = 0x47670009,
     };
     size_t i = 0;
     while (i < MINIDUMP_STREAMS && types[i] != type)
@@ -309,4 +311,80 @@ bool minidump_exception(const struct minidump *dump, struct core_thread *out,
     out->signal = (int32_t)signal;
     read_machine_context(dump, at(dump, offset, size), out);
     return true;
+}
+
+// at_location gives what a MINIDUMP_LOCATION_DESCRIPTOR refers to.
+static struct cursor at_location(const struct minidump *dump, struct cursor *c)
+{
+    uint32_t size = cursor_u32(c);
+    uint32_t offset = cursor_u32(c);
+    return at(dump, offset, cursor_ok(c) ? size : UINT64_MAX);
+}
+
+// read_bytes_string reads a string with its length in front.
+static bool read_bytes_string(const struct minidump *dump, uint32_t offset,
+                              char out[static MINIDUMP_NAME_MAX])
+{
+    struct cursor head = at(dump, offset, 4);
+    struct cursor c = at(dump, (uint64_t)offset + 4, cursor_u32(&head));
+    size_t size = cursor_left(&c);
+    if (!cursor_ok(&c) || size == 0)
+        return false;
+    const char *bytes = (const char *)cursor_take(&c, size);
+    size = strnlen(bytes, size);
+    if (size >= MINIDUMP_NAME_MAX)
+        size = utf8_cut(bytes, size, MINIDUMP_NAME_MAX - 1);
+    memcpy(out, bytes, size);
+    out[size] = 0;
+    utf8_repair(out, size);
+    return size != 0;
+}
+
+// An annotation_reader passes on annotations, ANNOTATIONS_MAX in all.
+struct annotation_reader {
+    const struct minidump *dump;
+    minidump_annotation_fn *take;
+    void *context;
+    unsigned left;
+};
+
+// take_annotations passes on a list: pairs of strings, or objects, which also have a
+// type.
+static void take_annotations(struct annotation_reader *reader, struct cursor list,
+                             bool objects)
+{
+    enum { TYPE_STRING = 1 };
+    char name[MINIDUMP_NAME_MAX];
+    char value[MINIDUMP_NAME_MAX];
+    for (uint32_t count = cursor_u32(&list); count != 0 && reader->left != 0; count--) {
+        uint32_t name_at = cursor_u32(&list);
+        uint32_t type = objects ? cursor_u32(&list) & 0xffff : TYPE_STRING;
+        uint32_t value_at = cursor_u32(&list);
+        if (!cursor_ok(&list))
+            return;
+        reader->left--;
+        if (type == TYPE_STRING && read_bytes_string(reader->dump, name_at, name) &&
+            read_bytes_string(reader->dump, value_at, value))
+            reader->take(reader->context, name, value);
+    }
+}
+
+void minidump_annotations(const struct minidump *dump, minidump_annotation_fn *take,
+                          void *context)
+{
+    enum { HEAD = 36, VERSION_AND_LIST = 12 }; // before the locations
+    struct annotation_reader reader = { dump, take, context, ANNOTATIONS_MAX };
+    struct cursor c = dump->streams[MINIDUMP_CRASHPAD];
+    cursor_skip(&c, HEAD);
+    take_annotations(&reader, at_location(dump, &c), false);
+    struct cursor modules = at_location(dump, &c);
+    for (uint32_t count = cursor_u32(&modules); count != 0; count--) {
+        cursor_skip(&modules, 4); // which module
+        struct cursor module = at_location(dump, &modules);
+        if (!cursor_ok(&modules))
+            return;
+        cursor_skip(&module, VERSION_AND_LIST);
+        take_annotations(&reader, at_location(dump, &module), false);
+        take_annotations(&reader, at_location(dump, &module), true);
+    }
 }

@@ -7,7 +7,7 @@
 // an offset (RVA). The layouts are Microsoft's (minidumpapiset.h), with the streams and
 // contexts that Breakpad added (minidump_format.h, minidump_cpu_amd64.h,
 // minidump_cpu_arm64.h). A file is untrusted: what does not fit is left out, and
-// nothing is allocated. Users: minidump_core.
+// nothing is allocated. Users: minidump_core, collector.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +27,7 @@ enum minidump_stream {
     MINIDUMP_EXCEPTION,
     MINIDUMP_SYSTEM,
     MINIDUMP_MISC,
+    MINIDUMP_CRASHPAD,  // what Crashpad adds
     MINIDUMP_ARGUMENTS, // of the program, each with a NUL
     MINIDUMP_AUXV,
     MINIDUMP_MAPS, // as /proc/PID/maps
@@ -91,3 +92,12 @@ bool minidump_next_module(struct minidump_list *list, struct minidump_module *ou
 // the signal. False: the dump is of a process that did not crash.
 bool minidump_exception(const struct minidump *dump, struct core_thread *out,
                         struct core_signal *out_signal);
+
+// minidump_annotation_fn gets a fact that the program gave Crashpad about itself, in
+// UTF-8.
+typedef void minidump_annotation_fn(void *context, const char *name, const char *value);
+
+// minidump_annotations passes on the annotations of the process and of its modules, at
+// most 1,000.
+void minidump_annotations(const struct minidump *dump, minidump_annotation_fn *take,
+                          void *context);

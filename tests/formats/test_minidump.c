@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/interchange/minidump.h"
 
+#include "base/text.h"
 #include "formats/debug/elf.h"
 #include "support/bytes.h"
 #include "support/test.h"
@@ -10,7 +11,7 @@
 enum {
     HEADER = 32,
     DIRECTORY = HEADER,
-    STREAMS = 8,
+    STREAMS = 9,
     SYSTEM = DIRECTORY + STREAMS * 12,
     THREADS = SYSTEM + 56,
     MODULES = THREADS + 4 + 48,
@@ -23,7 +24,13 @@ enum {
     CODEVIEW = NAME + 4 + 16,
     STACK = CODEVIEW + 24,
     MORE = STACK + 64,
-    SIZE = MORE + 32,
+    CRASHPAD = MORE + 32, // with its lists and their strings
+    SIMPLE = CRASHPAD + 52,
+    MODULE_LIST = SIMPLE + 12,
+    MODULE_INFO = MODULE_LIST + 16,
+    OBJECTS = MODULE_INFO + 28,
+    STRINGS = OBJECTS + 28,
+    SIZE = STRINGS + 3 * 8,
 };
 #define BASE UINT64_C(0x555555554000)
 #define STACK_START UINT64_C(0x7ffd00001000)
@@ -51,6 +58,36 @@ static void put_context(bool arm)
         put(CONTEXT + (arm ? 8 : 120) + 8 * i, 0x1000 + i, 8);
 }
 
+// put_annotations writes "ver" = "1\xff" of the process, and of a module an object that
+// is no string and one that says "gpu" = "ver".
+static void put_annotations(void)
+{
+    static const char *const strings[] = { "ver", "1\xff", "gpu" };
+    put(CRASHPAD + 36, 12, 4);
+    put(CRASHPAD + 40, SIMPLE, 4);
+    put(CRASHPAD + 44, 16, 4);
+    put(CRASHPAD + 48, MODULE_LIST, 4);
+    put(SIMPLE, 1, 4);
+    put(SIMPLE + 4, STRINGS, 4);
+    put(SIMPLE + 8, STRINGS + 8, 4);
+    put(MODULE_LIST, 1, 4);
+    put(MODULE_LIST + 8, 28, 4);
+    put(MODULE_LIST + 12, MODULE_INFO, 4);
+    put(MODULE_INFO + 20, 28, 4);
+    put(MODULE_INFO + 24, OBJECTS, 4);
+    put(OBJECTS, 2, 4);
+    put(OBJECTS + 4, STRINGS, 4);
+    put(OBJECTS + 8, 0x8000, 2);
+    put(OBJECTS + 12, STRINGS, 4);
+    put(OBJECTS + 16, STRINGS + 16, 4);
+    put(OBJECTS + 20, 1, 2);
+    put(OBJECTS + 24, STRINGS, 4);
+    for (size_t i = 0; i < 3; i++) {
+        put(STRINGS + 8 * i, strlen(strings[i]), 4);
+        memcpy(dump_bytes + STRINGS + 8 * i + 4, strings[i], strlen(strings[i]));
+    }
+}
+
 static void build(uint16_t processor, uint32_t system)
 {
     static const char name[] = "/\0b\0/\0x\0\xe9\0"; // UTF-16
@@ -68,6 +105,8 @@ static void build(uint16_t processor, uint32_t system)
     put_stream(5, 6, 168, EXCEPTION);
     put_stream(6, 15, 24, MISC);
     put_stream(7, 0x4767ffff, 9, HEADER); // of a kind that nobody knows
+    put_stream(8, 0x43500001, 52, CRASHPAD);
+    put_annotations();
     put(SYSTEM, processor, 2);
     put(SYSTEM + 20, system, 4);
     put(THREADS, 1, 4);
@@ -209,6 +248,23 @@ static void crash_has_a_signal_and_a_dump_on_request_has_none(void **state)
     assert_false(minidump_exception(&dump, &thread, &signal));
 }
 
+static void append_annotation(void *context, const char *name, const char *value)
+{
+    text_appendf(context, "%s=%s;", name, value);
+}
+
+static void annotations_of_the_process_and_of_modules_are_found(void **state)
+{
+    (void)state;
+    struct text found = { 0 };
+    build(9, 0x8201);
+    struct minidump dump = open_dump();
+    minidump_annotations(&dump, append_annotation, &found);
+    bool equal = found.size != 0 && strcmp(found.bytes, "ver=1?;gpu=ver;") == 0;
+    text_deinit(&found);
+    assert_true(equal);
+}
+
 static void dump_of_another_system_is_refused_by_name(void **state)
 {
     (void)state;
@@ -231,6 +287,11 @@ static void dump_of_another_system_is_refused_by_name(void **state)
     dump_bytes[0] = 'X';
     assert_int_equal(minidump_open(&dump, dump_bytes, sizeof(dump_bytes), &why),
                      CH_ERR_MALFORMED);
+}
+
+static void count_annotation(void *context, const char *name, const char *value)
+{
+    *(size_t *)context += strlen(name) + strlen(value) > 0;
 }
 
 // read_all reads everything of a damaged dump.
@@ -259,6 +320,7 @@ static int read_all(const uint8_t *bytes, size_t size, void *context)
     while (minidump_next_range(&list, &range))
         count += range.offset + range.size <= size ? 1 : size;
     count += minidump_exception(&dump, &thread, &signal);
+    minidump_annotations(&dump, count_annotation, &count);
     return count >= size;
 }
 
@@ -279,6 +341,7 @@ int main(void)
         cmocka_unit_test(module_has_its_name_and_build_id),
         cmocka_unit_test(memory_of_both_lists_is_found),
         cmocka_unit_test(crash_has_a_signal_and_a_dump_on_request_has_none),
+        cmocka_unit_test(annotations_of_the_process_and_of_modules_are_found),
         cmocka_unit_test(dump_of_another_system_is_refused_by_name),
         cmocka_unit_test(damage_is_survived_everywhere),
     };
