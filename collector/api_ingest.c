@@ -27,12 +27,21 @@ static void destroy_arrival(void *context)
     free(arrival);
 }
 
+// answer_arrival answers. Clients of others get what Crashpad takes: 200, and a body
+// that it keeps as the report's id.
 static void answer_arrival(struct arrival *arrival)
 {
+    struct http_request *request = arrival->request;
     bool added = arrival->item.upload.outcome == STORE_ADDED;
+    if (request->route->access == HTTP_KEY) {
+        request->answer.status = 200;
+        request->answer.content_type = "text/plain; charset=utf-8";
+        text_append_string(&request->answer.body, arrival->entry.id);
+        return;
+    }
     json_t *answer = json_pack("{s:s, s:s}", "id", arrival->entry.id, "group",
                                arrival->item.upload.group);
-    api_answer_json(arrival->request, added ? 201 : 200, answer);
+    api_answer_json(request, added ? 201 : 200, answer);
 }
 
 // refuse_unstored answers that a report may not have been stored.

@@ -13,6 +13,11 @@ void api_begin_report(struct http_request *request);
 // api_post_report takes a report into the store.
 void api_post_report(struct http_request *request);
 
+// api_post_minidump takes a minidump in a form, as Crashpad and Breakpad send it,
+// api_post_envelope one in an envelope, as Sentry's clients do.
+void api_post_minidump(struct http_request *request);
+void api_post_envelope(struct http_request *request);
+
 // api_list_reports lists reports as JSON.
 void api_list_reports(struct http_request *request);
 

@@ -33,6 +33,7 @@ enum http_access {
     HTTP_READ,  // a token: as Bearer, or as a browser sends it, by Basic, by a session,
                 // or by the header of a proxy that is trusted
     HTTP_WRITE, // a token as Bearer, and not from a page of another site
+    HTTP_KEY,   // as HTTP_WRITE, or the token as clients of Sentry send its key
     HTTP_FORM,  // as HTTP_READ, and from a page of ours
     HTTP_LOGIN, // no token, but from a page of ours
 };
@@ -59,8 +60,8 @@ typedef void http_body_fn(struct http_request *request, const void *bytes, size_
 
 struct http_route {
     const char *method;
-    const char *path; // `/x/*`: request->id is the rest of the path, in which no slash
-                      // is; `/x/**`: anything may follow
+    const char *path; // `/x/*`, `/x/*/y`: request->id is what the star stands for, in
+                      // which no slash is; `/x/**`: anything may follow
     enum http_access access;
     unsigned scopes; // any of them gives access
     enum http_pool pool;

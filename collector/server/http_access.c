@@ -45,16 +45,36 @@ static bool name_user(struct call *call)
     return true;
 }
 
+// identify_key takes the token that a client of Sentry sends as the key of its DSN: in
+// the address, or as `X-Sentry-Auth: Sentry sentry_key=KEY, sentry_version=7`.
+static bool identify_key(struct call *call)
+{
+    static const char mark[] = "sentry_key=";
+    struct access *access = call->options->access;
+    const char *key = http_parameter_value(&call->request, "sentry_key");
+    if (key != NULL)
+        return access_find_token(access, key, strlen(key), &call->request.who);
+    const char *header = http_header(call, "X-Sentry-Auth");
+    const char *at = header != NULL ? strstr(header, mark) : NULL;
+    if (at == NULL)
+        return false;
+    at += sizeof(mark) - 1;
+    return access_find_token(access, at, strcspn(at, ", "), &call->request.who);
+}
+
 // identify finds out who sent the request, in a way that its route accepts.
 static bool identify(struct call *call)
 {
     const struct http_options *options = call->options;
     struct access_grant *who = &call->request.who;
-    bool browser = call->request.route->access != HTTP_WRITE;
+    enum http_access access = call->request.route->access;
+    bool browser = access != HTTP_WRITE && access != HTTP_KEY;
     if (!access_needed(options->access)) {
         *who = access_anybody();
         return true;
     }
+    if (access == HTTP_KEY && identify_key(call))
+        return true;
     if (browser && name_user(call))
         return true;
     if (access_authorized(options->access, http_header(call, "Authorization"), browser,
@@ -111,8 +131,8 @@ void http_access_check(struct call *call)
         fail_unknown(call);
     else if (form && !access_same_origin(site, http_header(call, "Origin"), host))
         http_fail(&call->request, 403, "only pages of this collector may send forms");
-    else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
-             strcmp(site, "same-origin") != 0)
+    else if ((access == HTTP_WRITE || access == HTTP_KEY) && site != NULL &&
+             strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0)
         http_fail(&call->request, 403, "pages of other sites may not send");
     else if (access != HTTP_LOGIN)
         check_scopes(call);

@@ -85,10 +85,12 @@ static bool path_matches(const char *pattern, const char *path, char *out_id)
     if (pattern[fixed + 1] == '*') // the handler reads the path
         return true;
     const char *id = path + fixed;
-    size_t length = strlen(id);
-    if (length == 0 || length >= HTTP_ID_SIZE || strchr(id, '/') != NULL)
+    size_t length = strcspn(id, "/");
+    if (length == 0 || length >= HTTP_ID_SIZE ||
+        strcmp(id + length, pattern + fixed + 1) != 0)
         return false;
-    memcpy(out_id, id, length + 1);
+    memcpy(out_id, id, length);
+    out_id[length] = 0;
     return true;
 }
 

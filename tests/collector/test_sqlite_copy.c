@@ -11,7 +11,7 @@
 
 #include "base/system/file.h"
 #include "collector/database/sqlite_changes.h"
-#include "collector/empty_log.h"
+#include "support/empty_log.h"
 #include "support/folder.h"
 #include "support/test.h"
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/empty_log.h"
 #include "collector/store/store_internal.h"
 #include "collector/store_fixture.h"
+#include "support/empty_log.h"
 
 enum {
     BALLAST_BYTES = 40 << 20, // some steps of a copy

@@ -300,6 +300,10 @@ def physical_frames(thread):
     return [f for f in frames_of(thread) if not f.get("inline")]
 
 
+def addresses_of(thread):
+    return [frame["address"] for frame in physical_frames(thread)]
+
+
 def names_of(thread):
     return [f["function"] for f in frames_of(thread) if "function" in f]
 

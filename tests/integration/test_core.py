@@ -18,7 +18,7 @@ import jsonschema
 import gdb_compare
 import harness
 from core_surgery import NT_FILE, NT_SIGINFO, PT_LOAD, PT_NOTE, Core
-from harness import Scene, crashed_thread, frames_of, names_of, physical_frames, program
+from harness import Scene, addresses_of, crashed_thread, frames_of, names_of, program
 
 # name, command: what is compared with gdb, thread by thread.
 COMPARED = [
@@ -69,10 +69,6 @@ class CoreScene(Scene):
 
 def problems_of(report):
     return " ".join(problem["status"] for problem in report["problems"])
-
-
-def addresses_of(thread):
-    return [frame["address"] for frame in physical_frames(thread)]
 
 
 def by_tid(report):

@@ -16,7 +16,7 @@ import uuid
 
 import harness
 from core_surgery import Core
-from harness import crashed_thread, example, names_of, program
+from harness import addresses_of, crashed_thread, example, names_of, program
 from minidump_writer import Writer
 from test_core import CoreScene, by_tid
 
@@ -121,10 +121,6 @@ def streams_of(dump):
     count, directory = struct.unpack_from("<II", dump, 8)
     entries = [struct.unpack_from("<III", dump, directory + 12 * i) for i in range(count)]
     return {kind: dump[offset:offset + size] for kind, size, offset in entries}
-
-
-def addresses_of(thread):
-    return [frame["address"] for frame in harness.physical_frames(thread)]
 
 
 class Written(unittest.TestCase):
