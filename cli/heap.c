@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "agent/attach.h"
+#include "base/system/confine.h"
 #include "cli/heap_pprof.h"
 #include "cli/session/command.h"
-#include "cli/session/confine.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
 #include "report/value/report.h"

@@ -27,7 +27,7 @@ struct copying {
     uint64_t span;
 };
 
-static bool is_whole(const struct core_segment *segment)
+static bool is_complete(const struct core_segment *segment)
 {
     return segment->stated == segment->end - segment->start;
 }
@@ -95,7 +95,7 @@ static void take_headers(struct copying *copying)
     uint64_t vdso;
     for (size_t i = 0; i < core->segment_count; i++) {
         const struct core_segment *segment = &core->segments[i];
-        if (!is_whole(segment))
+        if (!is_complete(segment))
             take_pages(copying, segment->start, segment->stated);
     }
     if (core_file_auxv(core, CORE_AT_SYSINFO_EHDR, &vdso) != CH_OK)
@@ -289,7 +289,7 @@ static void add_segment_loads(const struct small_core *core,
                               struct text *out)
 {
     struct core_segment range = *segment;
-    bool whole = is_whole(segment);
+    bool whole = is_complete(segment);
     size_t at = *next;
     if (!whole && (at == core->count || core->pages[at].address != segment->start))
         add_load(core, segment, at, 0, out);

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "agent/core/core_input.h"
+#include "base/system/confine.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
-#include "cli/session/confine.h"
 
 static const char *find_zstd(void)
 {

@@ -158,16 +158,14 @@ static void restore_names(json_t *report)
     json_array_foreach(json_object_get(report, "images"), i, image)
     {
         const char *path = report_string(image, "path");
-        const char *slash = path != NULL ? strrchr(path, '/') : NULL;
         if (path != NULL)
-            (void)json_object_set_new(image, "name",
-                                      json_string(slash != NULL ? slash + 1 : path));
+            (void)json_object_set_new(image, "name", json_string(file_name(path)));
     }
 }
 
-// answer writes the report, or why there is none.
-static enum ch_status answer(int to_parent, enum ch_status status,
-                             const struct text *text)
+// send_answer writes the report, or why there is none.
+static enum ch_status send_answer(int to_parent, enum ch_status status,
+                                  const struct text *text)
 {
     return file_write_all(to_parent, text->bytes, text->size) ? status : CH_ERR_IO;
 }
@@ -211,7 +209,7 @@ static enum ch_status make_report(void *context, int to_parent)
         text_clear(&text);
         text_append_string(&text, why);
     }
-    return answer(to_parent, status, &text);
+    return send_answer(to_parent, status, &text);
 }
 
 enum ch_status minidump_report_make(const struct minidump_upload *upload,

@@ -262,8 +262,8 @@ static const struct {
     { 0xfffff000, 0xd50b7000, read_cache },
 };
 
-// read_operand gives what the instruction accesses. False: nothing that is known.
-static bool read_operand(uint32_t word, struct instruction_operand *out)
+// read_access gives what the instruction accesses. False: nothing that is known.
+static bool read_access(uint32_t word, struct instruction_operand *out)
 {
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
         if ((word & classes[i].mask) != classes[i].value)
@@ -444,7 +444,7 @@ static enum ch_status spell_newer(uint32_t word, const struct instruction_operan
     if (after) {
         text_append_string(&text, "]");
         // What is added is where a displacement is in the same instruction.
-        if (read_operand(word | newer[i].before, &moved))
+        if (read_access(word | newer[i].before, &moved))
             spell_constant(&text, moved.displacement);
     } else {
         if (at->displacement != 0)
@@ -479,7 +479,7 @@ enum ch_status instruction_print_aarch64(const uint8_t *bytes, size_t size,
     if (word >> 16 == 0) { // UDF
         (void)snprintf(out, INSTRUCTION_TEXT_MAX, "udf #%" PRIu32, word);
         status = CH_OK;
-    } else if (status != CH_OK && read_operand(word, &operand) &&
+    } else if (status != CH_OK && read_access(word, &operand) &&
                spell_newer(word, &operand, out) == CH_OK) {
         status = CH_OK;
     }
@@ -498,7 +498,7 @@ enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
         instruction_print_aarch64(bytes, size, 0, out->text, &length);
     if (word >> 16 == 0)
         out->form = INSTRUCTION_UNDEFINED;
-    if (!read_operand(word, &out->operands[0]))
+    if (!read_access(word, &out->operands[0]))
         return status;
     out->operand_count = 1;
     return CH_OK;
