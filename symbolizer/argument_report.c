@@ -21,8 +21,10 @@
 #include "symbolizer/arguments/argument_share.h"
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
+#include "symbolizer/arguments/tail_calls.h"
 #include "symbolizer/fault/argument_fault.h"
 #include "symbolizer/fault/code_listing.h"
+#include "symbolizer/names/frame_names.h"
 
 // Local variables by debug information: those of the lexical blocks around the pc, the
 // innermost block's first. They have the sources of arguments (argument_lookup.h), but
@@ -284,12 +286,62 @@ static void report_add_call(struct shown_calls *calls,
                             const struct argument_lists *lists, size_t frame, bool tail)
 {
     bool own;
-    if (lists->arguments.all == NULL && lists->locals.all == NULL &&
+    if (!tail && lists->arguments.all == NULL && lists->locals.all == NULL &&
         lists->globals.all == NULL)
         return;
     (void)json_array_append_new(calls->all,
                                 argument_list_call(stack, lists, frame, tail, &own));
     calls->own = calls->own || own;
+}
+
+// name_tail_calls gives the functions of jumps that led to call index, with those that
+// were inlined there. NULL: one has no name.
+static json_t *name_tail_calls(const struct argument_stack *stack, size_t index,
+                               const struct report_images *images,
+                               const uint64_t *jumps, size_t count)
+{
+    const struct symbolizer_options *options = stack->options;
+    struct symbol_image *lines = code_listing_open_lines(stack, index, images);
+    const json_int_t image = report_integer(stack->calls[index].from, "image", -1);
+    json_t *all = lines != NULL ? json_array() : NULL;
+    for (size_t i = 0; all != NULL && i < count; i++) {
+        const struct frame_image of = { .path = images->items[image].path,
+                                        .status = DEBUG_FOUND,
+                                        .home =
+                                            options->sanitize ? options->home : NULL };
+        struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+        size_t found = symbol_image_find(lines, jumps[i], frames);
+        json_t *names = NULL;
+        if (found == 0 || frames[found - 1].function == NULL ||
+            frame_names_make(frames, found, jumps[i], &of, &names) != CH_OK) {
+            json_decref(all);
+            all = NULL;
+        }
+        (void)json_array_extend(all, names);
+        json_decref(names);
+    }
+    symbol_image_close(lines);
+    return all;
+}
+
+// report_add_tail_calls adds to the last call, which is call index of stack, the
+// functions that ran between its caller and it.
+static void report_add_tail_calls(struct shown_calls *calls,
+                                  const struct argument_stack *stack, size_t index,
+                                  const struct report_images *images)
+{
+    uint64_t jumps[TAIL_CALLS_MAX];
+    size_t last = json_array_size(calls->all) - 1;
+    size_t count = tail_calls_find(stack, index, jumps);
+    json_t *names =
+        count != 0 ? name_tail_calls(stack, index, images, jumps, count) : NULL;
+    if (names == NULL)
+        return;
+    // Other threads may share the call, but not its caller.
+    json_t *call = json_copy(json_array_get(calls->all, last));
+    (void)json_object_set_new(call, "tail_callers", names);
+    (void)json_array_set_new(calls->all, last, call);
+    calls->own = true;
 }
 
 // list_inlined lists the calls that were inlined into call index.
@@ -334,9 +386,10 @@ static struct argument_list list_globals(const struct argument_stack *stack,
 }
 
 // list_thread lists the calls of one thread, except for its startup code. globals is
-// NULL for threads that did not crash.
+// NULL for threads that did not crash; their tail calls are only marked.
 static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
-                           struct budget *budget, struct argument_globals *globals)
+                           const struct report_images *images, struct budget *budget,
+                           struct argument_globals *globals)
 {
     struct shown_calls calls = { .all = json_array() };
     for (size_t i = 0; i < stack->start; i++) {
@@ -350,8 +403,10 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
             .locals = list_locals(stack, i, NULL, call->from),
             .globals = list_globals(stack, i, globals),
         };
-        report_add_call(&calls, stack, &lists, call->index,
-                        argument_site_is_tail(stack, i));
+        bool tail = argument_site_is_tail(stack, i);
+        report_add_call(&calls, stack, &lists, call->index, tail);
+        if (tail && globals != NULL)
+            report_add_tail_calls(&calls, stack, i, images);
     }
     return calls.own ? calls.all : argument_list_thread(stack->share, calls.all);
 }
@@ -413,8 +468,8 @@ static void report_list_threads(struct listing *listing, bool crashed)
             json_object_get(json_object_get(thread, "backtrace"), "frames");
         argument_stack_read(listing->stack, thread, held, &listing->space);
         struct argument_globals globals = { 0 };
-        json_t *shown = list_thread(listing->stack, frames, &listing->budget,
-                                    crashed ? &globals : NULL);
+        json_t *shown = list_thread(listing->stack, frames, listing->space.from,
+                                    &listing->budget, crashed ? &globals : NULL);
         if (crashed) {
             listing->result.registers = list_registers(listing->stack);
             listing->result.fault =
@@ -505,6 +560,20 @@ static bool is_arguments(const json_t *arguments)
     return right;
 }
 
+// is_tail_callers checks the functions that a call has as such.
+static bool is_tail_callers(const json_t *callers)
+{
+    bool right = callers == NULL || json_is_array(callers);
+    for (size_t i = 0; i < json_array_size(callers); i++) {
+        const json_t *one = json_array_get(callers, i);
+        const char *file = report_string(one, "file");
+        right = right && report_string(one, "function") != NULL &&
+                (file == NULL || file[0] != 0) &&
+                json_is_boolean(json_object_get(one, "inline"));
+    }
+    return right;
+}
+
 // written is a frame, or a backtrace, with variables: what it was made of, and what
 // came of it.
 struct written {
@@ -584,8 +653,13 @@ static json_t *writing_find(const struct writing *writing, const json_t *before,
 static enum ch_status report_write_variables(json_t *frame, const json_t *call)
 {
     int failed = 0;
+    json_t *callers = json_object_get(call, "tail_callers");
+    if (!is_tail_callers(callers))
+        return CH_ERR_MALFORMED;
     if (json_is_true(json_object_get(call, "tail_call")))
         failed |= json_object_set_new(frame, "tail_call", json_true());
+    if (callers != NULL)
+        failed |= json_object_set(frame, "tail_callers", callers);
     for (size_t i = 0; i < REPORT_TABLE_LISTS; i++) {
         json_t *list = json_object_get(call, report_table_lists[i]);
         if (!is_arguments(list))

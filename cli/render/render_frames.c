@@ -182,6 +182,28 @@ static void render_unknown(const struct pen *pen, const json_t *frame)
     pen_set(pen, PEN_PLAIN);
 }
 
+// render_tail_callers writes the functions that ran between a frame and the next one
+// and left no frames: their last act was a call.
+static void render_tail_callers(const struct render_frames *frames, const json_t *frame)
+{
+    const struct pen *pen = frames->pen;
+    const json_t *callers = json_object_get(frame, "tail_callers");
+    for (size_t i = 0; i < json_array_size(callers); i++) {
+        const json_t *caller = json_array_get(callers, i);
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        struct text CH_CLEANUP(text_deinit) place = { 0 };
+        enum render_name form = frames->addresses ? NAME_WHOLE : NAME_READABLE;
+        render_frames_append_name(frames->report, caller,
+                                  frames->linker_names ? NAME_LINKER : form, &name);
+        append_place(frames, caller, &place);
+        pen_set(pen, PEN_NAME);
+        pen_plain(pen, "   -  %s [inferred, gone by a tail call]", bytes_of(&name));
+        pen_set(pen, PEN_PLACE);
+        pen_plain(pen, " %s\n", bytes_of(&place));
+        pen_set(pen, PEN_PLAIN);
+    }
+}
+
 static void render_frame(const struct render_frames *frames, const json_t *frame,
                          uint64_t number)
 {
@@ -234,6 +256,7 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
         render_unknown(pen, frame);
     if (!system)
         render_variables(pen, "global: ", json_object_get(frame, "globals"));
+    render_tail_callers(frames, frame);
 }
 
 static void write_frame_note(const struct pen *pen, const char *note)

@@ -107,8 +107,9 @@ static void write_frame_place(const struct frame_list *list, const json_t *frame
     if (image != NULL && report_string(frame, "function") != NULL)
         html_write(out, "<span class=\"image\">%.*s<i>+%.*s</i></span>", PAGE_SHORT,
                    image, 20, report_string(frame, "image_offset"));
-    html_write(out, "<span class=\"address\">%.*s</span>", 20,
-               report_string(frame, "address"));
+    if (report_string(frame, "address") != NULL)
+        html_write(out, "<span class=\"address\">%.*s</span>", 20,
+                   report_string(frame, "address"));
     write_trust(out, frame);
     html_write(out, "</div>");
 }
@@ -288,6 +289,25 @@ static const char *frame_mark_title(const json_t *frame)
                : "Compiled while the program ran";
 }
 
+// write_tail_callers writes the functions that ran between a frame and the next one and
+// left no frames.
+static void write_tail_callers(const struct frame_list *list, const json_t *frame)
+{
+    const json_t *callers = json_object_get(frame, "tail_callers");
+    struct text *out = list->out;
+    for (size_t i = 0; i < json_array_size(callers) && i < ARGUMENTS_SHOWN; i++) {
+        const json_t *caller = json_array_get(callers, i);
+        html_write(out, "<li class=\"frame\"><span class=\"index\">\u2212</span><div>"
+                        "<div class=\"function\">");
+        write_frame_name(out, list->report, caller);
+        html_write(out, "<span class=\"mark\" title=\"Its last act was the call of the"
+                        " function above: debug information proves that it ran here\">"
+                        "inferred</span></div>");
+        write_frame_place(list, caller);
+        html_write(out, "</div></li>\n");
+    }
+}
+
 static void write_frame_row(const struct frame_list *list, size_t index,
                             enum frame_look look)
 {
@@ -328,6 +348,7 @@ static void write_frame_row(const struct frame_list *list, size_t index,
     if (look != FRAME_REPEATED)
         page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
     html_write(out, "</div></li>\n");
+    write_tail_callers(list, frame);
     if (omitted > 0)
         write_gap_of(out, omitted);
 }

@@ -91,6 +91,17 @@ static void write_text_variables(struct text *out, const json_t *frame,
     }
 }
 
+static void write_text_place(struct text *out, const json_t *report,
+                             const json_t *frame)
+{
+    write_text_function(out, report, frame);
+    if (report_string(frame, "file") == NULL)
+        return;
+    text_append_string(out, " at ");
+    append_plain(out, report_string(frame, "file"), PAGE_NAME);
+    text_appendf(out, ":%lld", (long long)report_integer(frame, "line", 0));
+}
+
 static void write_text_frame(struct text *out, const json_t *report,
                              const json_t *frame, size_t number)
 {
@@ -100,12 +111,7 @@ static void write_text_frame(struct text *out, const json_t *report,
         return;
     }
     text_appendf(out, "%4zu ", number);
-    write_text_function(out, report, frame);
-    if (report_string(frame, "file") != NULL) {
-        text_append_string(out, " at ");
-        append_plain(out, report_string(frame, "file"), PAGE_NAME);
-        text_appendf(out, ":%lld", (long long)report_integer(frame, "line", 0));
-    }
+    write_text_place(out, report, frame);
     const char *mark = report_frame_mark(frame);
     if (mark != NULL)
         text_appendf(out, " (%s)", mark);
@@ -117,6 +123,12 @@ static void write_text_frame(struct text *out, const json_t *report,
     write_text_variables(out, frame, "arguments");
     write_text_variables(out, frame, "locals");
     write_text_variables(out, frame, "globals");
+    const json_t *callers = json_object_get(frame, "tail_callers");
+    for (size_t i = 0; i < json_array_size(callers) && i < VALUES_WRITTEN; i++) {
+        text_append_string(out, "   - ");
+        write_text_place(out, report, json_array_get(callers, i));
+        text_append_string(out, " (inferred, gone by a tail call)\n");
+    }
 }
 
 static void write_text_registers(struct text *out, const json_t *thread)

@@ -101,6 +101,7 @@ const struct report_shape_member report_shape_frame[] = {
     { "source", REPORT_SHAPE_STRING, false },
     { "omitted", REPORT_SHAPE_INTEGER, false },
     { "tail_call", REPORT_SHAPE_FLAG, false },
+    { "tail_callers", REPORT_SHAPE_ARRAY, false },
     { "creator", REPORT_SHAPE_FLAG, false },
     { "system", REPORT_SHAPE_FLAG, false },
     { "rule", REPORT_SHAPE_STRING, false },

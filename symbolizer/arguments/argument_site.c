@@ -370,32 +370,34 @@ enum ch_status argument_site_passed(const struct argument_context *context,
     return evaluate_site_value(site, &passed, out);
 }
 
-// site_vaddr_of finds where a function begins, by its entry or by its symbol. False:
-// neither says.
-static bool site_vaddr_of(struct argument_image *image, Dwarf_Die *function,
-                          Dwarf_Addr *out)
+bool argument_site_vaddr(struct argument_image *image, Dwarf_Die *function,
+                         uint64_t *out)
 {
     const char *name = argument_origin_name(function);
-    if (dwarf_entrypc(function, out) == 0)
+    Dwarf_Addr entry;
+    if (dwarf_entrypc(function, &entry) == 0) {
+        *out = entry;
         return true;
+    }
     return argument_origin_is_external(function) && name != NULL &&
            argument_image_named(image, name, out);
 }
 
-// site_calls_other says whether, by debug information, the caller called another
-// function than the one that was entered.
-static bool site_calls_other(const struct argument_site *site)
+bool argument_site_other(const struct argument_site *site, uint64_t *out_called,
+                         uint64_t *out_entered)
 {
     struct argument_called called;
     Dwarf_Die origin;
-    Dwarf_Addr named;
-    Dwarf_Addr entry;
+    Dwarf_Addr entered;
     const struct argument_call *call = &site->stack->calls[site->index];
     Dwarf_Die function = call->function;
-    return site_call(site, &called) && site_refers(&called, &origin) &&
-           !argument_origin_is(&origin, &function) &&
-           dwarf_entrypc(&function, &entry) == 0 &&
-           site_vaddr_of(call[1].image, &origin, &named) && named != entry;
+    if (!site_call(site, &called) || !site_refers(&called, &origin) ||
+        argument_origin_is(&origin, &function) ||
+        dwarf_entrypc(&function, &entered) != 0 ||
+        !argument_site_vaddr(call[1].image, &origin, out_called))
+        return false;
+    *out_entered = entered;
+    return *out_called != entered;
 }
 
 bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
@@ -417,7 +419,9 @@ bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
     if (kept != NULL && kept->callee == callee && kept->returns == returns &&
         kept->reg == TAIL)
         return kept->said;
-    bool tail = site_calls_other(&site);
+    uint64_t called;
+    uint64_t entered;
+    bool tail = argument_site_other(&site, &called, &entered);
     if (kept != NULL)
         *kept = (struct argument_passed){
             .callee = callee, .returns = returns, .reg = TAIL, .said = tail

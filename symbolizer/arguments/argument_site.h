@@ -18,6 +18,16 @@ struct argument_site {
 // image.
 bool argument_site_is_tail(const struct argument_stack *stack, size_t index);
 
+// argument_site_other gives the vaddrs of the function that a site called, by debug
+// information, and of the one that was entered, which is another. False: it is not.
+bool argument_site_other(const struct argument_site *site, uint64_t *out_called,
+                         uint64_t *out_entered);
+
+// argument_site_vaddr finds where a function begins, by its entry or by its symbol.
+// False: neither says.
+bool argument_site_vaddr(struct argument_image *image, Dwarf_Die *function,
+                         uint64_t *out);
+
 // argument_site_entry is an argument_entry_fn whose data is a struct argument_site.
 enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
                                    uint64_t *out);

@@ -150,29 +150,30 @@ static bool is_code_that_ran(const json_t *report, const struct listed_code *cod
            memcmp(code->bytes + at, ran, size) == 0;
 }
 
-// open_lines opens what knows the source lines. The debug information of the system's
-// libraries takes long to read: they have lines where there is a cache of it.
-static void open_lines(struct listed_code *code, const struct report_images *images)
+struct symbol_image *code_listing_open_lines(const struct argument_stack *stack,
+                                             size_t call,
+                                             const struct report_images *images)
 {
-    const struct symbolizer_options *options = code->stack->options;
+    const struct symbolizer_options *options = stack->options;
     const struct debug_search search = symbolizer_options_search(options);
-    json_int_t index = report_integer(code->call->from, "image", -1);
+    json_int_t index = report_integer(stack->calls[call].from, "image", -1);
+    struct symbol_image *lines = NULL;
     struct symbol_cache cache;
     char buffers[2][PATH_MAX];
     if (index < 0 || (uint64_t)index >= images->count ||
         options->level != SYMBOLIZE_FULL)
-        return;
+        return NULL;
     const struct report_image *image = &images->items[index];
     bool cached =
         options->cache_folder != NULL && image->id.size != 0 &&
         symbol_cache_folder_find(&cache, options->cache_folder, &image->id) == CH_OK;
     if (cached)
         symbol_cache_deinit(&cache);
-    if (!cached && system_image(image->path))
-        return;
-    (void)!symbol_image_open(&code->lines,
-                             symbolizer_options_path(options, image->path, buffers),
-                             &image->id, &search, false);
+    if (cached || !system_image(image->path))
+        (void)!symbol_image_open(&lines,
+                                 symbolizer_options_path(options, image->path, buffers),
+                                 &image->id, &search, false);
+    return lines;
 }
 
 // find_listed_code finds the bytes from the start of the call's function on. Without a
@@ -211,7 +212,7 @@ static void list_code(const json_t *report, const struct argument_stack *stack,
     code.listing = json_pack("{s:I, s:s*, s:o}", "frame", (json_int_t)code.call->index,
                              "function", report_string(code.call->from, "function"),
                              "instructions", code.instructions);
-    open_lines(&code, images);
+    code.lines = code_listing_open_lines(stack, index, images);
     for (size_t after = 0; after <= CODE_LISTING_AROUND && vaddr < code.end;) {
         size_t length = add_instruction(&code, vaddr);
         if (length == 0)

@@ -21,6 +21,13 @@ enum { CODE_LISTING_AROUND = 12 };
 json_t *code_listing_make(const json_t *report, const struct argument_stack *stack,
                           const struct report_images *images);
 
+// code_listing_open_lines opens what knows the source lines of a call's image; NULL:
+// nothing does. The debug information of the system's libraries takes long to read:
+// they have lines where there is a cache of it.
+struct symbol_image *code_listing_open_lines(const struct argument_stack *stack,
+                                             size_t call,
+                                             const struct report_images *images);
+
 // code_listing_symbols gives for each of crash.pointers {"symbol", "offset"} of the
 // function or variable that it points into, or null.
 json_t *code_listing_symbols(const json_t *report, struct argument_space *space);

@@ -267,7 +267,10 @@ def known_report():
                                "confidence": "exact", **state})
             shown[name] = words
     report["crash"]["message"] = "journal: page 7 is missing"
-    report["threads"][0]["backtrace"]["frames"][2]["tail_call"] = True
+    called = report["threads"][0]["backtrace"]["frames"][2]
+    called["tail_call"] = True
+    called["tail_callers"] = [{"function": "ledger::journal::rewind(long)", "inline": False,
+                               "file": "src/journal.cpp", "line": 333}]
     return report, shown
 
 
@@ -307,6 +310,7 @@ class Views(unittest.TestCase):
         names = [("ledger::entry::set_amount", "src/entry.h", 57),
                  ("ledger::journal::post", "src/journal.cpp", 214),
                  ("ledger::journal::replay", "src/journal.cpp", 301),
+                 ("ledger::journal::rewind", "src/journal.cpp", 333),
                  ("ledger::session::run", "src/session.cpp", 77),
                  ("worker_loop", "src/worker.cpp", 44)]
         for view, text in self.views.items():
@@ -316,6 +320,7 @@ class Views(unittest.TestCase):
                      for name, file, line in names]
             self.assertNotIn(None, found, view)
             self.assertIn("tail call", text, view)
+            self.assertIn("inferred", text, view)
             self.assertIn("epoll_wait", text, view)
         crash = self.event["exception"]["values"][-1]
         self.assertEqual(crash["value"], f"{facts[0]}: {facts[1]}")

@@ -81,6 +81,8 @@ static void add_code(struct text *out, const json_t *report, const json_t *frame
         text_appendf(out, " [%s]", report_frame_mark(frame));
     if (report_flag(frame, "creator"))
         text_append_string(out, " [created it]");
+    if (report_flag(frame, "tail_call"))
+        text_append_string(out, " [by a tail call]");
     if (path != NULL && !report_frame_is_interpreted(frame)) {
         text_append_string(out, " from ");
         add_plain(out, path);
@@ -98,6 +100,15 @@ static void append_frame_text(struct text *out, const json_t *report,
         text_appendf(out, "(%" PRId64 " frames left out)", count);
     else
         text_append_string(out, "(the stack goes on)");
+    const json_t *callers = json_object_get(frame, "tail_callers");
+    for (size_t i = 0; i < json_array_size(callers); i++) {
+        const json_t *caller = json_array_get(callers, i);
+        const char *function = report_string(caller, "function");
+        text_append_string(out, "\n-    ");
+        add_plain(out, function != NULL ? function : "??");
+        append_place_text(out, caller);
+        text_append_string(out, " [inferred, gone by a tail call]");
+    }
 }
 
 // stack_text_write appends the thread's frames, at most limit_bytes of them and then a

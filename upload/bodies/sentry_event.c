@@ -278,6 +278,16 @@ static json_t *frame_json(const json_t *report, const json_t *frame, bool call_s
     return gap_frame(count > 0 ? (uint64_t)count : 0);
 }
 
+// add_tail_callers adds the functions that ran between a frame and its caller and left
+// no frames, the outermost first.
+static void add_tail_callers(json_t *to, const json_t *report, const json_t *frame)
+{
+    const json_t *callers = json_object_get(frame, "tail_callers");
+    for (size_t i = json_array_size(callers); i > 0; i--)
+        (void)json_array_append_new(
+            to, code_frame(report, json_array_get(callers, i - 1), false));
+}
+
 // sentry_stack_make makes the stack trace of thread with at most frames_max frames,
 // without those in the middle, or returns NULL if the thread has none or memory is
 // short. The program's own among the innermost sources_max frames get their lines of
@@ -300,6 +310,7 @@ static json_t *sentry_stack_make(const json_t *report, const json_t *thread,
             i = inner;
         }
         const json_t *frame = json_array_get(from, i - 1);
+        add_tail_callers(to, report, frame);
         json_t *made = frame_json(report, frame, call_sites);
         if (i <= sources_max && json_is_true(json_object_get(made, "in_app")))
             sentry_source_add(made, report, frame);
