@@ -227,6 +227,16 @@ bool layout_add(struct layout_view *out, uint32_t type, uint64_t address)
     return true;
 }
 
+void layout_add_key(struct layout_view *out, uint32_t key_type, uint64_t key,
+                    uint32_t value_type, uint64_t value)
+{
+    if (out->item_count < LAYOUT_ITEMS)
+        out->items[out->item_count++] = (struct layout_item){
+            .key = { .type = key_type, .address = key },
+            .value = { .type = value_type, .address = value },
+        };
+}
+
 bool layout_add_pair(struct layout_object *object, struct layout_view *out,
                      uint32_t type, uint64_t address)
 {
@@ -244,10 +254,8 @@ bool layout_add_pair(struct layout_object *object, struct layout_view *out,
             !layout_member_of(object, type, names[i][0], &key) ||
             !layout_member_of(object, type, names[i][1], &value))
             continue;
-        out->items[out->item_count++] = (struct layout_item){
-            .key = { .type = key.type, .address = address + key.offset },
-            .value = { .type = value.type, .address = address + value.offset }
-        };
+        layout_add_key(out, key.type, address + key.offset, value.type,
+                       address + value.offset);
         return true;
     }
     out->form = LAYOUT_SEQUENCE;
@@ -280,6 +288,10 @@ void layout_elements(struct layout_object *object, struct layout_view *out,
     out->size = size;
     if (size == 0)
         return;
+    if (type == TYPE_UNKNOWN_INDEX) {
+        out->kind = NULL; // nothing is known of the elements
+        return;
+    }
     if (each == 0 || size >= SIZE_LIMIT || bytes / each != size ||
         address + bytes < address) {
         layout_damage(out, "its size is impossible");

@@ -146,6 +146,10 @@ bool layout_field(const struct layout_object *object, size_t index, uint64_t *nu
 // layout_add adds an element. False: enough are shown.
 bool layout_add(struct layout_view *out, uint32_t type, uint64_t address);
 
+// layout_add_key adds a key and its value, if there are not enough yet.
+void layout_add_key(struct layout_view *out, uint32_t key_type, uint64_t key,
+                    uint32_t value_type, uint64_t value);
+
 // layout_add_pair adds what a container has: of a map a pair of the type, which has
 // first and second, or __0 and __1.
 bool layout_add_pair(struct layout_object *object, struct layout_view *out,

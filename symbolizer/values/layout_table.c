@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static const struct layout_row *const layout_tables[] = { layout_cxx, layout_libcxx,
+static const struct layout_row *const layout_tables[] = { layout_cxx,  layout_libcxx,
                                                           layout_rust, layout_go,
-                                                          layout_other };
+                                                          layout_qt,   layout_other };
 
 bool layout_table_find(struct layout_object *object)
 {
@@ -36,7 +36,7 @@ bool layout_table_row_is_text(const struct layout_row *row)
 {
     layout_read_fn *const readers[] = { layout_read_text, layout_cxx_read_shared_string,
                                         layout_libcxx_read_string,
-                                        layout_other_read_qt_string };
+                                        layout_qt_read_string };
     for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
         if (row->read == readers[i])
             return true;

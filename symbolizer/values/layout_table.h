@@ -9,12 +9,13 @@ extern const struct layout_row layout_cxx[];    // libstdc++
 extern const struct layout_row layout_libcxx[]; // LLVM's
 extern const struct layout_row layout_rust[];
 extern const struct layout_row layout_go[];
+extern const struct layout_row layout_qt[];
 extern const struct layout_row layout_other[];
 
 // These read texts, as layout_read_text does.
 layout_read_fn layout_cxx_read_shared_string;
 layout_read_fn layout_libcxx_read_string;
-layout_read_fn layout_other_read_qt_string;
+layout_read_fn layout_qt_read_string;
 
 // layout_cxx_read_any reads an any of either library of C++.
 layout_read_fn layout_cxx_read_any;
