@@ -71,6 +71,18 @@ static bool chunks_first(struct walk *w)
     return false;
 }
 
+// is_in_heap returns true if malloc may have a block at address.
+static bool is_in_heap(const struct walk *w, uint64_t address)
+{
+    const struct target_images *images = &w->capture->images;
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        const struct target_mapping *mapping = &images->mappings[i];
+        if (address >= mapping->start && address < mapping->end)
+            return address % ALIGNMENT == 0 && origin_heap_is_heap(mapping);
+    }
+    return false;
+}
+
 // chunks_text copies the printable characters at address, and returns how many there
 // are.
 static size_t chunks_text(const struct walk *w, uint64_t address, char *to, size_t size)
@@ -157,6 +169,90 @@ static void chunks_walk(struct walk *w, bool texts)
     }
 }
 
+enum { LINK_SHIFT = 12 }; // glibc 2.32 hides a link by its address shifted
+
+// chunks_written describes a block that was written to after it was freed.
+static void chunks_written(const struct walk *w, uint64_t block, uint64_t size,
+                           uint64_t link, bool texts)
+{
+    enum { SHORTEST = 4 };
+    struct crash_chunk *chunk = &w->out->chunk;
+    *chunk = (struct crash_chunk){ .address = block,
+                                   .field = "next-free",
+                                   .size = size - SIZE_OFFSET,
+                                   .value = link };
+    chunk->is_text = chunks_text(w, block, w->out->value, sizeof(link) + 1) >= SHORTEST;
+    if (texts && chunk->is_text)
+        chunk->text = w->out->value;
+}
+
+// chunks_follow follows a list of freed blocks of one size to the first that was
+// written to.
+static void chunks_follow(const struct walk *w, uint64_t block, uint64_t size,
+                          bool texts)
+{
+    enum { LONGEST = 16 };
+    uint64_t head;
+    uint64_t link;
+    for (int i = 0; i < LONGEST && is_in_heap(w, block); i++) {
+        if (!chunks_read(w, block - SIZE_OFFSET, &head) ||
+            !chunks_read(w, block, &link) || (head & ~(uint64_t)SIZE_FLAGS) != size)
+            return;
+        uint64_t next = link ^ block >> LINK_SHIFT;
+        if (next == 0 || link == 0)
+            return;
+        if (!is_in_heap(w, next) && !is_in_heap(w, link)) {
+            chunks_written(w, block, size, link, texts);
+            return;
+        }
+        block = is_in_heap(w, next) ? next : link;
+    }
+}
+
+// chunks_handed_out searches the block of which a list has its first link: malloc took
+// that link from the block's first word when it handed the block out again.
+static void chunks_handed_out(const struct walk *w, uint64_t taken, uint64_t size,
+                              bool texts)
+{
+    uint64_t head;
+    uint64_t word;
+    for (uint64_t at = w->chunk; at - w->heap->start < HEAP_CHUNKS_BYTES &&
+                                 chunks_read(w, at + SIZE_OFFSET, &head);) {
+        uint64_t block = at + HEAD_BYTES;
+        uint64_t here = head & ~(uint64_t)SIZE_FLAGS;
+        if (here < SMALLEST || here > w->heap->end - at)
+            return;
+        if (here == size && chunks_read(w, block, &word) &&
+            (word == taken || (word ^ block >> LINK_SHIFT) == taken)) {
+            chunks_written(w, block, size, word, texts);
+            return;
+        }
+        at += here;
+    }
+}
+
+// chunks_freed searches the lists of the heap's first chunk, at which the walk is: for
+// each size a number and then for each a link.
+static void chunks_freed(const struct walk *w, bool texts)
+{
+    enum { LISTS = 64, NARROW = 0x250 };
+    uint64_t head;
+    uint64_t block;
+    if (!chunks_read(w, w->chunk + SIZE_OFFSET, &head))
+        return;
+    size_t counter = (head & ~(uint64_t)SIZE_FLAGS) == NARROW ? 1 : 2;
+    uint64_t links = w->chunk + HEAD_BYTES + counter * LISTS;
+    for (uint64_t i = 0; i < LISTS && w->out->chunk.address == 0; i++) {
+        const uint64_t size = SMALLEST + i * ALIGNMENT;
+        if (!chunks_read(w, links + i * sizeof(block), &block) || block == 0)
+            continue;
+        if (is_in_heap(w, block))
+            chunks_follow(w, block, size, texts);
+        else
+            chunks_handed_out(w, block, size, texts);
+    }
+}
+
 void heap_chunks_find(const struct capture *capture, bool texts,
                       struct heap_chunks *out)
 {
@@ -174,8 +270,13 @@ void heap_chunks_find(const struct capture *capture, bool texts,
             continue;
         struct walk walk = { capture, mapping, &left, 0, 0, 0, out };
         tried++;
-        if (chunks_first(&walk))
-            chunks_walk(&walk, texts);
+        if (!chunks_first(&walk))
+            continue;
+        const uint64_t first = walk.chunk;
+        chunks_walk(&walk, texts);
+        walk.chunk = first;
+        if (out->chunk.address == 0)
+            chunks_freed(&walk, texts);
         if (out->chunk.address != 0)
             return;
     }

@@ -4,6 +4,10 @@
 // its size in front, so a walk from the first one ends at a size that cannot be. The
 // chunk before it is the one that was written past its end, in most cases.
 //
+// Where no size is damaged, a freed block may be: the lists of free blocks that the
+// first chunk of a heap has (tcache) lead through the first word of each, so a word
+// that leads nowhere was written after the block was freed.
+//
 // The walk needs no symbols of the C library and is the same in static programs. It is
 // made only after malloc has reported damage, and at most HEAP_CHUNKS_BYTES of heap are
 // read, which is named in docs/reference/crash-kinds.md.

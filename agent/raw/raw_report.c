@@ -301,6 +301,8 @@ static void write_chunk(struct json_writer *w, const struct crash_chunk *chunk)
     json_write_object(w);
     raw_write_address(w, "address", chunk->address);
     raw_write_string(w, "field", chunk->field);
+    if (chunk->size != 0)
+        raw_write_count(w, "size", chunk->size);
     raw_write_address(w, "value", chunk->value);
     if (chunk->is_text) {
         json_write_key(w, "is_text");

@@ -277,9 +277,16 @@ void crash_chunk_append(const struct crash_chunk *chunk, struct text *out)
     bool size = chunk->field == NULL || strcmp(chunk->field, "size") == 0;
     if (chunk->address == 0)
         return;
-    text_appendf(out, "; the %s of the chunk at 0x%" PRIx64 " is 0x%" PRIx64,
-                 size ? "size" : "copy of the previous chunk's size in front",
-                 chunk->address, chunk->value);
+    if (chunk->size != 0)
+        text_appendf(out,
+                     "; the block of %" PRIu64 " bytes at 0x%" PRIx64
+                     " was written to after it was freed: its first 8 bytes are"
+                     " 0x%" PRIx64,
+                     chunk->size, chunk->address, chunk->value);
+    else
+        text_appendf(out, "; the %s of the chunk at 0x%" PRIx64 " is 0x%" PRIx64,
+                     size ? "size" : "copy of the previous chunk's size in front",
+                     chunk->address, chunk->value);
     if (chunk->text != NULL) {
         text_append_string(out, " (\"");
         append_variable_name(out, chunk->text);

@@ -135,10 +135,11 @@ struct crash_check {
 // crash_way is how control reached the pc, or was about to leave it.
 enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
 
-// A crash_chunk is the chunk of malloc's heap whose head is damaged.
+// A crash_chunk is the chunk of malloc's heap that is damaged.
 struct crash_chunk {
     uint64_t address;  // of its block, as malloc gives it; 0: no damage was found
-    const char *field; // "size", "previous-size"
+    const char *field; // "size", "previous-size", or "next-free" of a freed block
+    uint64_t size;     // of the freed block
     uint64_t value;    // what the field has
     bool is_text;      // that is characters
     const char *text;  // these; NULL: none, or texts are masked

@@ -261,9 +261,11 @@ static void read_damaged_chunk(const json_t *crash, struct crash_chunk *out)
                                 .runs_on = report_flag(before, "runs_on"),
                                 .before_text = report_string(before, "text") };
     int64_t size = report_integer(before, "size", 0);
+    int64_t freed = report_integer(chunk, "size", 0);
     if (!report_address(chunk, "address", &read.address) ||
-        !report_address(chunk, "value", &read.value) || size < 0)
+        !report_address(chunk, "value", &read.value) || size < 0 || freed < 0)
         return;
+    read.size = (uint64_t)freed;
     if (!report_address(before, "address", &read.before))
         read.before = 0;
     read.before_size = (uint64_t)size;

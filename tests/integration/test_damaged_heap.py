@@ -33,10 +33,13 @@ class DamagedHeap(unittest.TestCase):
             subprocess.run(["gcc", "-w", "-g", "-O1", "-pthread", *flags, SOURCE, "-o", program],
                            check=True)
             found = {}
-            for way in "top", "number", "copy", "thread", "twice":
+            for way in "top", "number", "copy", "thread", "twice", "freed", "list":
                 with Scene() as scene_of_one:
                     crash, shown = crash_of(scene_of_one, program, way)
                     found[way] = crash.get("chunk")
+                    if way == "freed":
+                        self.assertRegex(shown, "the block of 40 bytes at 0x[0-9a-f]+ was written "
+                                                "to after it was freed: its first 8 bytes")
                     if way == "thread":
                         self.assertIn('("LONGNAME"), after the 40 bytes at ', shown)
                         self.assertIn('whose text runs on over it: "customer namexx', shown)
@@ -55,6 +58,10 @@ class DamagedHeap(unittest.TestCase):
             self.assertEqual((copy["field"], copy["value"]), ("previous-size", "0x30"))
             self.assertEqual(found["thread"]["text"], "LONGNAME")
             self.assertIsNone(found["twice"])
+            freed = found["freed"]
+            self.assertEqual((freed["field"], freed["size"], freed["text"]),
+                             ("next-free", 40, "customer"))
+            self.assertEqual((found["list"]["size"], found["list"]["text"]), (72, "supplier"))
 
     def test_the_damaged_chunk_and_the_block_before_it_are_named(self):
         self.check()

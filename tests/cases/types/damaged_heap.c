@@ -50,6 +50,29 @@ FUNCTION static void wrong_copy(void)
     kept[5] = malloc(1900);
 }
 
+// after_free writes a text to a block that was freed.
+FUNCTION static void after_free(void)
+{
+    for (int i = 0; i < 3; i++)
+        kept[i] = malloc(40);
+    free(kept[0]);
+    free(kept[1]);
+    memcpy(kept[1], "customer", 8);
+    for (int i = 3; i < 6; i++)
+        kept[i] = malloc(40);
+}
+
+// in_list writes to a freed block that is in the middle of its list.
+FUNCTION static void in_list(void)
+{
+    for (int i = 0; i < 3; i++)
+        kept[i] = malloc(72);
+    for (int i = 0; i < 3; i++)
+        free(kept[i]);
+    memcpy(kept[1], "supplier", 8);
+    free(kept[0]);
+}
+
 // twice frees a block again: no chunk is damaged.
 FUNCTION static void twice(void)
 {
@@ -77,6 +100,10 @@ int main(int argc, char **argv)
         overflow_number();
     if (strcmp(way, "copy") == 0)
         wrong_copy();
+    if (strcmp(way, "freed") == 0)
+        after_free();
+    if (strcmp(way, "list") == 0)
+        in_list();
     if (strcmp(way, "twice") == 0)
         twice();
     if (strcmp(way, "thread") == 0 &&
