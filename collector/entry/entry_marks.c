@@ -18,6 +18,7 @@ enum {
     FILES_MARKED = 24,
     BUILDS_MARKED = 16,
     ARGUMENTS_FROM = 4, // of the innermost in-app frames
+    FREED_IN = 8,       // the same, of the stack that freed a block
     NULL_PAGE = 0x10000,
     FUNCTION_SHORTENED = 1000, // longest name that is shortened
 };
@@ -76,12 +77,13 @@ static void short_function(const char *function, struct text *out)
         text_append(out, function, strnlen(function, MARK_VALUE_SIZE));
 }
 
-static void mark_function(struct entry *entry, const char *function)
+static void mark_function(struct entry *entry, enum store_facet kind,
+                          const char *function)
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     short_function(function, &name);
     if (text_ok(&name) && name.size != 0)
-        marks_add(entry, FACET_FRAME, name.bytes);
+        marks_add(entry, kind, name.bytes);
 }
 
 static void mark_frames(const json_t *report, const json_t *frames, struct entry *entry)
@@ -99,7 +101,7 @@ static void mark_frames(const json_t *report, const json_t *frames, struct entry
         const char *file = report_string(frame, "file");
         const json_t *image = report_image(report, frame);
         if (function != NULL && named++ < FRAMES_MARKED)
-            mark_function(entry, function);
+            mark_function(entry, FACET_FRAME, function);
         if (file != NULL && files++ < FILES_MARKED)
             marks_add(entry, FACET_FILE, file);
         if (image != NULL && builds++ < BUILDS_MARKED)
@@ -176,6 +178,22 @@ static void mark_arguments(const json_t *report, const json_t *frames,
             continue;
         mark_nothings(function, json_object_get(frame, "arguments"), entry);
         own++;
+    }
+}
+
+// mark_freed marks the in-app functions in which the misused block was freed.
+static void mark_freed(const json_t *report, const json_t *crash, struct entry *entry)
+{
+    const json_t *heap = json_object_get(crash, "heap");
+    const json_t *frames = report_frames(json_object_get(heap, "freed"));
+    size_t marked = 0;
+    for (size_t i = 0; i < json_array_size(frames) && marked < FREED_IN; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = report_string(frame, "function");
+        if (function == NULL || report_frame_is_system(report, frame))
+            continue;
+        mark_function(entry, FACET_FREED_IN, function);
+        marked++;
     }
 }
 
@@ -311,5 +329,6 @@ void entry_marks_from_report(const json_t *report, struct entry *entry)
     mark_depth(frames, entry);
     mark_registers(thread, entry);
     mark_arguments(report, frames, entry);
+    mark_freed(report, crash, entry);
     mark_frames(report, frames, entry);
 }

@@ -33,5 +33,6 @@ enum store_facet {
     FACET_REGISTER = 25,
     FACET_ARGUMENT = 26,
     FACET_DEPTH = 27,
+    FACET_FREED_IN = 28,
     FACET_DAY = 30, // in no database: the day of a report's time, for counts
 };

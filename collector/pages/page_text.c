@@ -7,6 +7,7 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
 #include "report/grouping/report_in_app.h"
+#include "report/summary/crash_words.h"
 #include "report/summary/readable_name.h"
 #include "report/value/around.h"
 #include "report/value/report.h"
@@ -194,6 +195,32 @@ static void write_text_around(struct text *out, const json_t *report)
     write_text_lines(out, "process", &process);
 }
 
+// write_text_heap writes the stacks that the misused block was freed and allocated
+// with.
+static void write_text_heap(struct text *out, const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *heap = json_object_get(crash, "heap");
+    struct crash_heap facts;
+    crash_words_heap(crash, &facts);
+    const struct {
+        const char *key;
+        const struct crash_heap_event *facts;
+    } events[] = { { "freed", &facts.freed }, { "allocated", &facts.allocated } };
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        const json_t *frames = report_frames(json_object_get(heap, events[i].key));
+        struct text CH_CLEANUP(text_deinit) words = { 0 };
+        if (json_array_size(frames) == 0)
+            continue;
+        crash_heap_append_event(events[i].facts, &words);
+        text_appendf(out, "\n%s here ", events[i].key);
+        append_plain(out, text_ok(&words) ? words.bytes : NULL, PAGE_SHORT);
+        text_append_string(out, "\n");
+        for (size_t k = 0; k < json_array_size(frames) && k < FRAMES_WRITTEN; k++)
+            write_text_frame(out, report, json_array_get(frames, k), k);
+    }
+}
+
 // write_other_threads writes the threads that did not crash, without their values.
 static void write_other_threads(struct text *out, const json_t *report,
                                 const json_t *crashed)
@@ -261,6 +288,7 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     }
     if (count > FRAMES_WRITTEN)
         text_appendf(out, "     ... %zu more\n", count - FRAMES_WRITTEN);
+    write_text_heap(out, report);
     write_text_registers(out, thread);
     write_text_around(out, report);
     write_other_threads(out, report, thread);

@@ -39,6 +39,7 @@ static const struct {
     [STORE_KEY_REGISTER] = { FACET_REGISTER, false },
     [STORE_KEY_ARGUMENT] = { FACET_ARGUMENT, false },
     [STORE_KEY_DEPTH] = { FACET_DEPTH, false },
+    [STORE_KEY_FREED_IN] = { FACET_FREED_IN, false },
 };
 
 enum store_facet store_query_facet(enum store_key key)

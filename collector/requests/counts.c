@@ -24,6 +24,7 @@ static const struct count_key keys[] = {
     { "depth", "stack", FACET_DEPTH },
     { "register", "register", FACET_REGISTER },
     { "argument", "argument", FACET_ARGUMENT },
+    { "freed-in", "freed in", FACET_FREED_IN },
     { "tag", "tag", FACET_TAG },
     { "frame", "function", FACET_FRAME },
     { "file", "source file", FACET_FILE },

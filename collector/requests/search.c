@@ -51,6 +51,7 @@ static const struct {
     { "register", STORE_KEY_REGISTER },
     { "argument", STORE_KEY_ARGUMENT },
     { "depth", STORE_KEY_DEPTH },
+    { "freed-in", STORE_KEY_FREED_IN },
 };
 enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
@@ -412,7 +413,7 @@ static bool read_key(struct cursor *input, char out[KEY_SIZE])
 {
     size_t length = 0;
     uint8_t c = search_peek(input, 0);
-    while (islower(c) || c == '_')
+    while (islower(c) || c == '_' || (c == '-' && length != 0))
         c = search_peek(input, ++length);
     if (c != ':' || length == 0 || length >= KEY_SIZE ||
         search_peek(input, length + 1) == ':')

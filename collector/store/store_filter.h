@@ -42,6 +42,7 @@ enum store_key {
     STORE_KEY_REGISTER,
     STORE_KEY_ARGUMENT,
     STORE_KEY_DEPTH,
+    STORE_KEY_FREED_IN,
     STORE_KEY_SINCE,         // number: the time, inclusive
     STORE_KEY_UNTIL,         // number: the time, exclusive
     STORE_KEY_TIME,          // from number to high, inclusive

@@ -715,7 +715,8 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         text_append_string(out, f->worded);
     else
         summarize_crash(f, kind, out);
-    if (is_fault_signal(f) && f->operand.expression != NULL)
+    // A call of free that found an error ends the program by an access of its own.
+    if (is_fault_signal(f) && f->operand.expression != NULL && f->heap.found_by == NULL)
         append_operand(f, out);
     else if (f->blamed.name != NULL)
         append_blamed(f, out);

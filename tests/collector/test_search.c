@@ -32,6 +32,18 @@ static void words_and_keys_become_terms(void **state)
     assert_string_equal(search.terms[3].value, "north");
 }
 
+static void a_key_may_have_a_hyphen_inside(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(search_one("freed-in:close_shop -kind:abort", &search));
+    assert_int_equal(search.count, 2);
+    assert_int_equal(search.terms[0].key, STORE_KEY_FREED_IN);
+    assert_false(search.terms[0].negated);
+    assert_int_equal(search.terms[1].key, STORE_KEY_KIND);
+    assert_true(search.terms[1].negated);
+}
+
 static void a_tag_may_have_colons_in_its_key(void **state)
 {
     (void)state;
@@ -259,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_keys_become_terms),
+        cmocka_unit_test(a_key_may_have_a_hyphen_inside),
         cmocka_unit_test(a_tag_may_have_colons_in_its_key),
         cmocka_unit_test(a_name_with_two_colons_is_a_word),
         cmocka_unit_test(quotes_keep_spaces_colons_and_quotes),

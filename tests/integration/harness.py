@@ -97,6 +97,11 @@ class Ended:
         return [line for line in self.stderr.splitlines() if "crashhook" in line]
 
 
+def read_url(url):
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return answer.read().decode()
+
+
 class Scene:
     """A folder, a spool in it, and the programs run there."""
 
@@ -190,6 +195,11 @@ class Scene:
 
     def page(self, path):
         """All that a collector of the scene's own shows of the report at path."""
+        return self.collected(path, "/reports/{name}?all=yes")[0]
+
+    def collected(self, path, *places):
+        """What a collector of the scene's own answers at places, where {name} stands for the
+        name of the report at path, after it was sent the spool."""
         collector = subprocess.Popen(
             [COLLECTOR, "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.folder}/store.db"],
             stderr=subprocess.PIPE, text=True)
@@ -198,8 +208,7 @@ class Scene:
             done = self.command("upload", "--url", url)
             assert done.returncode == 0, done.stderr
             name = os.path.basename(path)[:-5]
-            with urllib.request.urlopen(f"{url}/reports/{name}?all=yes", timeout=60) as answer:
-                return answer.read().decode()
+            return [read_url(url + place.format(name=name)) for place in places]
         finally:
             collector.kill()
             collector.communicate()

@@ -5,6 +5,7 @@
 
 import glob
 import itertools
+import json
 import os
 import random
 import re
@@ -119,6 +120,8 @@ class Heap(unittest.TestCase):
         if case["kind"] == "after-free":
             self.assertEqual(int(heap["address"], 16) - int(heap["block"], 16), size // 2)
         self.assertTrue(report["title"], report)
+        # The access of a free that found an error is the library's own.
+        self.assertEqual("(" in crash["summary"].split(" byte", 1)[1], by_access, crash)
 
     def test_each_kind_of_misuse_is_told_with_its_stacks(self):
         cases = list(all_cases())
@@ -143,17 +146,35 @@ class Heap(unittest.TestCase):
         self.assertRegex(text.split("Allocated here")[1], "allocate_block")
         self.assertRegex(report["title"], "use after free in access_byte")
 
-    def test_the_page_shows_the_three_stacks(self):
+    def test_every_view_shows_the_three_stacks_and_a_search_finds_who_freed(self):
         with Scene() as scene:
             scene.preload = None
             scene.command("run", "--via", "preload", "--heap", "every", "--",
                           harness.program("heap_bugs"), "double-free", "read", "48", "malloc",
                           "same")
             scene.reports()
-            page = scene.page(scene.report_paths()[0])
+            path = scene.report_paths()[0]
+            exported = [scene.command("export", "--format", form, path).stdout
+                        for form in ("text", "sentry", "otlp")]
+            search = "/api/v1/groups?q=kind:double-free+freed-in:"
+            page, text, found, not_found = scene.collected(
+                path, "/reports/{name}?all=yes", "/api/v1/reports/{name}?form=text",
+                search + "free_block", search + "allocate_block")
+            noted = ""
+            if os.path.exists("/usr/bin/gdb"):
+                noted = scene.command("debug", path, "--", "-batch").stdout
         self.assertRegex(page, r"Freed here <small>by thread \d+")
         self.assertRegex(page, r"Allocated here <small>by thread \d+")
-        self.assertIn("allocate_block", page)
+        self.assertRegex(text, r"\nfreed here by thread \d+ .*\n   0 free_block\(char\*\) at ")
+        self.assertRegex(text, r"\nallocated here by thread \d+ .*\n   0 allocate_block\(\) at ")
+        for view in (page, *exported):
+            self.assertRegex(view, "free_block")
+            self.assertRegex(view, "allocate_block")
+        if noted:
+            self.assertRegex(noted, r"Freed here by thread \d+:\n\s*0  free_block")
+            self.assertRegex(noted, r"Allocated here by thread \d+:\n\s*0  allocate_block")
+        self.assertEqual([len(json.loads(groups)["groups"]) for groups in (found, not_found)],
+                         [1, 0])
 
     def run_alone(self, command, preload, timeout=120, **variables):
         """Runs a program with the library, and no handler."""
