@@ -337,9 +337,9 @@ static void write_summary(const struct render *render)
     pen_set(pen, PEN_BOLD);
     pen_text(pen, program != NULL ? program : "a program");
     if (!json_is_object(crash)) {
-        pen_plain(pen, ": process %" PRId64 " and its %zu threads\n",
-                  report_integer(process, "pid", 0),
-                  json_array_size(json_object_get(render->report, "threads")));
+        size_t threads = json_array_size(json_object_get(render->report, "threads"));
+        pen_plain(pen, ": process %" PRId64 " and its %zu thread%s\n",
+                  report_integer(process, "pid", 0), threads, threads == 1 ? "" : "s");
         pen_set(pen, PEN_PLAIN);
         struct text CH_CLEANUP(text_deinit) deadlock = { 0 };
         if (report_deadlock(render->report, &deadlock)) {
