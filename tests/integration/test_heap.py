@@ -121,14 +121,12 @@ class Heap(unittest.TestCase):
             self.assertEqual(int(heap["address"], 16) - int(heap["block"], 16), size // 2)
         self.assertTrue(report["title"], report)
         # The access of a free that found an error is the library's own.
-        self.assertEqual("(" in crash["summary"].split(" byte", 1)[1], by_access, crash)
+        self.assertEqual("(" in crash["summary"], "found_by" not in heap, crash["summary"])
 
     def test_each_kind_of_misuse_is_told_with_its_stacks(self):
         cases = list(all_cases())
-        if not FULL:
-            cases = random.Random(SEED).sample(cases, 14)
         print(f"seed {SEED}, {len(cases)} cases", file=sys.stderr)
-        self.assertGreaterEqual(len(cases), 60 if FULL else 14)
+        self.assertGreaterEqual(len(cases), 60)
         for case in cases:
             with self.subTest(**case, seed=SEED):
                 self.check(case)
@@ -253,7 +251,10 @@ class Heap(unittest.TestCase):
                 "seccomp")
         modes = ({"CRASHHOOK_HEAP": "sample", "CRASHHOOK_HEAP_RATE": "20"},
                  {"CRASHHOOK_HEAP": "every", "CRASHHOOK_HEAP_SLOTS": "100"})
-        allocators = ALLOCATORS if FULL else ("glibc", random.Random(SEED).choice(list(ALLOCATORS)))
+        # scudo changes errno by itself.
+        allocators = [name for name in ALLOCATORS if name != "scudo"]
+        if not FULL:
+            allocators = ["glibc", random.Random(SEED).choice(allocators)]
         for way, mode, name in itertools.product(ways, modes, allocators):
             path = ALLOCATORS[name]
             if (path is not None and not os.path.exists(path)) or (
