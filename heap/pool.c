@@ -352,6 +352,19 @@ size_t pool_size(const void *address)
     return block->address == (uintptr_t)address ? block->size : 0;
 }
 
+uint64_t pool_count_live(uint64_t *out_bytes)
+{
+    uint64_t count = 0;
+    *out_bytes = 0;
+    for (uint32_t i = 0; i < crashhook_heap_state.slots; i++) {
+        if (__atomic_load_n(&blocks[i].status, __ATOMIC_ACQUIRE) != HEAP_LIVE)
+            continue;
+        *out_bytes += blocks[i].size;
+        count++;
+    }
+    return count;
+}
+
 void pool_after_fork(void)
 {
     const struct heap_state *state = &crashhook_heap_state;

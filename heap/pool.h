@@ -54,6 +54,9 @@ void pool_free(void *address, enum heap_origin origin, const void *caller);
 // pool_size is the size that was asked for.
 size_t pool_size(const void *address);
 
+// pool_count_live counts the blocks that are allocated, and their bytes.
+uint64_t pool_count_live(uint64_t *out_bytes);
+
 // pool_after_fork makes the pool usable in a child: other threads of the parent may
 // have been in the middle of its functions.
 void pool_after_fork(void);

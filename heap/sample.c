@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,12 +20,10 @@
 enum {
     RATE = 5000,
     SLOTS = 64,
-    SLOTS_MAX = 16384,
     BEFORE_START = 256,           // allocations of a thread until it looks again
     SAMPLE_LIMIT_BYTES = 5 << 20, // resident, with the table of live samples
     MAP_COUNT = 65530,            // the kernel's default of vm.max_map_count
-    MAPS_PER_SLOT = 2,
-    ADDRESS_SHARE = 64, // of RLIMIT_AS
+    ADDRESS_SHARE = 64,           // of RLIMIT_AS
     MEMORY_SHARE = 8,
 };
 
@@ -147,9 +146,9 @@ static uint32_t map_count(void)
 static uint32_t slots_allowed(uint32_t wanted)
 {
     struct rlimit limit;
-    uint64_t most = SLOTS_MAX;
-    if (wanted > SLOTS && map_count() / (2 * MAPS_PER_SLOT) < most)
-        most = map_count() / (2 * MAPS_PER_SLOT);
+    uint64_t most = HEAP_SLOTS_MAX;
+    if (wanted > SLOTS && map_count() / HEAP_MAPS_PER_SLOT < most)
+        most = map_count() / HEAP_MAPS_PER_SLOT;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur / ADDRESS_SHARE / (2 * HEAP_SLOT_BYTES) < most)
         most = limit.rlim_cur / ADDRESS_SHARE / (2 * HEAP_SLOT_BYTES);
@@ -175,8 +174,8 @@ __attribute__((constructor)) static void sample_start(void)
     const char *mode = secure_getenv("CRASHHOOK_HEAP");
     bool is_every = mode != NULL && strcmp(mode, "every") == 0;
     bool is_sample = mode != NULL && strcmp(mode, "sample") == 0;
-    uint32_t slots =
-        number_of(secure_getenv("CRASHHOOK_HEAP_SLOTS"), is_every ? SLOTS_MAX : SLOTS);
+    uint32_t slots = number_of(secure_getenv("CRASHHOOK_HEAP_SLOTS"),
+                               is_every ? HEAP_SLOTS_OF_EVERY : SLOTS);
     next_find_all();
     sample_rate = number_of(secure_getenv("CRASHHOOK_HEAP_RATE"), RATE);
     if ((is_every || is_sample) && next_is_preceded()) {
@@ -197,4 +196,26 @@ __attribute__((constructor)) static void sample_start(void)
     __atomic_store_n(&has_started, true, __ATOMIC_RELEASE);
     sample_countdown = 0;
     errno = error;
+}
+
+// sample_end appends to the file of `crashhook run` what this process guarded and what
+// is still allocated, as one line.
+__attribute__((destructor)) static void sample_end(void)
+{
+    const struct heap_state *state = &crashhook_heap_state;
+    const char *path = secure_getenv(HEAP_SUMMARY_VARIABLE);
+    char line[128];
+    uint64_t bytes;
+    if (state->mode != POOL_EVERY || path == NULL)
+        return;
+    uint64_t live = pool_count_live(&bytes);
+    int size = snprintf(line, sizeof(line), "%d %u %llu %llu %llu %llu %.31s\n",
+                        (int)getpid(), state->slots, (unsigned long long)state->guarded,
+                        (unsigned long long)state->refused, (unsigned long long)live,
+                        (unsigned long long)bytes, program_invocation_short_name);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, line, (size_t)size);
+    close(fd);
 }

@@ -20,7 +20,15 @@ enum {
     HEAP_FRAMES = 32,
     HEAP_CBF_BYTES = 328, // HEAP_FRAMES frames that are far from each other
     HEAP_LIVE_PLACES = 4096,
+    HEAP_SLOTS_OF_EVERY = 16384, // where each allocation is guarded, unless told
+    HEAP_SLOTS_MAX = 1 << 20,
+    HEAP_MAPS_PER_SLOT = 4, // two are used, and as many left to the program
 };
+
+// HEAP_SUMMARY_VARIABLE names a file to which each process appends, when it exits and
+// if every allocation is guarded: its id, how many slots it had, allocations that were
+// guarded, and not, blocks that are allocated, their bytes, the program's name.
+#define HEAP_SUMMARY_VARIABLE "_CRASHHOOK_HEAP_SUMMARY"
 
 // A heap_status is what a slot is used for. HEAP_BUSY: it is changing.
 enum heap_status { HEAP_UNUSED, HEAP_BUSY, HEAP_LIVE, HEAP_FREED };

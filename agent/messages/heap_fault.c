@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-enum { SLOTS_MAX = 1 << 20, PAGE_BYTES_MAX = 64 << 10 };
+enum { PAGE_BYTES_MAX = 64 << 10 };
 
 bool heap_state_is_sane(const struct heap_state *state)
 {
     uint64_t page = state->page_bytes;
     return state->mode != POOL_NO && state->mode < POOL_MODES && state->slots != 0 &&
-           state->slots <= SLOTS_MAX && page != 0 && page <= PAGE_BYTES_MAX &&
+           state->slots <= HEAP_SLOTS_MAX && page != 0 && page <= PAGE_BYTES_MAX &&
            (page & (page - 1)) == 0 &&
            state->bytes == state->slots * (HEAP_SLOT_BYTES + page) + 2 * page &&
            state->base <= UINT64_MAX - state->bytes &&

@@ -14,6 +14,7 @@
 #include "agent/live/permitted.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "cli/run/heap_summary.h"
 #include "cli/run/run_program.h"
 #include "cli/session/command.h"
 #include "cli/session/installed.h"
@@ -266,8 +267,10 @@ static int preload_library(const char *runtime, const struct settings *settings)
     if (settings->throws == SETTING_YES)
         append_library(path, CRASHHOOK_THROWS_SONAME, "CRASHHOOK_THROWS", &value);
     // A sanitizer has an allocator of its own, with checks of its own.
-    if (settings->heap != HEAP_NO && runtime[0] == 0)
+    if (settings->heap != HEAP_NO && runtime[0] == 0) {
         append_library(path, CRASHHOOK_HEAP_SONAME, "CRASHHOOK_HEAP", &value);
+        heap_summary_begin(settings);
+    }
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
     if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)

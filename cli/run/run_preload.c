@@ -43,6 +43,7 @@
 #include "base/status.h"
 #include "base/system/file.h"
 #include "base/text.h"
+#include "cli/run/heap_summary.h"
 #include "cli/run/run_program.h"
 #include "cli/run/supervisor.h"
 #include "cli/session/aside.h"
@@ -633,5 +634,6 @@ int run_preloaded(const char **arguments, struct session *session, bool kills,
     if (failed)
         return run_failed(arguments[0], why);
     report_end_aside(&program, session, since_ms);
+    heap_summary_end();
     return end_as(program.status);
 }

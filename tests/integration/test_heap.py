@@ -328,6 +328,28 @@ class Heap(unittest.TestCase):
         self.check_estimates(folded.stdout, 50)
         self.assertEqual(without.returncode, 1)
 
+    def test_a_run_says_what_was_guarded_and_which_limit_it_met(self):
+        forms = harness.program("heap_forms")
+        with Scene() as scene:
+            scene.preload = None
+            script = f"{forms} keep < /dev/null; {forms} churn; exit 3"
+            done = scene.command("run", "--heap", "every", "--", "/bin/sh", "-c", script,
+                                 CRASHHOOK_HEAP_SLOTS="500000", CRASHHOOK_PRINT="yes")
+            quiet = scene.command("run", "--heap", "every", "--", forms, "churn")
+            left = os.listdir(scene.folder)
+        self.assertEqual((done.returncode, done.stdout), (3, "survived\n" * 2))
+        self.assertRegex(done.stderr, r"^crashhook: --heap every: vm.max_map_count \(\d+\) allows "
+                                      r"\d+ of 500000 guarded blocks at a time in a process; "
+                                      r"sysctl vm.max_map_count=2000000 allows them all\n")
+        self.assertRegex(done.stderr, r"\ncrashhook: heap: \d+ processes exited, \d+ allocations "
+                                      r"guarded; \d+ blocks \(\d+ bytes\) were still allocated\n"
+                                      r"crashhook: heap: \d+ blocks \(\d+ bytes\) in process \d+ "
+                                      r"\(heap_forms\)\n")
+        self.assertRegex(done.stderr, r"\ncrashhook: heap: \d+ allocations were not guarded, since "
+                                      r"\d+ blocks or the memory for them were in use; ")
+        self.assertEqual((quiet.returncode, quiet.stderr), (0, ""))
+        self.assertEqual([name for name in left if "heap" in name], [])
+
     def test_every_function_that_allocates_works_in_front_of_each_allocator(self):
         modes = [{"CRASHHOOK_HEAP": "every"}]
         modes += [{"CRASHHOOK_HEAP": "sample", "CRASHHOOK_HEAP_RATE": str(rate)}
