@@ -610,7 +610,11 @@ static void read_crash_code(const struct capture *capture,
 {
     const struct memory_reader *reader = &capture->reader;
     struct crash_facts *facts = &out->facts;
-    if (!crash_has_address(facts) || capture->narrow)
+    // Where only the signal is known, the instruction may tell the address.
+    bool is_fault =
+        crash_has_address(facts) ||
+        (facts->signal_only && (facts->signal == SIGSEGV || facts->signal == SIGBUS));
+    if (!is_fault || capture->narrow)
         return; // the decoders take the code for that of a 64-bit program
     out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
     if (facts->pc_place.executable)

@@ -200,7 +200,7 @@ static void write_instruction(struct json_writer *w, const struct capture *captu
                               const struct crash_examination *crash)
 {
     char hex[2 * CRASH_INSTRUCTION_BYTES + 1];
-    if (!crash_has_address(&crash->facts))
+    if (!crash_has_address(&crash->facts) && crash->instruction_size == 0)
         return;
     hex_encode(crash->instruction, crash->instruction_size, hex);
     json_write_key(w, "instruction");

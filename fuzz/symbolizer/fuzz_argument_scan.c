@@ -15,15 +15,20 @@ static const uint8_t *bytes_at(void *context, uint64_t vaddr, size_t *out_size)
 }
 
 // All of it is one function but for its last quarter, which lies outside.
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void scan_code(const struct argument_machine *machine, struct code code)
 {
-    struct code code = { bytes, size };
     struct argument_point before;
     struct argument_scan *scan =
-        argument_scan_create(0, size - size / 4, bytes_at, &code);
-    for (size_t i = 0; scan != NULL && i < size; i++)
+        argument_scan_create(machine, 0, code.size - code.size / 4, bytes_at, &code);
+    for (size_t i = 0; scan != NULL && i < code.size; i++)
         (void)!(argument_scan_before(scan, i, &before) +
                 (argument_scan_called(scan, i) != NULL));
     argument_scan_destroy(scan);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    scan_code(&argument_machine_amd64, (struct code){ bytes, size });
+    scan_code(&argument_machine_aarch64, (struct code){ bytes, size });
     return 0;
 }

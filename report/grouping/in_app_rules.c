@@ -158,6 +158,7 @@ const struct in_app_rule in_app_rules[] = {
     // Headers and sources of toolchains and of dependencies as package managers fetch
     // them; inlined functions have no other sign.
     { OWN_SOURCE, "/usr/include/*" },
+    { OWN_SOURCE, "/usr/*-linux-gnu/include/*" },
     { OWN_SOURCE, "/usr/lib/gcc/*" },
     { OWN_SOURCE, "/usr/lib/llvm-*" },
     { OWN_SOURCE, "/usr/lib/clang/*" },

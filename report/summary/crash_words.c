@@ -359,7 +359,9 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
         .pc = read_pc(crash, thread),
         .access = read_access(access),
         .protection_key = (uint32_t)read_int32(crash, "protection_key"),
-        .signal_only = report_flag(crash, "signal_only"),
+        // The instruction may have told the rest (symbolizer/diagnosis/).
+        .signal_only = report_flag(crash, "signal_only") &&
+                       json_object_get(crash, "address") == NULL,
         .pid = read_int32(json_object_get(report, "process"), "pid"),
         .system_call = read_int32(call, "number"),
         .system_call_machine = (uint32_t)read_address(call, "machine"),

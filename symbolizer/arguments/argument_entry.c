@@ -5,12 +5,6 @@
 
 #include "symbolizer/arguments/argument_start.h"
 
-enum {
-    SP = 7,
-    // rdi, rsi, rdx, rcx, r8, r9
-    ARGUMENTS = 1 << 5 | 1 << 4 | 1 << 1 | 1 << 2 | 1 << 8 | 1 << 9,
-};
-
 bool argument_entry_symbol(const struct argument_call *call,
                            struct argument_symbol *out)
 {
@@ -35,7 +29,7 @@ static bool entry_find_code(const struct argument_stack *stack, size_t index,
                             struct code *out)
 {
     struct argument_call *call = &stack->calls[index];
-    if (stack->arch->id != UNWIND_ARCH_AMD64) // only x86-64 code is decoded
+    if (argument_machine_of(stack->arch) == NULL)
         return false;
     if (!call->scanned && argument_entry_symbol(call, &call->symbol))
         call->scan =
@@ -48,9 +42,11 @@ static bool entry_find_code(const struct argument_stack *stack, size_t index,
 // agrees says whether the stack pointer is what the code implies at that point.
 static bool agrees(const struct argument_call *call, const struct argument_point *point)
 {
-    const struct argument_content *sp = &point->state.places[SP];
+    uint8_t number = point->state.machine->sp;
+    const struct argument_content *sp = &point->state.places[number];
     return sp->kind != ARGUMENT_OF_FRAME || call->frame.cfa == 0 ||
-           call->frame.registers.value[SP] == call->frame.cfa + (uint64_t)sp->number;
+           call->frame.registers.value[number] ==
+               call->frame.cfa + (uint64_t)sp->number;
 }
 
 // find_point gives the state at the point where a call is: in room, or one of the
@@ -98,7 +94,7 @@ static bool find_held_entry(const struct code *code, uint8_t reg,
     struct argument_holder holder;
     const struct argument_point *point = find_point(code, &room);
     if (point == NULL ||
-        !argument_scan_holder(point, &wanted, (uint16_t)frame->known, &holder) ||
+        !argument_scan_holder(point, &wanted, (uint32_t)frame->known, &holder) ||
         !take_holder(code->call, &holder, out))
         return false;
     out->source =
@@ -167,7 +163,7 @@ static bool entry_find_passed(const struct argument_stack *stack, size_t index,
             out->bytes = content->bytes;
         if (take_content(caller, content, out) ||
             (argument_scan_holder(&site.call->after, content,
-                                  (uint16_t)caller->frame.known, &holder) &&
+                                  (uint32_t)caller->frame.known, &holder) &&
              take_holder(caller, &holder, out)))
             return true;
         if (content->kind != ARGUMENT_OF_ENTRY)
@@ -176,6 +172,22 @@ static bool entry_find_passed(const struct argument_stack *stack, size_t index,
         index++;
     }
     return false;
+}
+
+// argument_registers gives the registers that pass arguments: bit N is register N.
+static uint32_t argument_registers(const struct argument_stack *stack)
+{
+    const struct argument_machine *machine = argument_machine_of(stack->arch);
+    uint32_t registers = 0;
+    for (int i = 0; machine != NULL && i < machine->argument_count; i++)
+        registers |= UINT32_C(1) << machine->arguments[i];
+    return registers;
+}
+
+static bool is_general(const struct argument_stack *stack, uint8_t reg)
+{
+    const struct argument_machine *machine = argument_machine_of(stack->arch);
+    return machine != NULL && reg < machine->registers;
 }
 
 // find_passed_on follows the value of reg inwards: a function that it was passed to may
@@ -191,7 +203,8 @@ static bool find_passed_on(const struct argument_stack *stack, size_t index,
         index--;
         if (!entry_find_site(stack, index, &site) ||
             !entry_find_code(stack, index, &callee) ||
-            !argument_scan_holder(&site.call->before, &wanted, ARGUMENTS, &holder) ||
+            !argument_scan_holder(&site.call->before, &wanted,
+                                  argument_registers(stack), &holder) ||
             holder.is_slot)
             return false;
         if (out->bytes > holder.bytes)
@@ -210,7 +223,7 @@ enum ch_status argument_entry_find(const struct argument_stack *stack, size_t in
 {
     struct argument_entry found = { .bytes = 8 };
     struct code code;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !entry_find_code(stack, index, &code))
+    if (!is_general(stack, reg) || !entry_find_code(stack, index, &code))
         return CH_ERR_NOT_FOUND;
     bool is_found = find_held_entry(&code, reg, &found);
     found.bytes = is_found ? found.bytes : 8;
@@ -230,7 +243,7 @@ bool argument_entry_held(const struct argument_stack *stack, size_t index, uint8
     struct code code;
     uint8_t word[sizeof(*out)];
     // What calls go through may overwrite other registers than those of arguments.
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !(ARGUMENTS >> reg & 1) ||
+    if (!is_general(stack, reg) || !(argument_registers(stack) >> reg & 1) ||
         !entry_find_code(stack, index, &code) || !find_held_entry(&code, reg, &found) ||
         found.bytes < sizeof(word) ||
         argument_location_bytes(&found.location, &code.call->frame, stack->memory, word,

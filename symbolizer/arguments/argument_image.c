@@ -462,6 +462,16 @@ argument_image_find_scan(const struct argument_image *image, uint64_t vaddr)
     return NULL;
 }
 
+const struct argument_machine *
+argument_image_machine(const struct argument_image *image)
+{
+    GElf_Ehdr head;
+    Elf *elf = image->types.files.image.elf;
+    bool is_aarch64 =
+        elf != NULL && gelf_getehdr(elf, &head) != NULL && head.e_machine == EM_AARCH64;
+    return is_aarch64 ? &argument_machine_aarch64 : &argument_machine_amd64;
+}
+
 const struct argument_scan *argument_image_scan(struct argument_image *image,
                                                 uint64_t vaddr, uint64_t size)
 {
@@ -486,7 +496,8 @@ const struct argument_scan *argument_image_scan_any(struct argument_image *image
     if (!array_reserve(&image->scans, &image->scan_capacity, image->scan_count,
                        sizeof(struct argument_scan *)))
         return NULL;
-    struct argument_scan *scan = argument_scan_create(vaddr, size, read_code_at, image);
+    struct argument_scan *scan = argument_scan_create(argument_image_machine(image),
+                                                      vaddr, size, read_code_at, image);
     if (scan != NULL)
         image->scans[image->scan_count++] = scan;
     return scan;

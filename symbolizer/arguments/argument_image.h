@@ -161,6 +161,10 @@ bool argument_image_is_unique(struct argument_image *image, const char *name);
 bool argument_image_named_part(struct argument_image *image, const char *name,
                                size_t length, struct argument_symbol *out);
 
+// argument_image_machine gives the processor of the image's file.
+const struct argument_machine *
+argument_image_machine(const struct argument_image *image);
+
 // argument_image_scan gives what the code of the function at vaddr proves; NULL: out of
 // memory, or the limit on scanned code is reached. The image owns the result.
 const struct argument_scan *argument_image_scan(struct argument_image *image,

@@ -1,22 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/code/argument_flow.h"
 
-enum {
-    SP = 7,
-    BP = 6,
-    // The caller-saved registers: rax, rdx, rcx, rsi, rdi, r8 to r11.
-    CALL_WRITES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 0xf << 8,
+const struct argument_machine argument_machine_amd64 = {
+    .read_effects = instruction_read_effects_x86_64,
+    .registers = 16,
+    .sp = 7,
+    .fp = 6,
+    .entry_sp = -8,
+    .red_zone = 128,
+    // rax, rdx, rcx, rsi, rdi, r8 to r11
+    .call_writes = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 0xf << 8,
+    .arguments = { 5, 4, 1, 2, 8, 9 }, // rdi, rsi, rdx, rcx, r8, r9
+    .argument_count = 6,
 };
+
+const struct argument_machine argument_machine_aarch64 = {
+    .read_effects = instruction_read_effects_aarch64,
+    .registers = 32,
+    .sp = 31,
+    .fp = 29,
+    .call_writes = 0x7ffff | 1 << 30, // x0 to x18, and the return address
+    .arguments = { 0, 1, 2, 3, 4, 5, 6, 7 },
+    .argument_count = 8,
+};
+
+const struct argument_machine *argument_machine_of(const struct unwind_arch *arch)
+{
+    return arch->id == UNWIND_ARCH_AMD64     ? &argument_machine_amd64
+           : arch->id == UNWIND_ARCH_AARCH64 ? &argument_machine_aarch64
+                                             : NULL;
+}
 
 // WHOLE_FRAME is an address below those of any frame.
 #define WHOLE_FRAME (INT64_MIN / 2)
 
-void argument_flow_begin(struct argument_state *out)
+void argument_flow_begin(const struct argument_machine *machine,
+                         struct argument_state *out)
 {
-    *out = (struct argument_state){ .floor = INT64_MAX };
-    for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
+    *out = (struct argument_state){ .machine = machine, .floor = INT64_MAX };
+    for (int i = 0; i < machine->registers; i++)
         out->places[i] = (struct argument_content){ ARGUMENT_OF_ENTRY, 8, i };
-    out->places[SP] = (struct argument_content){ ARGUMENT_OF_FRAME, 8, -8 };
+    out->places[machine->sp] =
+        (struct argument_content){ ARGUMENT_OF_FRAME, 8, machine->entry_sp };
 }
 
 static struct argument_content unknown_content(struct argument_state *state)
@@ -144,7 +169,7 @@ static void touch_memory(struct argument_state *state, struct argument_slots *sl
     let_out_content(state, slots, memory->base);
     let_out_content(state, slots, memory->index);
     // A store through an unknown stack pointer may overwrite any slot.
-    if (memory->written && memory->base == SP)
+    if (memory->written && memory->base == state->machine->sp)
         forget_slots(state, slots, INT64_MIN, INT64_MAX);
 }
 
@@ -167,29 +192,45 @@ static void flow_through_move(struct argument_state *state,
                               struct argument_slots *slots,
                               const struct instruction_effects *effects)
 {
-    bool of_frame =
-        effects->bytes == 8 && ((effects->from == SP && effects->to == BP) ||
-                                (effects->from == BP && effects->to == SP));
+    const struct argument_machine *machine = state->machine;
+    bool of_frame = effects->bytes == 8 &&
+                    ((effects->from == machine->sp && effects->to == machine->fp) ||
+                     (effects->from == machine->fp && effects->to == machine->sp));
     if (!of_frame)
         let_out_content(state, slots, effects->from);
     flow_set(state, effects->to,
              narrowed_content(state->places[effects->from], effects->bytes));
 }
 
-static void flow_add(struct argument_state *state, struct argument_slots *slots,
-                     const struct instruction_effects *effects)
+static void flow_add(struct argument_state *state, const struct argument_slots *slots,
+                     uint8_t to, int64_t constant)
 {
-    struct argument_content content = state->places[effects->to];
-    if (content.kind != ARGUMENT_OF_FRAME ||
-        __builtin_add_overflow(content.number, effects->constant, &content.number)) {
-        let_out_content(state, slots, effects->to);
+    struct argument_content content = state->places[to];
+    bool tracked =
+        content.kind == ARGUMENT_OF_FRAME || content.kind == ARGUMENT_OF_ADDRESS;
+    if (!tracked || __builtin_add_overflow(content.number, constant, &content.number)) {
+        let_out_content(state, slots, to);
         content = unknown_content(state);
     }
-    if (effects->to != SP && content.kind == ARGUMENT_OF_FRAME) {
-        let_out_content(state, slots, effects->to);
+    if (to != state->machine->sp && content.kind == ARGUMENT_OF_FRAME) {
+        let_out_content(state, slots, to);
         let_out(state, slots, content.number);
     }
-    flow_set(state, effects->to, content);
+    flow_set(state, to, content);
+}
+
+// points_to_record says whether a register becomes the frame pointer: it is set to
+// where the caller's is saved.
+static bool points_to_record(struct argument_state *state,
+                             const struct argument_slots *slots, uint8_t to,
+                             int64_t offset)
+{
+    for (size_t i = 0; i < slots->count; i++) {
+        const struct argument_content *saved = flow_slot_of(state, i);
+        if (slots->offset[i] == offset && to == state->machine->fp)
+            return saved->kind == ARGUMENT_OF_ENTRY && saved->number == to;
+    }
+    return false;
 }
 
 static void take_address(struct argument_state *state, struct argument_slots *slots,
@@ -198,7 +239,8 @@ static void take_address(struct argument_state *state, struct argument_slots *sl
     const struct instruction_memory *memory = &effects->memory;
     struct argument_content content = { ARGUMENT_OF_FRAME, 8, 0 };
     if (is_slot(state, memory, &content.number)) {
-        if (effects->to != SP)
+        if (effects->to != state->machine->sp &&
+            !points_to_record(state, slots, effects->to, content.number))
             let_out(state, slots, content.number);
     } else if (memory->base == INSTRUCTION_PC) {
         content.kind = ARGUMENT_OF_ADDRESS;
@@ -206,7 +248,7 @@ static void take_address(struct argument_state *state, struct argument_slots *sl
     } else {
         let_out_content(state, slots, memory->base);
         let_out_content(state, slots, memory->index);
-        if (memory->base == SP) // somewhere in the frame
+        if (memory->base == state->machine->sp) // somewhere in the frame
             let_out(state, slots, WHOLE_FRAME);
         content = unknown_content(state);
     }
@@ -216,22 +258,32 @@ static void take_address(struct argument_state *state, struct argument_slots *sl
 static void flow_store(struct argument_state *state, struct argument_slots *slots,
                        const struct instruction_effects *effects)
 {
-    int64_t offset;
-    let_out_content(state, slots, effects->from);
-    if (is_slot(state, &effects->memory, &offset))
-        write_slot(
-            state, slots, offset,
-            narrowed_content(state->places[effects->from], effects->memory.bytes));
+    const uint8_t from[] = { effects->from, effects->second };
+    const struct argument_content zero = { ARGUMENT_OF_CONSTANT, 8, 0 };
+    for (int i = 0; i <= effects->is_pair; i++) {
+        int64_t offset;
+        let_out_content(state, slots, from[i]);
+        struct argument_content content =
+            from[i] < ARGUMENT_GENERAL_REGISTERS ? state->places[from[i]] : zero;
+        if (is_slot(state, &effects->memory, &offset))
+            write_slot(state, slots, offset + i * effects->bytes,
+                       narrowed_content(content, effects->bytes));
+    }
 }
 
 static void flow_load(struct argument_state *state, struct argument_slots *slots,
                       const struct instruction_effects *effects)
 {
+    const uint8_t to[] = { effects->to, effects->second };
     int64_t offset;
-    struct argument_content content = is_slot(state, &effects->memory, &offset)
-                                          ? read_slot(state, slots, offset)
-                                          : unknown_content(state);
-    flow_set(state, effects->to, narrowed_content(content, effects->memory.bytes));
+    // The first register may be the base.
+    bool slot = is_slot(state, &effects->memory, &offset);
+    for (int i = 0; i <= effects->is_pair; i++) {
+        struct argument_content content =
+            slot ? read_slot(state, slots, offset + i * effects->bytes)
+                 : unknown_content(state);
+        flow_set(state, to[i], narrowed_content(content, effects->bytes));
+    }
 }
 
 // flow_push follows a push. A pushed caller-saved register is an outgoing argument, and
@@ -239,11 +291,11 @@ static void flow_load(struct argument_state *state, struct argument_slots *slots
 static void flow_push(struct argument_state *state, struct argument_slots *slots,
                       const struct instruction_effects *effects)
 {
-    struct argument_content *sp = &state->places[SP];
+    struct argument_content *sp = &state->places[state->machine->sp];
     struct argument_content pushed = { 0 };
     let_out_content(state, slots, effects->from);
     if (effects->from < ARGUMENT_GENERAL_REGISTERS &&
-        !(CALL_WRITES >> effects->from & 1))
+        !(state->machine->call_writes >> effects->from & 1))
         pushed = state->places[effects->from];
     if (sp->kind != ARGUMENT_OF_FRAME ||
         __builtin_sub_overflow(sp->number, 8, &sp->number)) {
@@ -257,14 +309,14 @@ static void flow_push(struct argument_state *state, struct argument_slots *slots
 static void flow_pop(struct argument_state *state, struct argument_slots *slots,
                      uint8_t to)
 {
-    struct argument_content sp = state->places[SP];
+    struct argument_content sp = state->places[state->machine->sp];
     struct argument_content content = sp.kind == ARGUMENT_OF_FRAME
                                           ? read_slot(state, slots, sp.number)
                                           : unknown_content(state);
     if (sp.kind != ARGUMENT_OF_FRAME ||
         __builtin_add_overflow(sp.number, 8, &sp.number))
         sp = unknown_content(state);
-    state->places[SP] = sp;
+    state->places[state->machine->sp] = sp;
     flow_set(state, to, content);
 }
 
@@ -273,8 +325,9 @@ static void flow_pop(struct argument_state *state, struct argument_slots *slots,
 static void do_other(struct argument_state *state, struct argument_slots *slots,
                      const struct instruction_effects *effects)
 {
+    uint8_t sp = state->machine->sp;
     for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
-        if (effects->named >> i & 1 && !(i == SP && effects->written >> SP & 1))
+        if (effects->named >> i & 1 && !(i == sp && effects->written >> sp & 1))
             let_out_content(state, slots, (uint8_t)i);
     for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
         if (effects->written >> i & 1)
@@ -287,23 +340,19 @@ static void flow_over_call(struct argument_state *state,
                            const struct argument_slots *slots)
 {
     for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
-        if (!(CALL_WRITES >> i & 1))
+        if (!(state->machine->call_writes >> i & 1))
             continue;
         let_out_content(state, slots, (uint8_t)i);
         state->places[i] = unknown_content(state);
     }
-    if (state->places[SP].kind == ARGUMENT_OF_FRAME)
-        forget_slots(state, slots, INT64_MIN, state->places[SP].number);
+    const struct argument_content *sp = &state->places[state->machine->sp];
+    if (sp->kind == ARGUMENT_OF_FRAME)
+        forget_slots(state, slots, INT64_MIN, sp->number);
 }
 
-void argument_flow_step(struct argument_state *state, struct argument_slots *slots,
-                        const struct instruction_effects *effects, uint64_t next)
+static void flow_act(struct argument_state *state, struct argument_slots *slots,
+                     const struct instruction_effects *effects, uint64_t next)
 {
-    touch_memory(state, slots, effects);
-    if (effects->flow == INSTRUCTION_CALLS) {
-        flow_over_call(state, slots);
-        return;
-    }
     switch (effects->action) {
     case INSTRUCTION_MOVES:
         flow_through_move(state, slots, effects);
@@ -314,7 +363,7 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
             (struct argument_content){ ARGUMENT_OF_CONSTANT, 8, effects->constant });
         return;
     case INSTRUCTION_ADDS:
-        flow_add(state, slots, effects);
+        flow_add(state, slots, effects->to, effects->constant);
         return;
     case INSTRUCTION_ADDRESSES:
         take_address(state, slots, effects, next);
@@ -332,8 +381,8 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
         flow_pop(state, slots, effects->to);
         return;
     case INSTRUCTION_LEAVES:
-        state->places[SP] = state->places[BP];
-        flow_pop(state, slots, BP);
+        state->places[state->machine->sp] = state->places[state->machine->fp];
+        flow_pop(state, slots, state->machine->fp);
         return;
     case INSTRUCTION_SUMS:
     case INSTRUCTION_DOES_OTHER:
@@ -342,13 +391,31 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
     }
 }
 
-// meet_floors gives the lower floor. If rbp is an address of the frame on one path
-// only, the join no longer tracks it, so that address escapes.
+void argument_flow_step(struct argument_state *state, struct argument_slots *slots,
+                        const struct instruction_effects *effects, uint64_t next)
+{
+    const struct argument_content base = effects->base_added != 0
+                                             ? state->places[effects->memory.base]
+                                             : (struct argument_content){ 0 };
+    touch_memory(state, slots, effects);
+    if (effects->flow == INSTRUCTION_CALLS) {
+        flow_over_call(state, slots);
+        return;
+    }
+    flow_act(state, slots, effects, next);
+    if (effects->base_added != 0) {
+        state->places[effects->memory.base] = base;
+        flow_add(state, slots, effects->memory.base, effects->base_added);
+    }
+}
+
+// meet_floors gives the lower floor. If the frame pointer is an address of the frame on
+// one path only, the join no longer tracks it, so that address escapes.
 static int64_t meet_floors(const struct argument_state *a,
                            const struct argument_state *b)
 {
-    const struct argument_content *one = &a->places[BP];
-    const struct argument_content *other = &b->places[BP];
+    const struct argument_content *one = &a->places[a->machine->fp];
+    const struct argument_content *other = &b->places[b->machine->fp];
     int64_t floor = a->floor < b->floor ? a->floor : b->floor;
     if (one->kind == other->kind && one->number == other->number)
         return floor;

@@ -14,9 +14,31 @@
 #include <stdint.h>
 
 #include "symbolizer/code/instruction.h"
+#include "unwind/unwind_arch.h"
+
+// An argument_machine is what is to be known of a processor to follow its code: its
+// registers by their DWARF numbers, and what its calls do.
+struct argument_machine {
+    enum ch_status (*read_effects)(const uint8_t *bytes, size_t size, uint64_t address,
+                                   struct instruction_effects *out);
+    uint8_t registers; // general ones
+    uint8_t sp;
+    uint8_t fp;
+    int64_t entry_sp;     // the stack pointer at the entry, from the CFA
+    int64_t red_zone;     // bytes below the stack pointer that belong to the function
+    uint32_t call_writes; // bit N: a call may overwrite register N
+    uint8_t arguments[8]; // the registers that pass arguments
+    uint8_t argument_count;
+};
+
+extern const struct argument_machine argument_machine_amd64;
+extern const struct argument_machine argument_machine_aarch64;
+
+// argument_machine_of gives that of an architecture; NULL: its code is not decoded.
+const struct argument_machine *argument_machine_of(const struct unwind_arch *arch);
 
 enum {
-    ARGUMENT_GENERAL_REGISTERS = 16,
+    ARGUMENT_GENERAL_REGISTERS = 32,
     ARGUMENT_SLOTS_MAX = 40,
     ARGUMENT_PLACES = ARGUMENT_GENERAL_REGISTERS + ARGUMENT_SLOTS_MAX,
 };
@@ -45,13 +67,15 @@ struct argument_slots {
 };
 
 struct argument_state {
+    const struct argument_machine *machine;
     struct argument_content places[ARGUMENT_PLACES];
     int64_t floor; // lowest frame address that escaped
     int64_t names; // identities used so far; 0: unknown values get none
 };
 
 // argument_flow_begin gives the state at the function's entry.
-void argument_flow_begin(struct argument_state *out);
+void argument_flow_begin(const struct argument_machine *machine,
+                         struct argument_state *out);
 
 // argument_flow_name gives every unknown value in state an identity from here on.
 void argument_flow_name(struct argument_state *state,

@@ -18,6 +18,7 @@ enum {
 
 // source is where code is read from.
 struct source {
+    const struct argument_machine *machine;
     argument_code_fn *bytes;
     void *context;
 };
@@ -28,8 +29,9 @@ static enum ch_status code_decode(const struct source *source, uint64_t vaddr,
     size_t left;
     const uint8_t *bytes = source->bytes(source->context, vaddr, &left);
     out->vaddr = vaddr;
-    return bytes != NULL ? instruction_read_effects(bytes, left, vaddr, &out->effects)
-                         : CH_ERR_UNSUPPORTED;
+    return bytes != NULL
+               ? source->machine->read_effects(bytes, left, vaddr, &out->effects)
+               : CH_ERR_UNSUPPORTED;
 }
 
 static enum ch_status add_code_step(struct argument_code *code,
@@ -52,7 +54,7 @@ static enum ch_status decode_inside(struct argument_code *code,
         return CH_ERR_UNSUPPORTED;
     while (at < code->size) {
         struct argument_step step = { .vaddr = code->entry + at };
-        enum ch_status status = instruction_read_effects(
+        enum ch_status status = source->machine->read_effects(
             bytes + at, (size_t)(code->size - at), step.vaddr, &step.effects);
         if (status == CH_OK)
             status = add_code_step(code, &step);
@@ -204,11 +206,13 @@ static bool targets_fit(struct argument_code *code)
     return true;
 }
 
-enum ch_status argument_code_init(struct argument_code *code, uint64_t entry,
-                                  uint64_t size, argument_code_fn *bytes, void *context)
+enum ch_status argument_code_init(struct argument_code *code,
+                                  const struct argument_machine *machine,
+                                  uint64_t entry, uint64_t size,
+                                  argument_code_fn *bytes, void *context)
 {
-    const struct source source = { bytes, context };
-    *code = (struct argument_code){ .entry = entry, .size = size };
+    const struct source source = { machine, bytes, context };
+    *code = (struct argument_code){ .machine = machine, .entry = entry, .size = size };
     if (size == 0 || size > ARGUMENT_CODE_BYTES_MAX)
         return CH_ERR_UNSUPPORTED;
     enum ch_status status = decode_inside(code, &source);
@@ -255,9 +259,6 @@ size_t argument_code_jump(const struct argument_code *code, size_t i)
 }
 
 enum {
-    SP = 7,
-    ENTRY_SP = -8, // from the CFA
-    RED_ZONE = 128,
     BLOCKS_MAX = 8192,
     STEPS_MAX = 1 << 20, // instructions followed until the fixed point is reached
     CALLS_KEPT = 16,
@@ -306,8 +307,8 @@ static void arrive_at(struct argument_scan *scan, bool *waiting, size_t at,
 // released.
 static bool has_given_up(const struct argument_state *state)
 {
-    return state->places[SP].kind == ARGUMENT_OF_FRAME &&
-           state->places[SP].number == ENTRY_SP;
+    const struct argument_content *sp = &state->places[state->machine->sp];
+    return sp->kind == ARGUMENT_OF_FRAME && sp->number == state->machine->entry_sp;
 }
 
 // meet_anywhere joins the states of the indirect jumps that may lead here. Those with a
@@ -316,9 +317,10 @@ static bool has_given_up(const struct argument_state *state)
 static void meet_anywhere(const struct argument_scan *scan,
                           struct argument_state *state)
 {
+    uint8_t sp = state->machine->sp;
     for (int i = 0; i < 2; i++) {
-        const struct argument_content *one = &scan->anywhere[i].places[SP];
-        const struct argument_content *other = &state->places[SP];
+        const struct argument_content *one = &scan->anywhere[i].places[sp];
+        const struct argument_content *other = &state->places[sp];
         bool apart = one->kind == ARGUMENT_OF_FRAME &&
                      other->kind == ARGUMENT_OF_FRAME && one->number != other->number;
         if (scan->jumps_anywhere[i] && !apart)
@@ -403,7 +405,7 @@ static bool scan_follow_all(struct argument_scan *scan)
     size_t steps = 0;
     if (waiting == NULL)
         return false;
-    argument_flow_begin(&begin);
+    argument_flow_begin(scan->code.machine, &begin);
     arrive_at(scan, waiting, argument_code_find(&scan->code, scan->code.entry), &begin);
     bool agreed = follow_waiting(scan, waiting, &steps);
     bool again = scan->jumps_anywhere[0] || scan->jumps_anywhere[1];
@@ -428,12 +430,13 @@ static void scan_look_at(struct argument_scan *scan)
         scan->usable = scan_follow_all(scan);
 }
 
-struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
+struct argument_scan *argument_scan_create(const struct argument_machine *machine,
+                                           uint64_t entry, uint64_t size,
                                            argument_code_fn *bytes, void *context)
 {
     struct argument_scan *scan = calloc(1, sizeof(*scan));
     if (scan != NULL &&
-        argument_code_init(&scan->code, entry, size, bytes, context) == CH_OK)
+        argument_code_init(&scan->code, machine, entry, size, bytes, context) == CH_OK)
         scan_look_at(scan);
     if (scan != NULL && scan->usable)
         scan->calls = calloc(CALLS_KEPT, sizeof(scan->calls[0]));
@@ -546,14 +549,15 @@ static bool content_is_same(const struct argument_content *a,
 // handlers write.
 static bool is_slot_kept(const struct argument_point *point, size_t slot)
 {
-    const struct argument_content *sp = &point->state.places[SP];
+    const struct argument_machine *machine = point->state.machine;
+    const struct argument_content *sp = &point->state.places[machine->sp];
     int64_t offset = point->slots.offset[slot];
     return point->slots.read[slot] && offset <= point->state.floor - 8 &&
-           (sp->kind != ARGUMENT_OF_FRAME || offset >= sp->number - RED_ZONE);
+           (sp->kind != ARGUMENT_OF_FRAME || offset >= sp->number - machine->red_zone);
 }
 
 bool argument_scan_holder(const struct argument_point *point,
-                          const struct argument_content *content, uint16_t registers,
+                          const struct argument_content *content, uint32_t registers,
                           struct argument_holder *out)
 {
     uint8_t bytes = 0;

@@ -32,6 +32,7 @@ struct argument_step {
 
 // An argument_code has its steps sorted by address.
 struct argument_code {
+    const struct argument_machine *machine;
     uint64_t entry; // vaddr
     uint64_t size;
     bool reentered; // a jump leads back to the entry, from anywhere
@@ -46,9 +47,10 @@ typedef const uint8_t *argument_code_fn(void *context, uint64_t vaddr,
 
 // argument_code_init decodes the function of size bytes at entry. CH_ERR_UNSUPPORTED:
 // it cannot be decoded.
-CH_CHECKED enum ch_status argument_code_init(struct argument_code *code, uint64_t entry,
-                                             uint64_t size, argument_code_fn *bytes,
-                                             void *context);
+CH_CHECKED enum ch_status argument_code_init(struct argument_code *code,
+                                             const struct argument_machine *machine,
+                                             uint64_t entry, uint64_t size,
+                                             argument_code_fn *bytes, void *context);
 void argument_code_deinit(struct argument_code *code);
 
 // argument_code_find gives the index of the instruction at vaddr, SIZE_MAX: none.
@@ -98,7 +100,8 @@ struct argument_scan {
 
 // argument_scan_create scans the function of size bytes at entry. Code that cannot be
 // analysed is no failure. NULL: out of memory.
-struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
+struct argument_scan *argument_scan_create(const struct argument_machine *machine,
+                                           uint64_t entry, uint64_t size,
                                            argument_code_fn *bytes, void *context);
 
 // argument_scan_destroy frees a scan, or NULL.
@@ -126,5 +129,5 @@ struct argument_holder {
 // argument_scan_holder finds where content is held at a point, among registers (bit N:
 // number N) and the slots. False: nowhere.
 bool argument_scan_holder(const struct argument_point *point,
-                          const struct argument_content *content, uint16_t registers,
+                          const struct argument_content *content, uint32_t registers,
                           struct argument_holder *out);

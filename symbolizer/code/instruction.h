@@ -3,8 +3,7 @@
 // Decodes one machine instruction: what it reads or writes, and through which
 // registers. x86-64 is decoded by Zydis; where it is missing, nothing is known of its
 // instructions. Those of AArch64 are decoded here, and most of them have no text where
-// Capstone is missing. Both libraries are loaded when they are needed. The effects of
-// an instruction are those of x86-64 alone.
+// Capstone is missing. Both libraries are loaded when they are needed.
 //
 // The bytes are those of a crashed program and untrusted, so they are decoded in a
 // child process that may crash as well.
@@ -77,7 +76,7 @@ enum instruction_flow {
 // INSTRUCTION_NO_REGISTER means none, INSTRUCTION_PC the address of the next
 // instruction.
 #define INSTRUCTION_NO_REGISTER 0xff
-#define INSTRUCTION_PC 16
+#define INSTRUCTION_PC 0x40
 
 // instruction_action is what an instruction does, as far as values can be tracked
 // through it.
@@ -103,13 +102,15 @@ struct instruction_memory {
     bool segmented; // the base of fs or gs is added
     uint8_t base;
     uint8_t index;
+    bool index_word;   // its lower 4 bytes
+    bool index_signed; // with their sign
     uint8_t scale;
-    uint8_t bytes; // 0: not known, or more than a word
+    uint8_t bytes; // 0: not known, or more than 64
     int64_t displacement;
 };
 
-// instruction_effects are what an instruction does to the 16 general registers, by
-// their DWARF numbers, and to the flow of control.
+// instruction_effects are what an instruction does to the general registers, by their
+// DWARF numbers, and to the flow of control.
 struct instruction_effects {
     uint8_t length;
     enum instruction_flow flow;
@@ -117,19 +118,28 @@ struct instruction_effects {
     enum instruction_action action;
     uint8_t from;
     uint8_t to;
-    uint8_t bytes;    // how many bytes of from, or of memory, are transferred
-    int64_t constant; // the constant that is set or added
-    uint64_t target;  // of a direct jump or call; else 0
-    uint16_t written; // bit N: writes register N or a part of it
-    uint16_t named;   // bit N: an operand is register N or a part of it
+    uint8_t bytes; // how many bytes of from, or of memory, are transferred
+    bool is_pair;  // the bytes after these are loaded to second, or stored from it
+    uint8_t second;
+    int64_t base_added; // to the base of memory, after the access
+    int64_t constant;   // the constant that is set or added
+    uint64_t target;    // of a direct jump or call; else 0
+    uint32_t written;   // bit N: writes register N or a part of it
+    uint32_t named;     // bit N: an operand is register N or a part of it
     struct instruction_memory memory;
 };
 
-// instruction_read_effects decodes the instruction at address, whose bytes begin bytes.
-// Errors are those of instruction_decode.
-CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
-                                                   uint64_t address,
-                                                   struct instruction_effects *out);
+// instruction_read_effects_x86_64 decodes the instruction at address, whose bytes begin
+// bytes. Errors are those of instruction_decode.
+CH_CHECKED enum ch_status
+instruction_read_effects_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
+                                struct instruction_effects *out);
+
+// instruction_read_effects_aarch64 does so for AArch64, where the stack pointer has the
+// number 31.
+CH_CHECKED enum ch_status
+instruction_read_effects_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
+                                 struct instruction_effects *out);
 
 // instruction_decode decodes the x86-64 instruction at the start of bytes.
 // CH_ERR_MALFORMED: they are none. CH_ERR_UNSUPPORTED: there is no disassembler.
@@ -147,6 +157,10 @@ CH_CHECKED enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_
 CH_CHECKED enum ch_status
 instruction_print_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
                          char out[static INSTRUCTION_TEXT_MAX], size_t *out_length);
+
+// instruction_operand_aarch64 gives what an AArch64 instruction accesses. False: no
+// memory, or it is not known.
+bool instruction_operand_aarch64(uint32_t word, struct instruction_operand *out);
 
 // instruction_text_aarch64 gives the text of an AArch64 instruction as the disassembler
 // has it; instruction_print_aarch64 gives it of those that this one does not know, too.

@@ -12,19 +12,9 @@
 #include "base/cursor.h"
 #include "base/text.h"
 #include "symbolizer/code/instruction.h"
+#include "symbolizer/code/word_bits.h"
 
 enum { LENGTH = 4, ZERO = 31 };
-
-static unsigned bits(uint32_t word, unsigned low, unsigned count)
-{
-    return word >> low & ((1u << count) - 1);
-}
-
-static int64_t signed_bits(uint32_t word, unsigned low, unsigned count)
-{
-    int64_t sign = (int64_t)1 << (count - 1);
-    return ((int64_t)bits(word, low, count) ^ sign) - sign;
-}
 
 // set_name names a general register; zero: what number 31 is.
 static void set_name(char out[static INSTRUCTION_NAME_MAX], char width, unsigned number,
@@ -52,8 +42,9 @@ static bool read_vectors(uint32_t word, struct instruction_operand *out)
     static const uint8_t registers[16] = {
         [0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2
     };
-    unsigned vector_bytes = bits(word, 30, 1) ? 16 : 8;
-    set_access(out, bits(word, 22, 1), registers[bits(word, 12, 4)] * vector_bytes);
+    unsigned vector_bytes = word_bits(word, 30, 1) ? 16 : 8;
+    set_access(out, word_bits(word, 22, 1),
+               registers[word_bits(word, 12, 4)] * vector_bytes);
     return out->size != 0;
 }
 
@@ -61,27 +52,27 @@ static bool read_vectors(uint32_t word, struct instruction_operand *out)
 // replicated.
 static bool read_elements(uint32_t word, struct instruction_operand *out)
 {
-    unsigned opcode = bits(word, 13, 3);
-    unsigned registers = 1 + 2 * (opcode & 1) + bits(word, 21, 1);
+    unsigned opcode = word_bits(word, 13, 3);
+    unsigned registers = 1 + 2 * (opcode & 1) + word_bits(word, 21, 1);
     unsigned scale = opcode >> 1;
     if (scale == 3)
-        scale = bits(word, 10, 2);
+        scale = word_bits(word, 10, 2);
     else if (scale == 2)
-        scale += bits(word, 10, 1);
-    set_access(out, bits(word, 22, 1), registers << scale);
+        scale += word_bits(word, 10, 1);
+    set_access(out, word_bits(word, 22, 1), registers << scale);
     return true;
 }
 
 // read_ordered reads exclusive and ordered ones, and compare and swap.
 static bool read_ordered(uint32_t word, struct instruction_operand *out)
 {
-    bool is_ordered = bits(word, 23, 1);
-    bool is_pair = !is_ordered && bits(word, 21, 1);
-    unsigned size = 1u << bits(word, 30, 2);
-    bool swaps = bits(word, 21, 1) && (is_ordered || size < 4);
+    bool is_ordered = word_bits(word, 23, 1);
+    bool is_pair = !is_ordered && word_bits(word, 21, 1);
+    unsigned size = 1u << word_bits(word, 30, 2);
+    bool swaps = word_bits(word, 21, 1) && (is_ordered || size < 4);
     if (is_pair)
-        size = bits(word, 30, 1) ? 16 : 8;
-    set_access(out, bits(word, 22, 1), size);
+        size = word_bits(word, 30, 1) ? 16 : 8;
+    set_access(out, word_bits(word, 22, 1), size);
     if (swaps)
         out->access = OPERAND_UPDATED;
     return true;
@@ -91,9 +82,9 @@ static bool read_ordered(uint32_t word, struct instruction_operand *out)
 static bool set_register_access(uint32_t word, struct instruction_operand *out,
                                 unsigned *out_scale)
 {
-    unsigned opc = bits(word, 22, 2);
-    unsigned scale = bits(word, 30, 2);
-    bool is_vector = bits(word, 26, 1);
+    unsigned opc = word_bits(word, 22, 2);
+    unsigned scale = word_bits(word, 30, 2);
+    bool is_vector = word_bits(word, 26, 1);
     if (is_vector && opc >= 2)
         scale += 4;
     *out_scale = scale;
@@ -109,7 +100,7 @@ static bool read_unsigned_offset(uint32_t word, struct instruction_operand *out)
 {
     unsigned scale;
     bool ok = set_register_access(word, out, &scale);
-    out->displacement = (int64_t)bits(word, 10, 12) << scale;
+    out->displacement = (int64_t)word_bits(word, 10, 12) << scale;
     return ok;
 }
 
@@ -119,21 +110,21 @@ static bool read_signed_offset(uint32_t word, struct instruction_operand *out)
 {
     enum { AFTER = 1 };
     unsigned scale;
-    if (bits(word, 10, 2) != AFTER)
-        out->displacement = signed_bits(word, 12, 9);
+    if (word_bits(word, 10, 2) != AFTER)
+        out->displacement = word_signed_bits(word, 12, 9);
     return set_register_access(word, out, &scale);
 }
 
-static bool read_index(uint32_t word, struct instruction_operand *out)
+static bool read_register_offset(uint32_t word, struct instruction_operand *out)
 {
     enum { UXTW = 2, SXTW = 6 };
-    unsigned option = bits(word, 13, 3);
+    unsigned option = word_bits(word, 13, 3);
     unsigned scale;
     bool ok = set_register_access(word, out, &scale);
     bool is_whole = option & 1;
-    out->scale = (uint8_t)(1u << (bits(word, 12, 1) ? scale : 0));
+    out->scale = (uint8_t)(1u << (word_bits(word, 12, 1) ? scale : 0));
     out->index_signed = option == SXTW;
-    set_name(out->index, is_whole ? 'x' : 'w', bits(word, 16, 5),
+    set_name(out->index, is_whole ? 'x' : 'w', word_bits(word, 16, 5),
              is_whole ? "xzr" : "wzr");
     return ok && (option & UXTW) != 0;
 }
@@ -141,8 +132,8 @@ static bool read_index(uint32_t word, struct instruction_operand *out)
 // read_consistent reads LDAPUR and STLUR and their kin.
 static bool read_consistent(uint32_t word, struct instruction_operand *out)
 {
-    out->displacement = signed_bits(word, 12, 9);
-    set_access(out, bits(word, 22, 2) != 0, 1u << bits(word, 30, 2));
+    out->displacement = word_signed_bits(word, 12, 9);
+    set_access(out, word_bits(word, 22, 2) != 0, 1u << word_bits(word, 30, 2));
     return true;
 }
 
@@ -150,30 +141,30 @@ static bool read_literal(uint32_t word, struct instruction_operand *out)
 {
     static const uint8_t sizes[2][4] = { { 4, 8, 4, 0 }, { 4, 8, 16, 0 } };
     enum { PRFM = 3 };
-    unsigned opc = bits(word, 30, 2);
-    set_access(out, true, sizes[bits(word, 26, 1)][opc]);
+    unsigned opc = word_bits(word, 30, 2);
+    set_access(out, true, sizes[word_bits(word, 26, 1)][opc]);
     if (opc == PRFM)
         out->access = OPERAND_UNUSED;
     (void)snprintf(out->base, sizeof(out->base), "pc");
-    out->displacement = signed_bits(word, 5, 19) * LENGTH;
+    out->displacement = word_signed_bits(word, 5, 19) * LENGTH;
     return true;
 }
 
 static bool read_pair(uint32_t word, struct instruction_operand *out)
 {
     enum { AFTER = 1, STGP = 1 };
-    bool is_vector = bits(word, 26, 1);
-    unsigned opc = bits(word, 30, 2);
+    bool is_vector = word_bits(word, 26, 1);
+    unsigned opc = word_bits(word, 30, 2);
     unsigned size = is_vector ? 4u << opc : opc == 2 ? 8 : 4;
     unsigned scale = size;
-    bool is_load = bits(word, 22, 1);
+    bool is_load = word_bits(word, 22, 1);
     if (!is_vector && opc == STGP && !is_load) {
         size = 8;
         scale = 16;
     }
     set_access(out, is_load, 2 * size);
-    if (bits(word, 23, 2) != AFTER)
-        out->displacement = signed_bits(word, 15, 7) * (int64_t)scale;
+    if (word_bits(word, 23, 2) != AFTER)
+        out->displacement = word_signed_bits(word, 15, 7) * (int64_t)scale;
     return opc != 3;
 }
 
@@ -181,8 +172,8 @@ static bool read_pair(uint32_t word, struct instruction_operand *out)
 static bool read_atomic(uint32_t word, struct instruction_operand *out)
 {
     enum { LDAPR = 12, LD64B = 13, SWP = 8 };
-    unsigned operation = bits(word, 12, 4);
-    out->size = (uint16_t)(1u << bits(word, 30, 2));
+    unsigned operation = word_bits(word, 12, 4);
+    out->size = (uint16_t)(1u << word_bits(word, 30, 2));
     out->access = operation == LDAPR || operation == LD64B ? OPERAND_READ
                   : operation > SWP                        ? OPERAND_WRITTEN
                                                            : OPERAND_UPDATED;
@@ -205,11 +196,11 @@ static bool read_atomic_pair(uint32_t word, struct instruction_operand *out)
 static bool read_authenticated(uint32_t word, struct instruction_operand *out)
 {
     enum { IMMEDIATE_BITS = 9 };
-    unsigned below_zero = bits(word, 22, 1) << IMMEDIATE_BITS;
+    unsigned below_zero = word_bits(word, 22, 1) << IMMEDIATE_BITS;
     set_access(out, true, 8);
     out->base_signed = true;
     out->displacement =
-        8 * ((int64_t)bits(word, 12, IMMEDIATE_BITS) - (int64_t)below_zero);
+        8 * ((int64_t)word_bits(word, 12, IMMEDIATE_BITS) - (int64_t)below_zero);
     return true;
 }
 
@@ -218,13 +209,13 @@ static bool read_authenticated(uint32_t word, struct instruction_operand *out)
 static bool read_tags(uint32_t word, struct instruction_operand *out)
 {
     enum { AFTER = 1, NONE = 0, GRANULE = 16, LOAD = 1 };
-    unsigned opc = bits(word, 22, 2);
-    unsigned mode = bits(word, 10, 2);
+    unsigned opc = word_bits(word, 22, 2);
+    unsigned mode = word_bits(word, 10, 2);
     bool is_load = mode == NONE && opc & LOAD;
     bool is_block = mode == NONE && opc != LOAD;
     set_access(out, is_load, is_block ? 0 : opc >= 2 ? 2 * GRANULE : GRANULE);
     if (mode != AFTER)
-        out->displacement = signed_bits(word, 12, 9) * GRANULE;
+        out->displacement = word_signed_bits(word, 12, 9) * GRANULE;
     return true;
 }
 
@@ -233,8 +224,8 @@ static bool read_tags(uint32_t word, struct instruction_operand *out)
 static bool read_cache(uint32_t word, struct instruction_operand *out)
 {
     enum { SETS = 4 };
-    set_name(out->base, 'x', bits(word, 0, 5), "xzr");
-    set_access(out, bits(word, 8, 4) != SETS, 0);
+    set_name(out->base, 'x', word_bits(word, 0, 5), "xzr");
+    set_access(out, word_bits(word, 8, 4) != SETS, 0);
     return true;
 }
 
@@ -257,13 +248,12 @@ static const struct {
     { 0x3b000000, 0x39000000, read_unsigned_offset },
     { 0x3b200000, 0x38000000, read_signed_offset },
     { 0x3f200c00, 0x38200000, read_atomic },
-    { 0x3b200c00, 0x38200800, read_index },
+    { 0x3b200c00, 0x38200800, read_register_offset },
     { 0xff200400, 0xf8200400, read_authenticated },
     { 0xfffff000, 0xd50b7000, read_cache },
 };
 
-// read_access gives what the instruction accesses. False: nothing that is known.
-static bool read_access(uint32_t word, struct instruction_operand *out)
+bool instruction_operand_aarch64(uint32_t word, struct instruction_operand *out)
 {
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
         if ((word & classes[i].mask) != classes[i].value)
@@ -275,7 +265,7 @@ static bool read_access(uint32_t word, struct instruction_operand *out)
         if (found.scale == 0)
             found.scale = 1;
         if (found.base[0] == 0)
-            set_name(found.base, 'x', bits(word, 5, 5), "sp");
+            set_name(found.base, 'x', word_bits(word, 5, 5), "sp");
         *out = found;
         return true;
     }
@@ -293,12 +283,12 @@ static const char *ordering(bool acquires, bool releases)
 static const char *size_suffix(uint32_t word)
 {
     static const char *const suffixes[] = { "b", "h", "", "" };
-    return suffixes[bits(word, 30, 2)];
+    return suffixes[word_bits(word, 30, 2)];
 }
 
 static char register_width(uint32_t word)
 {
-    return bits(word, 30, 2) == 3 ? 'x' : 'w';
+    return word_bits(word, 30, 2) == 3 ? 'x' : 'w';
 }
 
 static void spell_register(struct text *to, char width, unsigned number)
@@ -310,21 +300,22 @@ static void spell_register(struct text *to, char width, unsigned number)
 
 static void spell_swap(uint32_t word, struct text *to)
 {
-    bool is_pair = !bits(word, 23, 1);
-    char width = is_pair ? "wx"[bits(word, 30, 1)] : register_width(word);
+    bool is_pair = !word_bits(word, 23, 1);
+    char width = is_pair ? "wx"[word_bits(word, 30, 1)] : register_width(word);
     text_appendf(to, "cas%s%s%s", is_pair ? "p" : "",
-                 ordering(bits(word, 22, 1), bits(word, 15, 1)),
+                 ordering(word_bits(word, 22, 1), word_bits(word, 15, 1)),
                  is_pair ? "" : size_suffix(word));
     for (unsigned i = 0; i <= is_pair; i++)
-        spell_register(to, width, bits(word, 16, 5) + i);
+        spell_register(to, width, word_bits(word, 16, 5) + i);
     for (unsigned i = 0; i <= is_pair; i++)
-        spell_register(to, width, bits(word, 0, 5) + i);
+        spell_register(to, width, word_bits(word, 0, 5) + i);
 }
 
 static void spell_limited(uint32_t word, struct text *to)
 {
-    text_appendf(to, "%s%s", bits(word, 22, 1) ? "ldlar" : "stllr", size_suffix(word));
-    spell_register(to, register_width(word), bits(word, 0, 5));
+    text_appendf(to, "%s%s", word_bits(word, 22, 1) ? "ldlar" : "stllr",
+                 size_suffix(word));
+    spell_register(to, register_width(word), word_bits(word, 0, 5));
 }
 
 static void spell_atomic(uint32_t word, struct text *to)
@@ -334,20 +325,20 @@ static void spell_atomic(uint32_t word, struct text *to)
                                            "swp",   "st64b", "st64bv0", "st64bv",
                                            "ldapr", "ld64b", NULL,      NULL };
     enum { SWP = 8, STORE_BLOCK = 9, LDAPR = 12 };
-    unsigned operation = bits(word, 12, 4);
-    bool acquires = bits(word, 23, 1);
-    bool has_result = bits(word, 0, 5) != ZERO || acquires || operation >= SWP;
+    unsigned operation = word_bits(word, 12, 4);
+    bool acquires = word_bits(word, 23, 1);
+    bool has_result = word_bits(word, 0, 5) != ZERO || acquires || operation >= SWP;
     bool has_source = operation < STORE_BLOCK || names[operation][5] == 'v';
     if (operation < SWP)
         text_append_string(to, has_result ? "ld" : "st");
     text_append_string(to, names[operation]);
     if (operation <= SWP)
-        text_append_string(to, ordering(acquires, bits(word, 22, 1)));
+        text_append_string(to, ordering(acquires, word_bits(word, 22, 1)));
     text_append_string(to, size_suffix(word));
     if (has_source)
-        spell_register(to, register_width(word), bits(word, 16, 5));
+        spell_register(to, register_width(word), word_bits(word, 16, 5));
     if (has_result)
-        spell_register(to, register_width(word), bits(word, 0, 5));
+        spell_register(to, register_width(word), word_bits(word, 0, 5));
 }
 
 static void spell_atomic_pair(uint32_t word, struct text *to)
@@ -355,46 +346,46 @@ static void spell_atomic_pair(uint32_t word, struct text *to)
     static const char *const names[16] = {
         [1] = "ldclrp", [3] = "ldsetp", [8] = "swpp"
     };
-    const char *name = names[bits(word, 12, 4)];
+    const char *name = names[word_bits(word, 12, 4)];
     text_appendf(to, "%s%s", name != NULL ? name : "rcw",
-                 ordering(bits(word, 23, 1), bits(word, 22, 1)));
-    spell_register(to, 'x', bits(word, 0, 5));
-    spell_register(to, 'x', bits(word, 16, 5));
+                 ordering(word_bits(word, 23, 1), word_bits(word, 22, 1)));
+    spell_register(to, 'x', word_bits(word, 0, 5));
+    spell_register(to, 'x', word_bits(word, 16, 5));
 }
 
 static void spell_consistent(uint32_t word, struct text *to)
 {
     static const char *const names[] = { "stlur", "ldapur", "ldapurs", "ldapurs" };
     enum { SIGNED_LONG = 2, WORD_SIZE = 2 };
-    unsigned opc = bits(word, 22, 2);
+    unsigned opc = word_bits(word, 22, 2);
     bool is_signed = opc >= SIGNED_LONG;
     text_appendf(to, "%s%s%s", names[opc], size_suffix(word),
-                 is_signed && bits(word, 30, 2) == WORD_SIZE ? "w" : "");
+                 is_signed && word_bits(word, 30, 2) == WORD_SIZE ? "w" : "");
     spell_register(to, is_signed ? "xw"[opc - SIGNED_LONG] : register_width(word),
-                   bits(word, 0, 5));
+                   word_bits(word, 0, 5));
 }
 
 static void spell_authenticated(uint32_t word, struct text *to)
 {
-    text_append_string(to, bits(word, 23, 1) ? "ldrab" : "ldraa");
-    spell_register(to, 'x', bits(word, 0, 5));
+    text_append_string(to, word_bits(word, 23, 1) ? "ldrab" : "ldraa");
+    spell_register(to, 'x', word_bits(word, 0, 5));
 }
 
 static void spell_tags(uint32_t word, struct text *to)
 {
     static const char *const names[2][4] = { { "stzgm", "ldg", "stgm", "ldgm" },
                                              { "stg", "stzg", "st2g", "stz2g" } };
-    bool is_store = bits(word, 10, 2) != 0;
+    bool is_store = word_bits(word, 10, 2) != 0;
     char name[INSTRUCTION_NAME_MAX];
-    set_name(name, 'x', bits(word, 0, 5), is_store ? "sp" : "xzr");
-    text_appendf(to, "%s %s,", names[is_store][bits(word, 22, 2)], name);
+    set_name(name, 'x', word_bits(word, 0, 5), is_store ? "sp" : "xzr");
+    text_appendf(to, "%s %s,", names[is_store][word_bits(word, 22, 2)], name);
 }
 
 static void spell_pair_with_tag(uint32_t word, struct text *to)
 {
     text_append_string(to, "stgp");
-    spell_register(to, 'x', bits(word, 0, 5));
-    spell_register(to, 'x', bits(word, 10, 5));
+    spell_register(to, 'x', word_bits(word, 0, 5));
+    spell_register(to, 'x', word_bits(word, 10, 5));
 }
 
 // newer has the instructions that came after ARMv8.0: what is written before the
@@ -444,7 +435,7 @@ static enum ch_status spell_newer(uint32_t word, const struct instruction_operan
     if (after) {
         text_append_string(&text, "]");
         // What is added is where a displacement is in the same instruction.
-        if (read_access(word | newer[i].before, &moved))
+        if (instruction_operand_aarch64(word | newer[i].before, &moved))
             spell_constant(&text, moved.displacement);
     } else {
         if (at->displacement != 0)
@@ -457,8 +448,8 @@ static enum ch_status spell_newer(uint32_t word, const struct instruction_operan
     return CH_OK;
 }
 
-// read_word reads the instruction that bytes begin with. False: there are too few.
-static bool read_word(const uint8_t *bytes, size_t size, uint32_t *out)
+// read_code_word reads the instruction that bytes begin with. False: there are too few.
+static bool read_code_word(const uint8_t *bytes, size_t size, uint32_t *out)
 {
     struct cursor c = cursor_over(bytes, size);
     *out = cursor_u32(&c);
@@ -472,14 +463,14 @@ enum ch_status instruction_print_aarch64(const uint8_t *bytes, size_t size,
 {
     struct instruction_operand operand;
     uint32_t word;
-    if (!read_word(bytes, size, &word))
+    if (!read_code_word(bytes, size, &word))
         return CH_ERR_MALFORMED;
     *out_length = LENGTH;
     enum ch_status status = instruction_text_aarch64(bytes, address, out);
     if (word >> 16 == 0) { // UDF
         (void)snprintf(out, INSTRUCTION_TEXT_MAX, "udf #%" PRIu32, word);
         status = CH_OK;
-    } else if (status != CH_OK && read_access(word, &operand) &&
+    } else if (status != CH_OK && instruction_operand_aarch64(word, &operand) &&
                spell_newer(word, &operand, out) == CH_OK) {
         status = CH_OK;
     }
@@ -491,14 +482,14 @@ enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
 {
     uint32_t word;
     size_t length;
-    if (!read_word(bytes, size, &word))
+    if (!read_code_word(bytes, size, &word))
         return CH_ERR_MALFORMED;
     *out = (struct instruction){ .length = LENGTH };
     enum ch_status status =
         instruction_print_aarch64(bytes, size, 0, out->text, &length);
     if (word >> 16 == 0)
         out->form = INSTRUCTION_UNDEFINED;
-    if (!read_access(word, &out->operands[0]))
+    if (!instruction_operand_aarch64(word, &out->operands[0]))
         return status;
     out->operand_count = 1;
     return CH_OK;

@@ -12,9 +12,9 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     return CH_ERR_UNSUPPORTED;
 }
 
-enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
-                                        uint64_t address,
-                                        struct instruction_effects *out)
+enum ch_status instruction_read_effects_x86_64(const uint8_t *bytes, size_t size,
+                                               uint64_t address,
+                                               struct instruction_effects *out)
 {
     (void)bytes;
     (void)size;

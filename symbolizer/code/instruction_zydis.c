@@ -3,10 +3,10 @@
 // x86-64 instructions, decoded by Zydis. The library is loaded when the first one is
 // decoded, and stays loaded until the process ends.
 //
-// instruction_decode copies the operands and the text. instruction_read_effects derives
-// what argument values are tracked through: an instruction writes the registers that
-// Zydis lists as written, hidden ones too, and some instructions move values in a way
-// that is followed (read_action).
+// instruction_decode copies the operands and the text. instruction_read_effects_x86_64
+// derives what argument values are tracked through: an instruction writes the registers
+// that Zydis lists as written, hidden ones too, and some instructions move values in a
+// way that is followed (read_action).
 #include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -465,9 +465,9 @@ static void read_memory(const struct decoded *d, struct instruction_effects *out
     };
 }
 
-enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
-                                        uint64_t address,
-                                        struct instruction_effects *out)
+enum ch_status instruction_read_effects_x86_64(const uint8_t *bytes, size_t size,
+                                               uint64_t address,
+                                               struct instruction_effects *out)
 {
     struct decoded d;
     enum ch_status status = decode(bytes, size, &d);
@@ -487,9 +487,9 @@ enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
         if (number == INSTRUCTION_NO_REGISTER)
             continue;
         if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-            out->written |= (uint16_t)(1u << number);
+            out->written |= UINT32_C(1) << number;
         if (i < d.instruction.operand_count_visible && !is_hint(&d))
-            out->named |= (uint16_t)(1u << number);
+            out->named |= UINT32_C(1) << number;
     }
     read_flow(&d, address, out);
     read_memory(&d, out);

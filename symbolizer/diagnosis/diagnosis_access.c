@@ -230,23 +230,30 @@ static void name_null(const struct access *access)
         crash_words_set_kind(access->crash, CRASH_KIND_SMALL_ADDRESS);
 }
 
-// find_operand finds the memory operand whose range contains the fault's address, or
-// begins there if its size is not known. On AArch64 the processor ignores the highest
-// byte, and the kernel does not report it.
-static bool find_operand(struct access *access, uint64_t fault)
+// untagged gives what the processor takes for the address. AArch64 ignores the highest
+// byte; bit 55 tells user addresses from those of the kernel.
+static uint64_t untagged(enum instruction_set set, uint64_t address)
 {
     enum { TAG_BITS = 8 };
-    uint64_t used = UINT64_MAX >> (access->set == INSTRUCTION_AARCH64 ? TAG_BITS : 0);
+    return set == INSTRUCTION_AARCH64
+               ? (uint64_t)((int64_t)(address << TAG_BITS) >> TAG_BITS)
+               : address;
+}
+
+// find_operand finds the memory operand whose range contains the fault's address, or
+// begins there if its size is not known.
+static bool find_operand(struct access *access, uint64_t fault)
+{
     uint64_t next = access->pc + access->instruction.length;
     for (size_t i = 0; i < access->instruction.operand_count; i++) {
         const struct instruction_operand *operand = &access->instruction.operands[i];
         if (!operand->memory ||
             !instruction_address(operand, access->registers, next, &access->address))
             continue;
-        access->address &= used;
+        access->address = untagged(access->set, access->address);
         uint64_t size = operand->size != 0 ? operand->size : 1;
         if (operand->access != OPERAND_UNUSED &&
-            (fault & used) - access->address < size) {
+            untagged(access->set, fault) - access->address < size) {
             access->operand = operand;
             return true;
         }
@@ -254,10 +261,34 @@ static bool find_operand(struct access *access, uint64_t fault)
     return false;
 }
 
+// infer_fault finds the fault's address where nothing reported it, as in cores without
+// a siginfo: the operand's, if nothing can be mapped there. False: it is not known.
+static bool infer_fault(const struct access *access, uint64_t *out)
+{
+    enum { LOWEST_MAPPED = 65536, USER_BITS = 52 };
+    uint64_t next = access->pc + access->instruction.length;
+    if (!report_flag(access->crash, "signal_only") ||
+        crash_words_kind(access->crash) != CRASH_KIND_UNKNOWN)
+        return false;
+    for (size_t i = 0; i < access->instruction.operand_count; i++) {
+        const struct instruction_operand *operand = &access->instruction.operands[i];
+        if (!operand->memory || operand->access == OPERAND_UNUSED ||
+            !instruction_address(operand, access->registers, next, out) ||
+            (*out >= LOWEST_MAPPED && *out >> USER_BITS == 0))
+            continue;
+        access_set_address(access->crash, "address", *out);
+        (void)json_object_set_new(access->crash, "region",
+                                  json_pack("{s:s}", "state", "unmapped"));
+        return true;
+    }
+    return false;
+}
+
 static void explain_fault(struct access *access)
 {
     uint64_t fault;
-    if (!report_address(access->crash, "address", &fault) ||
+    if ((!report_address(access->crash, "address", &fault) &&
+         !infer_fault(access, &fault)) ||
         !find_operand(access, fault))
         return;
     name_null(access);

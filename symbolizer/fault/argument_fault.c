@@ -12,10 +12,7 @@
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
 
-enum {
-    WORD_BYTES = 8,
-    STACK_POINTER = 7,
-};
+enum { WORD_BYTES = 8 };
 
 // fault is the crash whose variable is looked for.
 struct fault {
@@ -79,8 +76,12 @@ static bool fault_operand_address(const struct fault *f,
         *out += registers[memory->base];
     else if (memory->base != INSTRUCTION_NO_REGISTER)
         return false;
-    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
-        *out += registers[memory->index] * memory->scale;
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS) {
+        uint64_t index = registers[memory->index];
+        if (memory->index_word)
+            index = memory->index_signed ? (uint64_t)(int32_t)index : (uint32_t)index;
+        *out += index * memory->scale;
+    }
     return memory->index < ARGUMENT_GENERAL_REGISTERS ||
            memory->index == INSTRUCTION_NO_REGISTER;
 }
@@ -101,7 +102,8 @@ static bool fault_has_operand(const struct fault *f,
 static bool fault_name_base(struct fault *f, const struct instruction_memory *memory)
 {
     uint64_t base = f->innermost->frame.registers.value[memory->base];
-    return memory->index == INSTRUCTION_NO_REGISTER && memory->base != STACK_POINTER &&
+    return memory->index == INSTRUCTION_NO_REGISTER &&
+           memory->base != f->trace.stack->arch->sp &&
            fault_name_register(f, 0, memory->base, base);
 }
 
@@ -111,7 +113,8 @@ static bool fault_name_offset(struct fault *f, const struct instruction_memory *
 {
     uint64_t base = f->innermost->frame.registers.value[memory->base];
     struct argument_named *named = &f->named;
-    if (memory->index != INSTRUCTION_NO_REGISTER || memory->base == STACK_POINTER ||
+    if (memory->index != INSTRUCTION_NO_REGISTER ||
+        memory->base == f->trace.stack->arch->sp ||
         !argument_trace_offset(&f->trace, 0, memory->base, named) ||
         named->is_address || named->scale != 1 || named->added == 0)
         return false;
@@ -455,8 +458,18 @@ static bool fault_is_other(struct fault *f, size_t caller, uint8_t reg,
            (f->named.is_address || f->named.has_value);
 }
 
-// fault_registers are those of arguments: rdi, rsi, rdx, rcx, r8, r9.
-static const uint8_t fault_registers[LIBRARY_POINTERS] = { 5, 4, 1, 2, 8, 9 };
+// fault_argument gives the register of an argument.
+static uint8_t fault_argument(const struct fault *f, size_t number)
+{
+    return argument_machine_of(f->trace.stack->arch)->arguments[number];
+}
+
+static const char *fault_register_name(const struct fault *f, uint8_t number)
+{
+    return f->trace.stack->arch->id == UNWIND_ARCH_AMD64
+               ? register_name_amd64(number, WORD_BYTES)
+               : register_name_aarch64(number);
+}
 
 // fault_in_register gives the number of the pointer whose register the called function
 // itself accessed, unchanged by a displacement or an index; negative: none. Functions
@@ -471,10 +484,9 @@ static int fault_in_register(const struct fault *f, size_t caller,
                        strcmp(function->roles[0], "destination") == 0
                    ? 0
                    : -1;
-    for (int i = 0; i < LIBRARY_POINTERS && caller == 1 && expression != NULL; i++)
-        if (strcmp(expression, register_name_amd64(fault_registers[i], WORD_BYTES)) ==
-            0)
-            return i;
+    for (size_t i = 0; i < LIBRARY_POINTERS && caller == 1 && expression != NULL; i++)
+        if (strcmp(expression, fault_register_name(f, fault_argument(f, i))) == 0)
+            return (int)i;
     return -1;
 }
 
@@ -486,7 +498,7 @@ static size_t fault_passed_values(struct fault *f, size_t caller, size_t at)
     char format[256];
     uint64_t address;
     size_t count = 0;
-    if (!argument_trace_value(&f->trace, caller, fault_registers[at], &address) ||
+    if (!argument_trace_value(&f->trace, caller, fault_argument(f, at), &address) ||
         memory_read_string(f->trace.stack->memory, address, format, sizeof(format)) !=
             CH_OK)
         return LIBRARY_POINTERS;
@@ -535,26 +547,26 @@ static int fault_find_passed(struct fault *f, size_t caller,
     for (int i = 0; i < LIBRARY_POINTERS && (size_t)i < count; i++) {
         if (!fault_may_be(f, function->roles[i]))
             continue;
-        if (fault_name_argument(f, caller, fault_registers[i], value)) {
+        if (fault_name_argument(f, caller, fault_argument(f, i), value)) {
             bool is_same = f->value == value;
             if (equal >= 0 && same == is_same)
                 return -1; // which of the two it was is not known
             equal = same ? equal : i;
             same = same || is_same;
-        } else if (!fault_is_other(f, caller, fault_registers[i], value)) {
+        } else if (!fault_is_other(f, caller, fault_argument(f, i), value)) {
             possible = i;
             possible_count++;
         }
     }
     if (equal >= 0)
-        return fault_name_argument(f, caller, fault_registers[equal], value) ? equal
-                                                                             : -1;
+        return fault_name_argument(f, caller, fault_argument(f, equal), value) ? equal
+                                                                               : -1;
     int accessed = fault_in_register(f, caller, function);
     if (accessed >= 0 && fault_may_be(f, function->roles[accessed]))
         possible = accessed;
     else if (possible_count != 1 || !fault_is_at_begin(f, value, function))
         return -1;
-    if (!fault_is_only(f, caller, fault_registers[possible], value))
+    if (!fault_is_only(f, caller, fault_argument(f, possible), value))
         return -1;
     f->likely = true;
     return possible;
@@ -630,15 +642,16 @@ static bool fault_name_length(struct fault *f)
     int length = caller != 0 ? library_functions_length(function) : -1;
     for (int i = 0; length >= 0 && i < length; i++) {
         if (!fault_may_be(f, function->roles[i]) ||
-            !fault_pointer(f, caller, fault_registers[i], &begin) || begin > address ||
+            !fault_pointer(f, caller, fault_argument(f, i), &begin) ||
+            begin > address ||
             !argument_index_find_array(&f->trace, caller, begin, address, &found))
             continue;
         matches++;
         f->value = address - begin;
     }
     if (matches == 1 &&
-        argument_trace_register(&f->trace, caller, fault_registers[length], WORD_BYTES,
-                                named) &&
+        argument_trace_register(&f->trace, caller, fault_argument(f, length),
+                                WORD_BYTES, named) &&
         named->has_value && !named->is_address && named->scale == 1 &&
         named->value > f->value && fault_type(named)->kind == TYPE_INTEGER) {
         fault_take_array(f, &found);
@@ -666,7 +679,7 @@ static bool fault_name_freed(struct fault *f)
     if (f->function == NULL || !library_functions_frees(f->function))
         return false;
     f->passed_as = f->function->roles[0];
-    bool known = fault_pointer(f, caller, fault_registers[0], &f->value) &&
+    bool known = fault_pointer(f, caller, fault_argument(f, 0), &f->value) &&
                  !report_flag(json_array_get(f->trace.frames, named->frame), "system");
     if (!known || f->value == 0) {
         f->function = NULL;
@@ -774,14 +787,14 @@ static json_t *fault_null_member(const struct fault *f)
 static json_t *fault_freed_stack(const struct fault *f)
 {
     enum { RED_ZONE_BYTES = 128 };
-    uint64_t sp = f->innermost->frame.registers.value[STACK_POINTER];
+    uint64_t sp = f->innermost->frame.registers.value[f->trace.stack->arch->sp];
     uint64_t start;
     if (!f->named.loaded || f->base >= ARGUMENT_GENERAL_REGISTERS ||
         !report_address(json_object_get(f->crash, "stack"), "start", &start) ||
         f->named.from < start || f->named.from >= sp - RED_ZONE_BYTES)
         return NULL;
     return json_pack("{s:s, s:s, s:o}", "kind", "freed-stack", "register",
-                     register_name_amd64(f->base, WORD_BYTES), "address",
+                     fault_register_name(f, f->base), "address",
                      json_sprintf("0x%" PRIx64, f->named.from));
 }
 
@@ -837,7 +850,8 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
     f->trace.frames = frames;
     f->innermost = stack->calls;
     f->base = INSTRUCTION_NO_REGISTER;
-    bool stopped = stack->count != 0 && f->innermost->frame.activation;
+    bool stopped = stack->count != 0 && f->innermost->frame.activation &&
+                   argument_machine_of(stack->arch) != NULL;
     for (size_t i = 0;
          stopped && variable == NULL && i < sizeof(ways) / sizeof(ways[0]); i++)
         if (ways[i](f))

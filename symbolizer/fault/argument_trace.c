@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/fault/argument_trace.h"
 
-#include <dwarf.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 
 #include "base/text.h"
 #include "symbolizer/arguments/argument_entry.h"
-#include "symbolizer/arguments/argument_inline.h"
-#include "symbolizer/arguments/argument_lookup.h"
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_table.h"
 
@@ -104,188 +100,9 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
     return false;
 }
 
-enum { SCOPE_BLOCKS_MAX = 64 };
-
-// scope_reading is a scope being read.
-struct scope_reading {
-    struct argument_scope *scope;
-    struct argument_lookup lookup;
-    size_t frame; // of the function whose variables are read
-};
-
-// scope_place finds where ops say that a variable is, or a part of it. False: it is in
-// no single register or place in memory.
-static bool scope_place(struct scope_reading *r, Dwarf_Op *ops, size_t count,
-                        struct argument_variable *out)
-{
-    struct argument_location location;
-    if (count == 0)
-        return false;
-    out->in_register =
-        count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31;
-    if (out->in_register) {
-        out->place = (uint64_t)(ops[0].atom - DW_OP_reg0);
-        return true;
-    }
-    if (argument_expression_evaluate(&r->lookup.context, ops, count, &location) !=
-            CH_OK ||
-        location.kind != ARGUMENT_IN_MEMORY)
-        return false;
-    out->place = location.value;
-    return true;
-}
-
-// scope_add_parts adds the parts of a variable that each have a place of their own:
-// compilers split structures. False: ops have no parts.
-static bool scope_add_parts(struct scope_reading *r, Dwarf_Op *ops, size_t count,
-                            const struct argument_variable *whole)
-{
-    struct argument_variable part = *whole;
-    size_t begin = 0;
-    part.is_part = true;
-    for (size_t i = 0; i < count && ops[i].atom != DW_OP_bit_piece; i++) {
-        if (ops[i].atom != DW_OP_piece)
-            continue;
-        part.size = ops[i].number;
-        if (part.size > whole->size - part.offset)
-            return true; // damaged
-        if (r->scope->count < ARGUMENT_SCOPE_MAX &&
-            scope_place(r, &ops[begin], i - begin, &part))
-            r->scope->variables[r->scope->count++] = part;
-        part.offset += part.size;
-        begin = i + 1;
-    }
-    return begin != 0;
-}
-
-static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_role role)
-{
-    struct argument_scope *scope = r->scope;
-    struct type_image *types = &scope->call->image->types;
-    struct argument_variable variable = { .name = dwarf_diename(die),
-                                          .role = role,
-                                          .frame = r->frame };
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
-    if (variable.name == NULL || scope->count == ARGUMENT_SCOPE_MAX ||
-        !argument_origin_location(die, DW_AT_location, &attribute) ||
-        dwarf_getlocation_addr(&attribute, scope->vaddr, &ops, &count, 1) != 1 ||
-        type_dwarf_add_type_of(&types->dwarf_types, die, TYPE_DWARF_WHOLE,
-                               &variable.type) != CH_OK ||
-        type_size(&types->table, variable.type, &variable.size) != CH_OK)
-        return;
-    r->lookup.context.attribute = &attribute;
-    if (!scope_add_parts(r, ops, count, &variable) &&
-        scope_place(r, ops, count, &variable))
-        scope->variables[scope->count++] = variable;
-    r->lookup.context.attribute = NULL;
-}
-
-static void scope_add_children(struct scope_reading *r, const Dwarf_Die *block)
-{
-    Dwarf_Die of = *block;
-    Dwarf_Die child;
-    for (int more = dwarf_child(&of, &child); more == 0;
-         more = dwarf_siblingof(&child, &child)) {
-        if (dwarf_tag(&child) == DW_TAG_variable)
-            scope_add(r, &child, ARGUMENT_LOCAL);
-        if (dwarf_tag(&child) == DW_TAG_formal_parameter)
-            scope_add(r, &child, ARGUMENT_PARAMETER);
-    }
-}
-
-// scope_add_globals adds the variables of the function's unit.
-static void scope_add_globals(struct scope_reading *r)
-{
-    Dwarf_Die function = r->scope->call->function;
-    Dwarf_Die unit;
-    Dwarf_Die child;
-    if (dwarf_diecu(&function, &unit, NULL, NULL) == NULL)
-        return;
-    for (int more = dwarf_child(&unit, &child); more == 0;
-         more = dwarf_siblingof(&child, &child))
-        if (dwarf_tag(&child) == DW_TAG_variable)
-            scope_add(r, &child, ARGUMENT_GLOBAL);
-}
-
-// scope_add_blocks adds the variables of the blocks around the instruction, from the
-// innermost to the function.
-static void scope_add_blocks(struct scope_reading *r, const json_t *frames)
-{
-    Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
-    Dwarf_Die blocks[SCOPE_BLOCKS_MAX];
-    size_t frame_of[SCOPE_BLOCKS_MAX];
-    const struct argument_call *call = r->scope->call;
-    // The report has frames for the calls inlined at the pc; another instruction of the
-    // function may be in fewer of them.
-    size_t count = argument_inline_find(call, frames, inlined);
-    size_t depth = 1;
-    size_t left = count;
-    blocks[0] = call->function;
-    frame_of[0] = call->index;
-    while (depth < SCOPE_BLOCKS_MAX &&
-           argument_inline_enter(&blocks[depth - 1], r->scope->vaddr, &blocks[depth])) {
-        frame_of[depth] = frame_of[depth - 1];
-        if (dwarf_tag(&blocks[depth]) == DW_TAG_inlined_subroutine) {
-            if (left == 0 || inlined[left - 1].addr != blocks[depth].addr)
-                break;
-            frame_of[depth] = argument_inline_end(call, frames) - count + --left;
-        }
-        depth++;
-    }
-    while (depth > 0) {
-        r->frame = frame_of[--depth];
-        scope_add_children(r, &blocks[depth]);
-    }
-    r->frame = call->index;
-}
-
-bool argument_scope_read(struct argument_scope *scope,
-                         const struct argument_stack *stack, size_t index,
-                         uint64_t vaddr, const json_t *frames)
-{
-    struct scope_reading reading = { .scope = scope };
-    struct argument_list list = { 0 };
-    scope->stack = stack;
-    scope->call = &stack->calls[index];
-    scope->vaddr = vaddr;
-    scope->count = 0;
-    if (!argument_stack_resolve(stack, index))
-        return false;
-    argument_lookup_begin(&reading.lookup, stack, index, &list);
-    scope_add_blocks(&reading, frames);
-    scope_add_globals(&reading);
-    return true;
-}
-
-const struct argument_variable *
-argument_scope_in_register(const struct argument_scope *scope, uint8_t reg)
-{
-    for (size_t i = 0; i < scope->count; i++)
-        if (scope->variables[i].in_register && scope->variables[i].place == reg)
-            return &scope->variables[i];
-    return NULL;
-}
-
-const struct argument_variable *argument_scope_at(const struct argument_scope *scope,
-                                                  uint64_t address, uint64_t bytes)
-{
-    for (size_t i = 0; i < scope->count; i++) {
-        const struct argument_variable *variable = &scope->variables[i];
-        if (!variable->in_register && address >= variable->place &&
-            address - variable->place < variable->size &&
-            bytes <= variable->size - (address - variable->place))
-            return variable;
-    }
-    return NULL;
-}
-
 enum {
     LINKS_MAX = 8, // loads and copies that are followed
     WORD_BYTES = 8,
-    // The registers that a call may overwrite: rax, rdx, rcx, rsi, rdi, r8 to r11.
-    CALL_WRITES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 0xf << 8,
 };
 
 void argument_named_deinit(struct argument_named *named)
@@ -358,10 +175,12 @@ static bool trace_is_kept(const struct tracing *t, uint8_t reg, size_t from)
     return true;
 }
 
-// trace_writes says whether a step may write the register.
-static bool trace_writes(const struct argument_step *step, uint8_t reg)
+// trace_writes says whether a step may write the register that is followed.
+static bool trace_writes(const struct tracing *t, const struct argument_step *step)
 {
-    bool clobbers = step->effects.flow == INSTRUCTION_CALLS && CALL_WRITES >> reg & 1;
+    uint8_t reg = t->reg;
+    bool clobbers = step->effects.flow == INSTRUCTION_CALLS &&
+                    t->scan->code.machine->call_writes >> reg & 1;
     return clobbers || step->effects.written >> reg & 1;
 }
 
@@ -381,7 +200,7 @@ static size_t trace_definition(const struct tracing *t)
     size_t at = t->at;
     while (!trace_is_joined(t, at)) {
         at--;
-        if (trace_writes(&t->scan->code.steps[at], t->reg))
+        if (trace_writes(t, &t->scan->code.steps[at]))
             return at;
     }
     return SIZE_MAX;
@@ -505,15 +324,37 @@ static bool trace_address(const struct tracing *t, size_t step,
     return true;
 }
 
+// trace_source gives where a register is loaded from: of a pair, the second is after
+// the first.
+static struct instruction_memory trace_source(const struct instruction_effects *effects,
+                                              uint8_t reg)
+{
+    struct instruction_memory memory = effects->memory;
+    memory.bytes = effects->bytes;
+    if (effects->is_pair && reg == effects->second)
+        memory.displacement += effects->bytes;
+    return memory;
+}
+
+// trace_action gives how a step gives the register its value. The base register of an
+// access that changes it has another one than what is loaded.
+static enum instruction_action trace_action(const struct instruction_effects *effects,
+                                            uint8_t reg)
+{
+    bool is_base = effects->base_added != 0 && effects->memory.base == reg;
+    return is_base || effects->flow == INSTRUCTION_CALLS ? INSTRUCTION_DOES_OTHER
+                                                         : effects->action;
+}
+
 // trace_value_at gives the value that step puts into its register, if that needs no
 // other step.
 static bool trace_value_at(const struct tracing *t, size_t step, uint64_t *out)
 {
     const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
+    const struct instruction_memory memory = trace_source(effects, t->reg);
     uint64_t address;
     *out = (uint64_t)effects->constant;
-    switch (effects->flow == INSTRUCTION_CALLS ? INSTRUCTION_DOES_OTHER
-                                               : effects->action) {
+    switch (trace_action(effects, t->reg)) {
     case INSTRUCTION_SETS:
         return true;
     case INSTRUCTION_MOVES:
@@ -525,7 +366,7 @@ static bool trace_value_at(const struct tracing *t, size_t step, uint64_t *out)
         return trace_address(t, step, &effects->memory, out);
     case INSTRUCTION_LOADS:
         return effects->bytes == WORD_BYTES &&
-               trace_address(t, step, &effects->memory, &address) &&
+               trace_address(t, step, &memory, &address) &&
                trace_read(t, address, WORD_BYTES, out);
     default:
         return false;
@@ -635,15 +476,49 @@ static bool trace_scale(struct tracing *t, size_t step)
     return true;
 }
 
+// trace_through_address follows an address that step computes. True: the end was
+// reached.
+static bool trace_through_address(struct tracing *t, size_t step, bool *out_named)
+{
+    const struct instruction_memory *memory = &t->scan->code.steps[step].effects.memory;
+    uint64_t address;
+    if (trace_scale(t, step))
+        return false;
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS &&
+        memory->base < ARGUMENT_GENERAL_REGISTERS && memory->displacement == 0) {
+        trace_fold(t);
+        t->sum = step;
+        return true;
+    }
+    bool known = trace_address(t, step, memory, &address);
+    if (known && memory->base == INSTRUCTION_PC && t->count == 0 && !t->offset) {
+        address += (uint64_t)t->added;
+        t->added = 0;
+    }
+    *out_named = known && trace_end_at_address(t, step, address);
+    if (known || memory->index != INSTRUCTION_NO_REGISTER ||
+        memory->base >= ARGUMENT_GENERAL_REGISTERS)
+        return true;
+    // A constant is added to the value of another register.
+    t->added += memory->displacement;
+    t->reg = memory->base;
+    t->at = step;
+    return false;
+}
+
 // trace_step_back follows the instruction that gave the register its value. True: the
 // end was reached.
 static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
 {
     const struct argument_step *from = &t->scan->code.steps[step];
     const struct instruction_effects *effects = &from->effects;
-    uint64_t address;
-    switch (effects->flow == INSTRUCTION_CALLS ? INSTRUCTION_DOES_OTHER
-                                               : effects->action) {
+    const struct instruction_memory memory = trace_source(effects, t->reg);
+    if (effects->base_added != 0 && effects->memory.base == t->reg) {
+        t->added += effects->base_added;
+        t->at = step;
+        return false;
+    }
+    switch (trace_action(effects, t->reg)) {
     case INSTRUCTION_MOVES:
         t->reg = effects->from;
         t->bytes = t->bytes < effects->bytes ? t->bytes : effects->bytes;
@@ -658,13 +533,9 @@ static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
         t->sum = step;
         return true;
     case INSTRUCTION_LOADS:
-        return trace_load(t, step, &effects->memory, out_named);
+        return trace_load(t, step, &memory, out_named);
     case INSTRUCTION_ADDRESSES:
-        if (trace_scale(t, step))
-            return false;
-        *out_named = trace_address(t, step, &effects->memory, &address) &&
-                     trace_end_at_address(t, step, address);
-        return true;
+        return trace_through_address(t, step, out_named);
     default:
         return true;
     }
@@ -696,7 +567,7 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
     out->has_value = out->is_address = out->variable = out->loaded = false;
     out->added = 0;
     out->scale = 1;
-    if (trace->stack->arch->id != UNWIND_ARCH_AMD64 || call->image == NULL)
+    if (argument_machine_of(trace->stack->arch) == NULL || call->image == NULL)
         return false;
     t->scan = trace_code(call);
     t->now = t->at = t->scan != NULL ? trace_now(t->scan, call) : SIZE_MAX;
@@ -838,10 +709,18 @@ bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
     size_t step = trace_definition(&t);
     const struct instruction_effects *effects =
         step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
-    if (effects == NULL || effects->action != INSTRUCTION_SUMS)
-        return false;
-    return trace_part(trace, t.call, step, effects->to, &out[0]) &&
-           trace_part(trace, t.call, step, effects->from, &out[1]);
+    const struct instruction_memory *memory = effects != NULL ? &effects->memory : NULL;
+    enum instruction_action action =
+        effects != NULL ? trace_action(effects, reg) : INSTRUCTION_DOES_OTHER;
+    if (action == INSTRUCTION_SUMS)
+        return trace_part(trace, t.call, step, effects->to, &out[0]) &&
+               trace_part(trace, t.call, step, effects->from, &out[1]);
+    bool named = action == INSTRUCTION_ADDRESSES && memory->displacement == 0 &&
+                 trace_part(trace, t.call, step, memory->base, &out[0]) &&
+                 trace_part(trace, t.call, step, memory->index, &out[1]);
+    if (named)
+        out[1].scale *= memory->scale;
+    return named;
 }
 
 bool argument_trace_memory(struct argument_trace *trace, size_t index,
@@ -871,12 +750,12 @@ bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t re
     while ((step = trace_definition(&t)) != SIZE_MAX &&
            !trace_value_at(&t, step, out)) {
         const struct instruction_effects *effects = &t.scan->code.steps[step].effects;
-        if (effects->flow == INSTRUCTION_CALLS ||
-            effects->action != INSTRUCTION_LOADS || effects->bytes != WORD_BYTES ||
+        if (trace_action(effects, t.reg) != INSTRUCTION_LOADS ||
+            effects->bytes != WORD_BYTES ||
             effects->memory.base >= ARGUMENT_GENERAL_REGISTERS ||
             effects->memory.index != INSTRUCTION_NO_REGISTER || count == LINKS_MAX)
             return false;
-        offsets[count++] = effects->memory.displacement;
+        offsets[count++] = trace_source(effects, t.reg).displacement;
         t.reg = effects->memory.base;
         t.at = step;
     }

@@ -12,55 +12,8 @@
 
 #include "base/text.h"
 #include "symbolizer/arguments/argument_lookup.h"
+#include "symbolizer/fault/argument_scope.h"
 #include "symbolizer/types/type_table.h"
-
-// Where the variables are that the source has in scope at an instruction: local
-// variables and arguments of a call and of the calls inlined into it, and the variables
-// of its unit. What code does with a register or a place in memory is named by them
-// (argument_trace.h).
-
-enum { ARGUMENT_SCOPE_MAX = 256 };
-
-enum argument_role { ARGUMENT_LOCAL, ARGUMENT_PARAMETER, ARGUMENT_GLOBAL };
-
-// An argument_variable is one of them, in a register or in memory.
-struct argument_variable {
-    const char *name;
-    uint32_t type; // in the table of the call's image
-    uint64_t size;
-    enum argument_role role;
-    size_t frame; // its function's frame, as an index of the report's backtrace
-    bool in_register;
-    uint64_t place;  // the register, or the address
-    bool is_part;    // compilers split a structure: these are its bytes from offset on,
-    uint64_t offset; // and size is how many
-};
-
-// An argument_scope is the variables at an instruction, innermost first.
-struct argument_scope {
-    const struct argument_stack *stack;
-    const struct argument_call *call;
-    uint64_t vaddr;
-    size_t count;
-    struct argument_variable variables[ARGUMENT_SCOPE_MAX];
-};
-
-// argument_scope_read lists the variables of call index at vaddr, which is in the code
-// of its function. frames are those of the report. False: debug information does not
-// have the function.
-bool argument_scope_read(struct argument_scope *scope,
-                         const struct argument_stack *stack, size_t index,
-                         uint64_t vaddr, const json_t *frames);
-
-// argument_scope_in_register finds the innermost variable that is in a register; NULL:
-// none is.
-const struct argument_variable *
-argument_scope_in_register(const struct argument_scope *scope, uint8_t reg);
-
-// argument_scope_at finds the innermost variable that has the bytes at address; NULL:
-// none has.
-const struct argument_variable *argument_scope_at(const struct argument_scope *scope,
-                                                  uint64_t address, uint64_t bytes);
 
 // An argument_named is a value and its name.
 struct argument_named {

@@ -55,8 +55,8 @@ static size_t listed_length(const struct listed_code *code, uint64_t vaddr)
     if (code->stack->arch->id != UNWIND_ARCH_AMD64)
         return 4;
     return at < code->size &&
-                   instruction_read_effects(code->bytes + at, code->size - at, vaddr,
-                                            &effects) == CH_OK
+                   instruction_read_effects_x86_64(code->bytes + at, code->size - at,
+                                                   vaddr, &effects) == CH_OK
                ? effects.length
                : 0;
 }

@@ -218,6 +218,29 @@ const char *library_functions_import_of_slot(const struct argument_image *image,
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
+// import_of_stub_aarch64 follows ADRP and LDR, which may come after a BTI.
+static const char *import_of_stub_aarch64(const struct argument_image *image,
+                                          uint64_t vaddr, const uint8_t *code,
+                                          size_t left)
+{
+    enum { LENGTH = 4 };
+    static const uint8_t marker[] = { 0x5f, 0x24, 0x03, 0xd5 }; // bti c
+    struct instruction_effects page;
+    struct instruction_effects load;
+    size_t at = left >= LENGTH && memcmp(code, marker, LENGTH) == 0 ? LENGTH : 0;
+    if (left < at + 2 * (size_t)LENGTH ||
+        instruction_read_effects_aarch64(code + at, LENGTH, vaddr + at, &page) !=
+            CH_OK ||
+        instruction_read_effects_aarch64(code + at + LENGTH, LENGTH,
+                                         vaddr + at + LENGTH, &load) != CH_OK ||
+        page.action != INSTRUCTION_ADDRESSES || page.memory.base != INSTRUCTION_PC ||
+        load.action != INSTRUCTION_LOADS || load.memory.base != page.to)
+        return NULL;
+    return library_functions_import_of_slot(
+        image, vaddr + at + LENGTH + (uint64_t)page.memory.displacement +
+                   (uint64_t)load.memory.displacement);
+}
+
 const char *library_functions_import_of_stub(const struct argument_image *image,
                                              uint64_t vaddr)
 {
@@ -229,6 +252,8 @@ const char *library_functions_import_of_stub(const struct argument_image *image,
     const uint8_t *code = argument_image_bytes(image, vaddr, true, &left);
     if (code == NULL)
         return NULL;
+    if (argument_image_machine(image) == &argument_machine_aarch64)
+        return import_of_stub_aarch64(image, vaddr, code, left);
     if (left >= sizeof(marker) && memcmp(code, marker, sizeof(marker)) == 0)
         at += sizeof(marker);
     if (left > at && code[at] == 0xf2) // bnd

@@ -183,12 +183,12 @@ class CoresThatLackSomething(unittest.TestCase):
         self.assertEqual(names_of(crashed_thread(report)),
                          names_of(crashed_thread(self.whole)))
 
-    def test_without_siginfo_the_signal_is_that_of_the_first_thread(self):
+    def test_without_siginfo_the_instruction_tells_the_address_of_the_first_thread(self):
         core = Core(self.core).hide_notes([NT_SIGINFO]).write(self.path("no-siginfo"))
         report = self.scene.report(core)
         self.assertEqual(report["crash"]["signal"], 11)
-        self.assertEqual(report["crash"]["kind"], "unknown")
-        self.assertNotIn("address", report["crash"])
+        self.assertEqual(report["crash"]["kind"], self.whole["crash"]["kind"])
+        self.assertEqual(report["crash"]["address"], self.whole["crash"]["address"])
         self.assertNotIn("code_name", report["crash"])
         self.assertEqual(by_tid(report), by_tid(self.whole))
 

@@ -34,10 +34,11 @@ static struct argument_scan *scan_of(const uint8_t *bytes, size_t size,
 {
     struct code code = { bytes, size };
     struct instruction_effects effects;
-    if (instruction_read_effects(bytes, size, ENTRY, &effects) == CH_ERR_UNSUPPORTED)
+    if (instruction_read_effects_x86_64(bytes, size, ENTRY, &effects) ==
+        CH_ERR_UNSUPPORTED)
         test_skip("Zydis is missing");
-    struct argument_scan *scan =
-        argument_scan_create(ENTRY, function_size, code_at, &code);
+    struct argument_scan *scan = argument_scan_create(&argument_machine_amd64, ENTRY,
+                                                      function_size, code_at, &code);
     assert_non_null(scan);
     return scan;
 }
@@ -58,7 +59,7 @@ static int64_t place_of(const struct argument_point *point, unsigned registers,
                         struct argument_content content)
 {
     struct argument_holder holder;
-    if (!argument_scan_holder(point, &content, (uint16_t)registers, &holder))
+    if (!argument_scan_holder(point, &content, registers, &holder))
         return NOWHERE;
     assert_true(holder.is_slot == (holder.place < 0));
     return holder.place;
@@ -348,9 +349,41 @@ static void scan_bears_code_that_is_cut_anywhere(void **state)
                 assert_true(untouched(&point, RDI));
 }
 
+static void saved_registers_of_aarch64_are_found(void **state)
+{
+    (void)state;
+    static const uint32_t words[] = {
+        0xa9be7bfd, // stp x29, x30, [sp, #-32]!
+        0x910003fd, // mov x29, sp
+        0xf9000bf3, // str x19, [sp, #16]
+        0xaa0003f3, // mov x19, x0
+        0x94000010, // bl
+        0xf9400260, // ldr x0, [x19]
+        0xf9400bf3, // ldr x19, [sp, #16]
+        0xa8c27bfd, // ldp x29, x30, [sp], #32
+        0xd65f03c0, // ret
+    };
+    enum { AFTER_CALL = 20, AT_RETURN = 32, X0 = 0, X19 = 19, X29 = 29, SP = 31 };
+    struct code code = { (const uint8_t *)words, sizeof(words) };
+    struct argument_point point;
+    struct argument_scan *scan = argument_scan_create(&argument_machine_aarch64, ENTRY,
+                                                      sizeof(words), code_at, &code);
+    assert_non_null(scan);
+    assert_true(argument_scan_before(scan, ENTRY + AFTER_CALL, &point));
+    assert_int_equal(holder_of(&point, UINT32_MAX, X0), X19);
+    assert_int_equal(holder_of(&point, UINT32_MAX, X19), -16);
+    assert_int_equal(holder_of(&point, UINT32_MAX, X29), -32);
+    assert_int_equal(point.state.places[SP].number, -32);
+    assert_true(argument_scan_before(scan, ENTRY + AT_RETURN, &point));
+    assert_int_equal(point.state.places[SP].number, 0);
+    assert_int_equal(holder_of(&point, UINT32_MAX, X29), X29);
+    argument_scan_destroy(scan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(saved_registers_of_aarch64_are_found),
         cmocka_unit_test(scan_proves_a_register_until_it_is_written),
         cmocka_unit_test(scan_counts_paths_that_go_back),
         cmocka_unit_test(scan_leaves_out_paths_that_do_not_lead_there),

@@ -15,7 +15,7 @@ enum { RAX = 0, RDX = 1, RCX = 2, RBX = 3, RSI = 4, RDI = 5, RBP = 6, RSP = 7, R
 static struct instruction_effects effects_of(const uint8_t *bytes, size_t size)
 {
     struct instruction_effects e = { .length = 0 };
-    enum ch_status status = instruction_read_effects(bytes, size, 0x1000, &e);
+    enum ch_status status = instruction_read_effects_x86_64(bytes, size, 0x1000, &e);
     if (status == CH_ERR_UNSUPPORTED)
         test_skip("Zydis is missing");
     assert_int_equal(status, CH_OK);
@@ -200,7 +200,7 @@ static void a_part_of_an_instruction_is_none(void **state)
     struct instruction_effects e = effects_of(whole, sizeof(whole)); // lock cmpxchg
     assert_true(e.repeats);
     for (size_t size = 0; size < sizeof(whole); size++)
-        assert_int_equal(instruction_read_effects(whole, size, 0, &e),
+        assert_int_equal(instruction_read_effects_x86_64(whole, size, 0, &e),
                          CH_ERR_MALFORMED);
 }
 
@@ -321,6 +321,125 @@ static void cut_and_undefined_instructions_of_aarch64_are_refused(void **state)
                              CH_OK);
 }
 
+enum { X29 = 29, SP = 31, NONE = INSTRUCTION_NO_REGISTER };
+
+// What instructions of AArch64 at 0x1000 do to registers, and where control goes.
+static const struct {
+    uint32_t code;
+    enum instruction_action action;
+    uint8_t to;
+    uint8_t from;
+    uint32_t written;
+    int64_t constant; // or the displacement of memory
+    enum instruction_flow flow;
+    uint64_t target;
+} aarch64_effects[] = {
+    { 0xaa0803e0, INSTRUCTION_MOVES, 0, 8, BIT(0), 0, 0, 0 },         // mov x0, x8
+    { 0x93407c62, INSTRUCTION_MOVES, 2, 3, BIT(2), 0, 0, 0 },         // sxtw x2, w3
+    { 0x910003fd, INSTRUCTION_MOVES, X29, SP, BIT(X29), 0, 0, 0 },    // mov x29, sp
+    { 0x92800020, INSTRUCTION_SETS, 0, NONE, BIT(0), -2, 0, 0 },      // mov x0, #-2
+    { 0xf2a00020, INSTRUCTION_DOES_OTHER, 0, NONE, BIT(0), 0, 0, 0 }, // movk x0, #1
+    { 0x910083ff, INSTRUCTION_ADDS, SP, SP, BIT(SP), 32, 0, 0 },      // add sp, sp, #32
+    { 0xd1002021, INSTRUCTION_ADDS, 1, 1, BIT(1), -8, 0, 0 },         // sub x1, x1, #8
+    { 0x910043e0, INSTRUCTION_ADDRESSES, 0, SP, BIT(0), 16, 0, 0 },   // add x0, sp, #16
+    { 0x90000000, INSTRUCTION_ADDRESSES, 0, NONE, BIT(0), -4, 0, 0 }, // adrp x0, .
+    { 0x10000040, INSTRUCTION_ADDRESSES, 0, NONE, BIT(0), 4, 0, 0 },  // adr x0, .+8
+    { 0x8b010000, INSTRUCTION_SUMS, 0, 1, BIT(0), 0, 0, 0 },          // add x0, x0, x1
+    { 0x8b010c02, INSTRUCTION_ADDRESSES, 2, NONE, BIT(2), 0, 0, 0 }, // add x2, x0, x1*8
+    { 0xd37df041, INSTRUCTION_ADDRESSES, 1, 2, BIT(1), 0, 0, 0 },    // lsl x1, x2, #3
+    { 0xcb020020, INSTRUCTION_DOES_OTHER, 0, NONE, BIT(0), 0, 0, 0 }, // sub x0, x1, x2
+    { 0xeb01001f, INSTRUCTION_DOES_OTHER, NONE, NONE, 0, 0, 0, 0 },   // cmp x0, x1
+    { 0xfa410800, INSTRUCTION_DOES_OTHER, 0, NONE, 0, 0, 0, 0 },      // ccmp x0, #1
+    { 0xf8408420, INSTRUCTION_LOADS, 0, NONE, BIT(0) | BIT(1), 0, 0,
+      0 },                                                        // ldr x0, [x1], #8
+    { 0x58000083, INSTRUCTION_LOADS, 3, NONE, BIT(3), 12, 0, 0 }, // ldr x3, .+16
+    { 0xf900003f, INSTRUCTION_STORES, NONE, NONE, 0, 0, 0, 0 },   // str xzr, [x1]
+    { 0xc8007c41, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(0) | BIT(1), 0, 0,
+      0 }, // stxr
+    { 0xf8200041, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(0) | BIT(1), 0, 0,
+      0 }, // ldadd
+    { 0x9e780005, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(5), 0, 0,
+      0 },                                                          // fcvtzs x5, d0
+    { 0x9e6700a0, INSTRUCTION_DOES_OTHER, NONE, NONE, 0, 0, 0, 0 }, // fmov d0, x5
+    { 0x1e622820, INSTRUCTION_DOES_OTHER, NONE, NONE, 0, 0, 0, 0 }, // fadd d0, d1, d2
+    { 0x0e0c3c03, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(3), 0, 0,
+      0 }, // mov w3, v0.s[1]
+    { 0xd53bd047, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(7), 0, 0, 0 }, // mrs x7
+    { 0x94000010, 0, NONE, NONE, 0, 0, INSTRUCTION_CALLS, 0x1040 },      // bl
+    { 0x54ffffe1, 0, NONE, NONE, 0, 0, INSTRUCTION_MAY_JUMP, 0xffc },    // b.ne
+    { 0x36180040, 0, NONE, NONE, 0, 0, INSTRUCTION_MAY_JUMP, 0x1008 },   // tbz
+    { 0xd61f0200, 0, 16, NONE, 0, 0, INSTRUCTION_ANYWHERE, 0 },          // br x16
+    { 0xd63f0100, 0, 8, NONE, 0, 0, INSTRUCTION_CALLS, 0 },              // blr x8
+    { 0xd65f03c0, 0, 30, NONE, 0, 0, INSTRUCTION_ENDS, 0 },              // ret
+    { 0xd4000001, 0, NONE, NONE, 0, 0, INSTRUCTION_CALLS, 0 },           // svc #0
+    { 0xd4200020, 0, NONE, NONE, 0, 0, INSTRUCTION_ENDS, 0 },            // brk #1
+};
+
+static struct instruction_effects effects_of_aarch64(uint32_t code)
+{
+    struct instruction_effects e;
+    assert_int_equal(instruction_read_effects_aarch64((const uint8_t *)&code,
+                                                      sizeof(code), 0x1000, &e),
+                     CH_OK);
+    return e;
+}
+
+static void instructions_of_aarch64_have_effects(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(aarch64_effects) / sizeof(aarch64_effects[0]); i++) {
+        struct instruction_effects e = effects_of_aarch64(aarch64_effects[i].code);
+        bool is_address = e.action == INSTRUCTION_ADDRESSES;
+        bool in_memory = is_address || e.action == INSTRUCTION_LOADS;
+        uint8_t from = is_address && e.memory.base == INSTRUCTION_NO_REGISTER
+                           ? e.memory.index
+                           : e.from;
+        if (e.action != aarch64_effects[i].action || e.to != aarch64_effects[i].to ||
+            (aarch64_effects[i].from != NONE && from != aarch64_effects[i].from) ||
+            e.written != aarch64_effects[i].written ||
+            (in_memory ? e.memory.displacement : e.constant) !=
+                aarch64_effects[i].constant ||
+            e.flow != aarch64_effects[i].flow || e.target != aarch64_effects[i].target)
+            fail_msg("%08x", aarch64_effects[i].code);
+    }
+}
+
+static void pairs_and_changed_bases_of_aarch64_are_followed(void **state)
+{
+    (void)state;
+    struct instruction_effects e = effects_of_aarch64(0xa9be7bfd);
+    // stp x29, x30, [sp, #-32]!
+    assert_int_equal(e.action, INSTRUCTION_STORES);
+    assert_true(e.is_pair);
+    assert_int_equal(e.from, X29);
+    assert_int_equal(e.second, X29 + 1);
+    assert_int_equal(e.bytes, 8);
+    assert_int_equal(e.memory.bytes, 16);
+    assert_int_equal(e.memory.displacement, -32);
+    assert_int_equal(e.base_added, -32);
+    assert_int_equal(e.written, BIT(SP));
+    // ldp x29, x30, [sp], #32
+    e = effects_of_aarch64(0xa8c27bfd);
+    assert_int_equal(e.memory.displacement, 0);
+    assert_int_equal(e.base_added, 32);
+    // ldrsw x0, [x1, w2, sxtw #2]
+    e = effects_of_aarch64(0xb8a2d820);
+    assert_true(e.memory.index_word && e.memory.index_signed);
+    assert_int_equal(e.memory.index, 2);
+    assert_int_equal(e.memory.scale, 4);
+    // prfm pldl1keep, [x0]
+    assert_false(effects_of_aarch64(0xf9800000).memory.used);
+    // udf #0, and an instruction of SVE
+    const uint32_t add = 0x04200000;
+    assert_int_equal(effects_of_aarch64(0).flow, INSTRUCTION_ENDS);
+    assert_int_equal(
+        instruction_read_effects_aarch64((const uint8_t *)&add, 4, 0x1000, &e),
+        CH_ERR_MALFORMED);
+    assert_int_equal(
+        instruction_read_effects_aarch64((const uint8_t *)&add, 3, 0x1000, &e),
+        CH_ERR_MALFORMED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +456,8 @@ int main(void)
         cmocka_unit_test(operands_that_are_not_spelled_are_there_too),
         cmocka_unit_test(instructions_of_aarch64_are_written_as_in_its_manual),
         cmocka_unit_test(a_prefetch_of_aarch64_never_faults),
+        cmocka_unit_test(instructions_of_aarch64_have_effects),
+        cmocka_unit_test(pairs_and_changed_bases_of_aarch64_are_followed),
         cmocka_unit_test(cut_and_undefined_instructions_of_aarch64_are_refused),
     };
     return cmocka_run_group_tests_name("symbolizer/instruction", tests, NULL, NULL);

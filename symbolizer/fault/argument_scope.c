@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/fault/argument_scope.h"
+
+#include <dwarf.h>
+
+#include "symbolizer/arguments/argument_inline.h"
+#include "symbolizer/arguments/argument_lookup.h"
+#include "symbolizer/arguments/argument_origin.h"
+#include "symbolizer/types/type_table.h"
+
+enum { SCOPE_BLOCKS_MAX = 64 };
+
+// scope_reading is a scope being read.
+struct scope_reading {
+    struct argument_scope *scope;
+    struct argument_lookup lookup;
+    size_t frame; // of the function whose variables are read
+};
+
+// scope_place finds where ops say that a variable is, or a part of it. False: it is in
+// no single register or place in memory.
+static bool scope_place(struct scope_reading *r, Dwarf_Op *ops, size_t count,
+                        struct argument_variable *out)
+{
+    struct argument_location location;
+    if (count == 0)
+        return false;
+    out->in_register =
+        count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31;
+    if (out->in_register) {
+        out->place = (uint64_t)(ops[0].atom - DW_OP_reg0);
+        return true;
+    }
+    if (argument_expression_evaluate(&r->lookup.context, ops, count, &location) !=
+            CH_OK ||
+        location.kind != ARGUMENT_IN_MEMORY)
+        return false;
+    out->place = location.value;
+    return true;
+}
+
+// scope_add_parts adds the parts of a variable that each have a place of their own:
+// compilers split structures. False: ops have no parts.
+static bool scope_add_parts(struct scope_reading *r, Dwarf_Op *ops, size_t count,
+                            const struct argument_variable *whole)
+{
+    struct argument_variable part = *whole;
+    size_t begin = 0;
+    part.is_part = true;
+    for (size_t i = 0; i < count && ops[i].atom != DW_OP_bit_piece; i++) {
+        if (ops[i].atom != DW_OP_piece)
+            continue;
+        part.size = ops[i].number;
+        if (part.size > whole->size - part.offset)
+            return true; // damaged
+        if (r->scope->count < ARGUMENT_SCOPE_MAX &&
+            scope_place(r, &ops[begin], i - begin, &part))
+            r->scope->variables[r->scope->count++] = part;
+        part.offset += part.size;
+        begin = i + 1;
+    }
+    return begin != 0;
+}
+
+static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_role role)
+{
+    struct argument_scope *scope = r->scope;
+    struct type_image *types = &scope->call->image->types;
+    struct argument_variable variable = { .name = dwarf_diename(die),
+                                          .role = role,
+                                          .frame = r->frame };
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    if (variable.name == NULL || scope->count == ARGUMENT_SCOPE_MAX ||
+        !argument_origin_location(die, DW_AT_location, &attribute) ||
+        dwarf_getlocation_addr(&attribute, scope->vaddr, &ops, &count, 1) != 1 ||
+        type_dwarf_add_type_of(&types->dwarf_types, die, TYPE_DWARF_WHOLE,
+                               &variable.type) != CH_OK ||
+        type_size(&types->table, variable.type, &variable.size) != CH_OK)
+        return;
+    r->lookup.context.attribute = &attribute;
+    if (!scope_add_parts(r, ops, count, &variable) &&
+        scope_place(r, ops, count, &variable))
+        scope->variables[scope->count++] = variable;
+    r->lookup.context.attribute = NULL;
+}
+
+static void scope_add_children(struct scope_reading *r, const Dwarf_Die *block)
+{
+    Dwarf_Die of = *block;
+    Dwarf_Die child;
+    for (int more = dwarf_child(&of, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) == DW_TAG_variable)
+            scope_add(r, &child, ARGUMENT_LOCAL);
+        if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+            scope_add(r, &child, ARGUMENT_PARAMETER);
+    }
+}
+
+// scope_add_globals adds the variables of the function's unit.
+static void scope_add_globals(struct scope_reading *r)
+{
+    Dwarf_Die function = r->scope->call->function;
+    Dwarf_Die unit;
+    Dwarf_Die child;
+    if (dwarf_diecu(&function, &unit, NULL, NULL) == NULL)
+        return;
+    for (int more = dwarf_child(&unit, &child); more == 0;
+         more = dwarf_siblingof(&child, &child))
+        if (dwarf_tag(&child) == DW_TAG_variable)
+            scope_add(r, &child, ARGUMENT_GLOBAL);
+}
+
+// scope_add_blocks adds the variables of the blocks around the instruction, from the
+// innermost to the function.
+static void scope_add_blocks(struct scope_reading *r, const json_t *frames)
+{
+    Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
+    Dwarf_Die blocks[SCOPE_BLOCKS_MAX];
+    size_t frame_of[SCOPE_BLOCKS_MAX];
+    const struct argument_call *call = r->scope->call;
+    // The report has frames for the calls inlined at the pc; another instruction of the
+    // function may be in fewer of them.
+    size_t count = argument_inline_find(call, frames, inlined);
+    size_t depth = 1;
+    size_t left = count;
+    blocks[0] = call->function;
+    frame_of[0] = call->index;
+    while (depth < SCOPE_BLOCKS_MAX &&
+           argument_inline_enter(&blocks[depth - 1], r->scope->vaddr, &blocks[depth])) {
+        frame_of[depth] = frame_of[depth - 1];
+        if (dwarf_tag(&blocks[depth]) == DW_TAG_inlined_subroutine) {
+            if (left == 0 || inlined[left - 1].addr != blocks[depth].addr)
+                break;
+            frame_of[depth] = argument_inline_end(call, frames) - count + --left;
+        }
+        depth++;
+    }
+    while (depth > 0) {
+        r->frame = frame_of[--depth];
+        scope_add_children(r, &blocks[depth]);
+    }
+    r->frame = call->index;
+}
+
+bool argument_scope_read(struct argument_scope *scope,
+                         const struct argument_stack *stack, size_t index,
+                         uint64_t vaddr, const json_t *frames)
+{
+    struct scope_reading reading = { .scope = scope };
+    struct argument_list list = { 0 };
+    scope->stack = stack;
+    scope->call = &stack->calls[index];
+    scope->vaddr = vaddr;
+    scope->count = 0;
+    if (!argument_stack_resolve(stack, index))
+        return false;
+    argument_lookup_begin(&reading.lookup, stack, index, &list);
+    scope_add_blocks(&reading, frames);
+    scope_add_globals(&reading);
+    return true;
+}
+
+const struct argument_variable *
+argument_scope_in_register(const struct argument_scope *scope, uint8_t reg)
+{
+    for (size_t i = 0; i < scope->count; i++)
+        if (scope->variables[i].in_register && scope->variables[i].place == reg)
+            return &scope->variables[i];
+    return NULL;
+}
+
+const struct argument_variable *argument_scope_at(const struct argument_scope *scope,
+                                                  uint64_t address, uint64_t bytes)
+{
+    for (size_t i = 0; i < scope->count; i++) {
+        const struct argument_variable *variable = &scope->variables[i];
+        if (!variable->in_register && address >= variable->place &&
+            address - variable->place < variable->size &&
+            bytes <= variable->size - (address - variable->place))
+            return variable;
+    }
+    return NULL;
+}
