@@ -240,7 +240,7 @@ def kept(collector):
 
 
 def backup(fleet, collector, folder, stop):
-    """Copies the store again and again by the commands of docs/operations.md."""
+    """Copies the store again and again by the commands of docs/how-to/backup.md."""
     name = "backup of sqlite"
     environment = {**os.environ, "URL": collector.url, "TOKEN": ""}
     if fleet.server:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# test_operations COLLECTOR: runs every command of docs/operations.md as it stands there:
+# test_operations COLLECTOR: runs every command of the pages below as it stands there:
 # watching, backups while reports come, restoring, a point in time. And the alerts and the
 # dashboard for Prometheus and Grafana name only metrics that a collector has.
 
@@ -24,6 +24,7 @@ from running import Collector, wait_for
 
 BINARY = None
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+PAGES = ("docs/operations.md", "docs/how-to/backup.md", "docs/how-to/point-in-time.md")
 # Metrics that exist only with a body store.
 OF_SEGMENTS = {"crashhook_bodies_staged_seconds", "crashhook_segment_bytes"}
 
@@ -34,8 +35,8 @@ def read(path):
 
 
 def commands():
-    """What the page has the reader type, by the name in its first line."""
-    blocks = re.findall(r"^```sh\n# ([^\n]+)\n(.*?)^```$", read("docs/operations.md"),
+    """What the pages have the reader type, by the name in its first line."""
+    blocks = re.findall(r"^```sh\n# ([^\n]+)\n(.*?)^```$", "".join(map(read, PAGES)),
                         re.MULTILINE | re.DOTALL)
     return dict(blocks)
 

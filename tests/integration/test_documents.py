@@ -28,7 +28,7 @@ PAGES = ("tutorial.md", "adopting.md", "how-to/collector.md", "cores.md", "costs
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
          "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
-PAGES_OF_OTHERS = ("operations.md",)
+PAGES_OF_OTHERS = ("operations.md", "how-to/backup.md", "how-to/point-in-time.md")
 SITE = os.path.join(SOURCE, "packaging", "build-site")
 # What people ask first, the page that answers, and words of the answer.
 QUESTIONS = {
@@ -40,7 +40,7 @@ QUESTIONS = {
     "What in a container without a volume?": ("how-to/containers", "The spool is lost with the container"),
     "Which kernel settings matter?": ("faq", "kernel.yama.ptrace_scope"),
     "Do I still get core files?": ("faq", "the program dies by the same signal"),
-    "How do I upgrade two collectors?": ("operations", "install and restart them one after another"),
+    "How do I upgrade two collectors?": ("how-to/upgrade", "install and restart them one after another"),
     "How do I uninstall?": ("faq", "apt purge crashhook"),
 }
 # A name of each part of the reference, and where it is.
