@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # coverage.py BUILD PAGE: reads what the programs of a coverage build counted, prints the
-# lines that ran by folder, and holds PAGE (docs/coverage.md) to it: every function that
+# lines that ran by folder, and holds PAGE (docs/reference/coverage.md) to it: every function that
 # never ran stands there with a reason, none that ran does, except where the reason begins
 # with `sometimes`, and of each folder at most two points less and five more ran than it
 # says. Lines that did not run go to BUILD/not_run.txt.
