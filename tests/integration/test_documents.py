@@ -24,7 +24,7 @@ import accessibility  # noqa: E402
 from browser import Browser  # noqa: E402
 
 DOCS = os.path.join(SOURCE, "docs")
-PAGES = ("tutorial.md", "adopting.md", "how-to/collector.md", "cores.md", "costs.md", "limits.md",
+PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/collector.md", "cores.md", "costs.md", "limits.md",
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
          "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
