@@ -144,6 +144,12 @@ class Documents(unittest.TestCase):
         others = [name for name in documents() if name not in PAGES + PAGES_OF_OTHERS]
         self.assertEqual([name for name in others if blocks(name)], [])
 
+    def test_a_page_about_one_task_is_shorter_than_60_lines(self):
+        for page in documents():
+            if page.startswith("how-to/"):
+                with open(os.path.join(DOCS, page), encoding="utf-8") as file:
+                    self.assertLess(len(file.readlines()), 60, page)
+
     site_made = None
 
     def site(self):
