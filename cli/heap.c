@@ -84,7 +84,7 @@ static void show_frame(const json_t *report, const json_t *frame)
     const char *file = report_string(frame, "file");
     int64_t line = report_integer(frame, "line", 0);
     heap_frame_name(report, frame, &name);
-    printf("    %s", text_ok(&name) ? name.bytes : "?");
+    printf("    %s", text_ok(&name) && name.size != 0 ? name.bytes : "?");
     if (file != NULL && line != 0)
         printf(" at %s:%" PRId64, file, line);
     putchar('\n');

@@ -159,6 +159,9 @@ static enum doctor_verdict note_program(const struct program *program,
     note_privileges(program->path, &out->line);
     note_handlers(program, &out->line);
     note_sanitizer(program, &out->line);
+    if (doctor->session->settings.heap != HEAP_NO && program_has_allocator(program))
+        text_append_string(&out->line, "; it has an allocator of its own, so "
+                                       "CRASHHOOK_HEAP has no effect in it");
     if (way == RUN_WAY_UNWATCHED) {
         text_append_string(&out->fix, "crashhook-core-pattern install "
                                       "# its cores are reported by the kernel's way\n");

@@ -24,6 +24,8 @@ enum {
     NAMES_BYTES_MAX = 64 << 20, // names examined; more takes longer than it is worth
     GO_NOTE = 4,                // the build ID of Go's linker
     HANDLER_NOTE = 1,           // where watched objects are (shared/place_note.h)
+    HEAP_NOTE = 5,              // of libcrashhook-heap
+    SYMBOL_BYTES = 24,
 };
 
 #if defined(__x86_64__)
@@ -326,7 +328,10 @@ void program_look(const char *command, struct program *out)
         continue;
 }
 
-bool program_has_name(const struct program *program, const char *const *names)
+// look_into maps the program's file for a function that looks for something in it.
+static bool look_into(const struct program *program,
+                      bool look(const struct elf_view *file, const void *what),
+                      const void *what)
 {
     struct elf_view view;
     struct stat file;
@@ -338,12 +343,57 @@ bool program_has_name(const struct program *program, const char *const *names)
         void *bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         found = bytes != MAP_FAILED &&
                 elf_view_init(&view, bytes, (size_t)file.st_size) == CH_OK &&
-                has_name(&view, ".dynstr", names);
+                look(&view, what);
         if (bytes != MAP_FAILED)
             (void)munmap(bytes, (size_t)file.st_size);
     }
     (void)close(fd);
     return found;
+}
+
+static bool has_dynamic_name(const struct elf_view *file, const void *names)
+{
+    return has_name(file, ".dynstr", names);
+}
+
+bool program_has_name(const struct program *program, const char *const *names)
+{
+    return look_into(program, has_dynamic_name, names);
+}
+
+// defines_malloc returns true if the program's malloc precedes those of libraries.
+static bool defines_malloc(const struct elf_view *file, const void *what)
+{
+    static const char name[] = "malloc";
+    struct elf_section symbols;
+    struct elf_section strings;
+    (void)what;
+    if (program_has_note(file, "crashhook", HEAP_NOTE) ||
+        elf_view_find_section(file, ".dynsym", &symbols, NULL) != CH_OK ||
+        elf_view_find_section(file, ".dynstr", &strings, NULL) != CH_OK)
+        return false;
+    struct cursor c = elf_section_cursor(file, &symbols);
+    while (cursor_left(&c) >= SYMBOL_BYTES) {
+        uint32_t at = cursor_u32(&c);
+        cursor_skip(&c, 2);
+        bool is_defined = cursor_u16(&c) != 0;
+        cursor_skip(&c, SYMBOL_BYTES - 8);
+        struct cursor text = elf_section_cursor(file, &strings);
+        if (!is_defined || at > cursor_left(&text))
+            continue;
+        cursor_skip(&text, at);
+        const uint8_t *bytes = cursor_left(&text) >= sizeof(name)
+                                   ? cursor_take(&text, sizeof(name))
+                                   : NULL;
+        if (bytes != NULL && memcmp(bytes, name, sizeof(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool program_has_allocator(const struct program *program)
+{
+    return look_into(program, defines_malloc, NULL);
 }
 
 const char *program_kind_words(enum program_kind kind)

@@ -44,5 +44,9 @@ void program_look(const char *command, struct program *out);
 // exports, and of its libraries.
 bool program_has_name(const struct program *program, const char *const *names);
 
+// program_has_allocator returns true if an allocator other than libcrashhook-heap is
+// linked into the program, so that its functions are called directly.
+bool program_has_allocator(const struct program *program);
+
 // program_kind_words describes kind, as in "it is statically linked".
 const char *program_kind_words(enum program_kind kind);

@@ -364,6 +364,45 @@ class Heap(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout, done.stderr),
                                  (0, "survived\n", ""))
 
+    def test_the_library_works_on_aarch64(self):
+        compiler, root = "/usr/bin/aarch64-linux-gnu-gcc", "/usr/aarch64-linux-gnu"
+        if not os.path.exists(compiler) or not os.path.exists("/usr/bin/qemu-aarch64"):
+            self.skipTest("no compiler or no qemu for AArch64")
+        programs = os.path.join(harness.SOURCE, "tests", "integration", "programs", "heap")
+        build = [compiler, "-O1", "-w", "-D_GNU_SOURCE", "-I", harness.SOURCE]
+        with Scene() as scene:
+            library, strain = (os.path.join(scene.folder, name) for name in ("heap.so", "strain"))
+            subprocess.run(
+                [*build, "-shared", "-fPIC", "-fvisibility=hidden", "-fno-builtin-malloc",
+                 "-fasynchronous-unwind-tables", "-Wl,-z,now", "-o", library,
+                 "-Wl,--version-script=" + os.path.join(harness.SOURCE, "heap",
+                                                        "libcrashhook-heap.map"),
+                 *glob.glob(os.path.join(harness.SOURCE, "heap", "*.c"))], check=True)
+            subprocess.run([*build, "-fno-builtin", "-o", strain, "-lpthread",
+                            os.path.join(programs, "heap_strain.c")], check=True)
+            for way, mode in (("plain", "sample"), ("threads", "every")):
+                with self.subTest(way, mode=mode):
+                    done = subprocess.run(
+                        ["/usr/bin/qemu-aarch64", "-L", root, "-E", f"LD_PRELOAD={library}",
+                         "-E", f"CRASHHOOK_HEAP={mode}", "-E", "CRASHHOOK_HEAP_RATE=20",
+                         "-E", "CRASHHOOK_HEAP_SLOTS=100", strain, way],
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                        timeout=120)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                     (0, "survived\n", ""))
+
+    def test_a_program_with_its_own_allocator_is_told_by_a_line_and_by_doctor(self):
+        own, other = harness.program("heap_own"), harness.program("heap_strain")
+        done = self.run_alone([own], [LIBRARY], CRASHHOOK_HEAP="every")
+        self.assertEqual((done.returncode, done.stdout), (0, "survived\n"))
+        self.assertRegex(done.stderr, r"^crashhook: CRASHHOOK_HEAP has no effect: [^\n]*\n$")
+        words = "it has an allocator of its own, so CRASHHOOK_HEAP has no effect in it"
+        with Scene() as scene:
+            for program, told in ((own, True), (other, False)):
+                said = scene.command("doctor", program, CRASHHOOK_HEAP="every").stdout
+                self.assertEqual(words in said, told, said)
+            self.assertNotIn(words, scene.command("doctor", own).stdout)
+
     def test_an_allocator_that_precedes_the_library_is_left_alone_with_a_line(self):
         ran = 0
         for name, path in ALLOCATORS.items():
