@@ -58,7 +58,9 @@
     ROW(HEAP_UNDERFLOW,     "heap-underflow",        "heap underflow",            heap,           MESSAGE) \
     ROW(DOUBLE_FREE,        "double-free",           "double free",               heap,           MESSAGE) \
     ROW(INVALID_FREE,       "invalid-free",          "invalid free",              heap,           MESSAGE) \
-    ROW(MISMATCHED_FREE,    "mismatched-free",       "mismatched free",           heap,           MESSAGE)
+    ROW(MISMATCHED_FREE,    "mismatched-free",       "mismatched free",           heap,           MESSAGE) \
+    ROW(MEMORY_TAG,         "memory-tag",            "memory tag mismatch",       memory_tag,     MESSAGE) \
+    ROW(CONTROL_PROTECTION, "control-protection",    "control protection",        control_protection, MESSAGE)
 // clang-format on
 
 #define CRASH_KIND_MEMBER(name, word, title, sentence, said) CRASH_KIND_##name,

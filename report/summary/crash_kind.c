@@ -12,6 +12,9 @@ enum {
     STACK_REACH_BYTES = 1 << 20,
     SECCOMP = 1,        // si_code of SIGSYS: SYS_SECCOMP
     PROTECTION_KEY = 4, // si_code of SIGSEGV: SEGV_PKUERR
+    TAG_LATE = 8,       // SEGV_MTEAERR
+    TAG = 9,            // SEGV_MTESERR
+    CONTROL = 10,       // SEGV_CPERR
 };
 
 bool crash_has_address(const struct crash_facts *f)
@@ -65,6 +68,10 @@ static enum crash_kind segv_kind(const struct crash_facts *f)
     const struct crash_place *place = &f->address_place;
     if (!f->signal_only && f->code == PROTECTION_KEY)
         return CRASH_KIND_PROTECTION_KEY;
+    if (!f->signal_only && (f->code == TAG || f->code == TAG_LATE))
+        return CRASH_KIND_MEMORY_TAG;
+    if (!f->signal_only && f->code == CONTROL)
+        return CRASH_KIND_CONTROL_PROTECTION;
     bool at_pc = f->address == f->pc || f->access == CRASH_ACCESS_EXECUTE;
     if (f->signal_only)
         return CRASH_KIND_UNKNOWN;

@@ -561,6 +561,33 @@ static void summarize_protection_key(const struct crash_facts *f, enum crash_kin
                  access_verbs[f->access], f->address, f->protection_key);
 }
 
+// summarize_memory_tag says that a pointer has not the tag of the memory. Checks that
+// are not synchronous only find that out later.
+static void summarize_memory_tag(const struct crash_facts *f, enum crash_kind kind,
+                                 struct text *out)
+{
+    enum { LATE = 8 }; // SEGV_MTEAERR
+    (void)kind;
+    if (f->code == LATE)
+        text_append_string(out, "An earlier access through a pointer whose tag is not "
+                                "that of the memory");
+    else
+        text_appendf(out,
+                     "%s 0x%" PRIx64 ", through a pointer whose tag is not that of the "
+                     "memory",
+                     access_verbs[f->access], f->address);
+}
+
+static void summarize_control_protection(const struct crash_facts *f,
+                                         enum crash_kind kind, struct text *out)
+{
+    (void)kind;
+    text_appendf(out,
+                 "Control protection fault at 0x%" PRIx64
+                 ", as of a return to an address that is not the shadow stack's",
+                 f->pc);
+}
+
 static void append_signal(const struct crash_facts *f, struct text *out)
 {
     size_t begin = out->size;

@@ -218,11 +218,17 @@ static bool fault_name_sum(struct fault *f, const struct instruction_memory *mem
 
 static bool fault_name_operand(struct fault *f)
 {
-    static const char *const kinds[] = { "null-dereference", "non-canonical-address",
-                                         "use-after-unmap",  "write-to-read-only",
-                                         "file-truncated",   "protection-key",
-                                         "misaligned",       "small-address",
-                                         "unknown",          NULL };
+    static const char *const kinds[] = { "null-dereference",
+                                         "non-canonical-address",
+                                         "use-after-unmap",
+                                         "write-to-read-only",
+                                         "file-truncated",
+                                         "protection-key",
+                                         "memory-tag",
+                                         "misaligned",
+                                         "small-address",
+                                         "unknown",
+                                         NULL };
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
     if (!fault_is_kind(f, kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory))

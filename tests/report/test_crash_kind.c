@@ -86,6 +86,27 @@ static void misuse_of_a_guarded_block_says_where_and_by_whom(void **state)
            "Call of free with an address 1 byte before a block of 48 bytes");
 }
 
+static void what_the_hardware_checks_has_kinds_of_its_own(void **state)
+{
+    (void)state;
+    enum { TAG_LATE = 8, TAG = 9, CONTROL = 10 };
+    struct crash_facts f = fault(0x7f0000001020);
+    f.code = TAG;
+    expect(&f, "memory-tag",
+           "Write to 0x7f0000001020, through a pointer whose tag is not that of the "
+           "memory");
+    f.code = TAG_LATE;
+    expect(&f, "memory-tag",
+           "An earlier access through a pointer whose tag is not that of the memory");
+    f.code = CONTROL;
+    f.pc = 0x401136;
+    expect(&f, "control-protection",
+           "Control protection fault at 0x401136, as of a return to an address that is "
+           "not the shadow stack's");
+    f.signal_only = true; // the code says nothing then
+    assert_int_equal(crash_kind(&f), CRASH_KIND_UNKNOWN);
+}
+
 static void crash_near_zero_is_a_null_dereference(void **state)
 {
     (void)state;
@@ -444,6 +465,7 @@ int main(void)
             crash_near_the_stack_in_memory_that_may_be_written_is_no_overflow),
         cmocka_unit_test(crash_by_writing_constants_says_read_only),
         cmocka_unit_test(crash_by_running_data_is_told_from_a_wild_jump),
+        cmocka_unit_test(what_the_hardware_checks_has_kinds_of_its_own),
         cmocka_unit_test(crash_of_a_general_protection_fault_has_no_address),
         cmocka_unit_test(crash_elsewhere_is_unknown_and_says_what_was_tried),
         cmocka_unit_test(crash_past_the_end_of_a_mapped_file_is_told),
