@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "collector/database/timestamp.h"
+#include "collector/query/commits.h"
 #include "collector/query/releases.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -56,6 +57,85 @@ void api_post_releases(struct http_request *request)
         api_answer_json(request, 200,
                         json_pack("{s:s, s:I}", "program", order.program, "releases",
                                   (json_int_t)order.count));
+    else if (status != CH_OK)
+        api_fail_store(request, status, "release");
+}
+
+static bool is_short_text(const json_t *value)
+{
+    enum { COMMIT_TEXT = 1000 };
+    return json_is_string(value) && json_string_length(value) <= COMMIT_TEXT;
+}
+
+// is_commit is true for `{"hash", "author", "subject", "time", "files"}`; it counts the
+// files.
+static bool is_commit(const json_t *commit, size_t *files)
+{
+    const json_t *list = json_object_get(commit, "files");
+    size_t i;
+    json_t *file;
+    json_array_foreach(list, i, file)
+    {
+        if (!is_short_text(file) || json_string_length(file) == 0)
+            return false;
+    }
+    *files += json_array_size(list);
+    return json_object_size(commit) == 5 && json_is_array(list) &&
+           is_short_text(json_object_get(commit, "hash")) &&
+           json_string_length(json_object_get(commit, "hash")) != 0 &&
+           is_short_text(json_object_get(commit, "author")) &&
+           is_short_text(json_object_get(commit, "subject")) &&
+           json_is_integer(json_object_get(commit, "time"));
+}
+
+// read_commits reads `{"program", "release", "commits", "owners"}`, without the last
+// where it does not change; false: it is something else.
+static bool read_commits(const json_t *object, struct release_commits *out)
+{
+    const json_t *owners = json_object_get(object, "owners");
+    size_t files = 0;
+    size_t i;
+    json_t *commit;
+    out->program = json_string_value(json_object_get(object, "program"));
+    out->release = json_string_value(json_object_get(object, "release"));
+    out->commits = json_object_get(object, "commits");
+    out->owners = json_string_value(owners);
+    json_array_foreach(out->commits, i, commit)
+    {
+        if (!is_commit(commit, &files))
+            return false;
+    }
+    return json_object_size(object) == 3 + (owners != NULL) && out->program != NULL &&
+           out->program[0] != 0 &&
+           is_release_name(json_object_get(object, "release")) &&
+           json_is_array(out->commits) && i <= COMMITS_MOST &&
+           files <= COMMIT_FILES_MOST &&
+           (owners == NULL ||
+            (out->owners != NULL && json_string_length(owners) <= OWNERS_BYTES));
+}
+
+void api_post_commits(struct http_request *request)
+{
+    char error[STORE_ERROR_SIZE];
+    struct release_commits commits = { .project = request->who.project };
+    json_error_t wrong;
+    json_auto_t *object =
+        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
+                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    if (!read_commits(object, &commits)) {
+        http_fail(
+            request, 400,
+            "the body is no object with program, release, commits (at most %d, of"
+            " hash, author, subject, time and files, at most %d in all) and owners",
+            COMMITS_MOST, COMMIT_FILES_MOST);
+        return;
+    }
+    enum ch_status status = commits_keep(collector_of(request)->store, &commits, error);
+    if (status == CH_OK && api_audit(request, "commits", commits.release))
+        api_answer_json(request, 200,
+                        json_pack("{s:s, s:s, s:I}", "program", commits.program,
+                                  "release", commits.release, "commits",
+                                  (json_int_t)json_array_size(commits.commits)));
     else if (status != CH_OK)
         api_fail_store(request, status, "release");
 }

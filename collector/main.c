@@ -176,8 +176,8 @@ static const char *read_collector_limits(const struct options *options,
                " does not";
     if (options->search_without != NULL && !search_leave_out(options->search_without))
         return "--search-without is not some of kind, frame, file, build, message,"
-               " kernel, processor, uptime, thread, address, register, argument and"
-               " depth, with commas";
+               " kernel, processor, uptime, thread, address, register, argument, depth"
+               " and freed-in, with commas";
     if (options->own != NULL && in_app_extend(options->own) != NULL)
         return "--own has a word that is no pattern, or too many, or a file that "
                "cannot be"

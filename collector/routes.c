@@ -6,7 +6,11 @@
 #include "collector/requests/collector.h"
 #include "formats/interchange/source_bundle.h"
 
-enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 }; // 1 GB and 64 KB
+enum {
+    DEBUG_FILE_MAX = 2 << 29, // 1 GB
+    COMMITS_BYTES = 8 << 20,
+    FORM_MAX = 64 << 10,
+};
 
 // TAKES_LIST are the parameters of all lists; each key of searches is one, too.
 #define TAKES_LIST "q group limit cursor"
@@ -98,6 +102,9 @@ const struct http_route routes_table[] = {
     { "POST", "/api/v1/releases", HTTP_WRITE, ACCESS_TRIAGE, HTTP_WRITING,
       .body_limit = FORM_MAX, .handle = api_post_releases,
       .about = "Declare the order of a program's releases" },
+    { "POST", "/api/v1/commits", HTTP_WRITE, ACCESS_TRIAGE | ACCESS_SYMBOLS,
+      HTTP_WRITING, .body_limit = COMMITS_BYTES, .handle = api_post_commits,
+      .about = "Send the commits of a release and the owners of files" },
     { "GET", "/api/v1/alerts", HTTP_READ, ACCESS_READ, HTTP_READING,
       .handle = api_list_alerts, .about = "List alerts and their receivers" },
     { "POST", "/api/v1/alerts/test/*", HTTP_WRITE, ACCESS_ADMIN, HTTP_WRITING,

@@ -159,6 +159,7 @@ extern const struct command comment_command;
 extern const struct command merge_command;
 extern const struct command split_command;
 extern const struct command releases_command;
+extern const struct command releases_commits_command;
 extern const struct command init_command;
 extern const struct command list_command;
 extern const struct command mcp_command;

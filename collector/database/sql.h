@@ -20,7 +20,7 @@
 
 #include "base/status.h"
 
-enum { SQL_STATEMENTS = 256, SQL_VALUES = 512, SQL_ERROR_SIZE = 200 };
+enum { SQL_STATEMENTS = 288, SQL_VALUES = 512, SQL_ERROR_SIZE = 200 };
 
 enum sql_dialect { SQL_SQLITE, SQL_POSTGRES };
 

@@ -155,6 +155,8 @@ static void write_newest(struct group_page *page, const struct store_group *grou
     page_write_time(page->out, group->last_seen_ms, page->now_ms);
     write_ends(page, group->id, id);
     html_write(page->out, "</p>");
+    page_suspects_write(page->out, page->store, group, viewed.opened.json,
+                        page->now_ms);
     page_threads_write_crashed(page->out, &viewed, address);
     viewed_report_close(&viewed);
 }

@@ -91,6 +91,12 @@ void page_searches_write(struct text *out, struct http_request *request,
 void page_similar_write(struct text *out, struct store *store,
                         const struct store_group *group);
 
+// page_suspects_write lists the commits that may have brought the crash of a report of
+// the group, and who owns its file, where the collector has been sent them.
+void page_suspects_write(struct text *out, struct store *store,
+                         const struct store_group *group, const json_t *report,
+                         int64_t now_ms);
+
 // page_common_write writes what the reports of a group have in common, and
 // page_facets_write what they carry, counted.
 void page_common_write(struct text *out, struct store *store,

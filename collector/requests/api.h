@@ -65,6 +65,9 @@ void api_list_starts(struct http_request *request);
 void api_post_releases(struct http_request *request);
 void api_list_releases(struct http_request *request);
 
+// api_post_commits keeps the commits of a release, and the owners of a program's files.
+void api_post_commits(struct http_request *request);
+
 // api_list_machines lists the machines that crashed, api_list_missing the builds whose
 // names reports lack.
 void api_list_machines(struct http_request *request);

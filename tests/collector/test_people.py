@@ -69,6 +69,7 @@ REQUESTS = (
     ("POST", "/api/v1/starts", "{}", {"send"}),
     ("GET", "/api/v1/releases", None, {"read"}),
     ("POST", "/api/v1/releases", "{}", {"triage"}),
+    ("POST", "/api/v1/commits", "{}", {"triage", "symbols"}),
     ("GET", "/api/v1/alerts", None, {"read"}),
     ("POST", "/api/v1/alerts/test/ab", "", {"admin"}),
     ("GET", "/access", None, {"read", "admin"}),

@@ -5,8 +5,11 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import monday_reports
@@ -162,6 +165,64 @@ class Terminal(unittest.TestCase):
         self.assertEqual(self.collector.post(report)[0], 201)
         text = crashhook("symbols", "missing", **self.about).stdout
         self.assertIn("ab" * 20, text)
+
+    def repository(self, commits):
+        """A repository with a tag for each commit: (tag, author, subject, its files)."""
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="crashhook-commits-"))
+        def git(*arguments):
+            subprocess.run(["git", "-C", folder, "-c", "user.email=x@example.org", "-c",
+                            "init.defaultBranch=main", *arguments], check=True,
+                           stdout=subprocess.DEVNULL)
+        git("init", "-q")
+        for tag, author, subject, files in commits:
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            git("add", ".")
+            git("-c", "user.name=" + author, "commit", "-q", "-m", subject)
+            git("tag", tag)
+        return folder
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_the_commit_that_changed_a_file_of_the_stack_is_suspected(self):
+        folder = self.repository([
+            ("v1", "Ann", "Begin", {"src/entry.h": "1", ".github/CODEOWNERS":
+                                    "* @all\nsrc/ @ledger @core # both\n"}),
+            ("v1.1", "Bea", "Post twice", {"src/worker.cpp": "1", "other/entry.h": "1"}),
+            ("v1.2", "Cem", "Set <amounts> äöü", {"src/entry.h": "2", "doc/ä.md": ""}),
+            ("v2", "Dan", "Write about it", {"doc/a.md": "2"})])
+        report = sample_reports.null_write(9100, release="v2", fingerprint="5c5c" * 8)
+        self.assertEqual(self.collector.post(report)[0], 201)
+        path = "/groups/" + report["fingerprint"]
+        bearer = {"Authorization": "Bearer s3cret"}
+        page = self.collector.request("GET", path, None, bearer)[2].decode()
+        self.assertNotIn('id="suspects"', page)
+        for _ in range(2):  # a pipeline that runs again changes nothing
+            done = crashhook("releases", "commits", "--repo", folder, "ledgerd", "v1..v2",
+                             **self.about)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (0, "sent 3 commits of v2\n", ""))
+        page = self.collector.request("GET", path, None, bearer)[2].decode()
+        part = re.search('id="suspects".*?</section>', page, re.S).group(0)
+        self.assertEqual(re.findall("<span>(.*?)</span><small>(.*?),", part),
+                         [("Set &lt;amounts&gt; äöü", "Cem"), ("Post twice", "Bea")])
+        self.assertIn("<b>src/entry.h</b>, frame 0<", part)
+        self.assertIn("<b>src/worker.cpp</b>, frame 6<", part)
+        self.assertIn("is owned by <b>@ledger @core</b>", part)
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_commits_that_cannot_be_listed_are_one_line(self):
+        folder = self.repository([("v1", "Ann", "Begin", {"src/entry.h": "1"})])
+        for words, status in ((["v1"], 2), (["--", "-v1..v2"], 2), (["v1..v9"], 1)):
+            done = crashhook("releases", "commits", "--repo", folder, "p", *words,
+                             **self.about)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn("crashhook: releases commits: ", done.stderr)
+        for body in ({}, {"program": "p", "release": "1", "commits": [{}]},
+                     {"program": "p", "release": "1", "commits": [], "owners": 1}):
+            self.assertEqual(self.collector.json("POST", "/api/v1/commits",
+                                                 json.dumps(body))[0], 400)
 
     def test_the_token_goes_to_the_configured_collector_alone(self):
         done = crashhook("show", self.collector.url + "/groups/" + fingerprint_of(0),

@@ -396,6 +396,34 @@ CREATE TABLE tokens(
     created bigint NOT NULL,
     who text NOT NULL) WITHOUT ROWID;
 
+-- The commits of releases, and the files that each of them changed: name is the last part of
+-- path. added is when they came.
+CREATE TABLE commits(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    hash text NOT NULL,
+    author text NOT NULL,
+    subject text NOT NULL,
+    time bigint NOT NULL,
+    added bigint NOT NULL,
+    PRIMARY KEY(project, program, release, hash)) WITHOUT ROWID;
+CREATE TABLE commit_files(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    name text NOT NULL,
+    path text NOT NULL,
+    hash text NOT NULL,
+    added bigint NOT NULL,
+    PRIMARY KEY(project, program, release, name, path, hash)) WITHOUT ROWID;
+-- The file CODEOWNERS of a program.
+CREATE TABLE code_owners(
+    project text NOT NULL,
+    program text NOT NULL,
+    list text NOT NULL,
+    PRIMARY KEY(project, program)) WITHOUT ROWID;
+
 -- Starts and clean exits of programs, as senders counted them.
 CREATE TABLE start_days(
     project text NOT NULL,

@@ -171,3 +171,28 @@ CREATE TABLE tokens(
     expires bigint NOT NULL,
     created bigint NOT NULL,
     who text NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE commits(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    hash text NOT NULL,
+    author text NOT NULL,
+    subject text NOT NULL,
+    time bigint NOT NULL,
+    added bigint NOT NULL,
+    PRIMARY KEY(project, program, release, hash)) WITHOUT ROWID;
+CREATE TABLE commit_files(
+    project text NOT NULL,
+    program text NOT NULL,
+    release text NOT NULL,
+    name text NOT NULL,
+    path text NOT NULL,
+    hash text NOT NULL,
+    added bigint NOT NULL,
+    PRIMARY KEY(project, program, release, name, path, hash)) WITHOUT ROWID;
+CREATE TABLE code_owners(
+    project text NOT NULL,
+    program text NOT NULL,
+    list text NOT NULL,
+    PRIMARY KEY(project, program)) WITHOUT ROWID;

@@ -903,6 +903,39 @@ AND NOT EXISTS(SELECT 1 FROM alert_sends s WHERE s.alert = alerts.number)
 -- STORE_ALERT_FORGET_SENDS
 DELETE FROM alert_sends WHERE alert IN (SELECT number FROM alerts WHERE time < ?1)
 
+-- STORE_COMMITS_FORGET
+DELETE FROM commits
+WHERE (project = ?1 AND program = ?2 AND release = ?3) OR added < ?4
+
+-- STORE_COMMIT_FILES_FORGET
+DELETE FROM commit_files
+WHERE (project = ?1 AND program = ?2 AND release = ?3) OR added < ?4
+
+-- STORE_COMMIT_ADD
+INSERT INTO commits(project, program, release, hash, author, subject, time, added)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+ON CONFLICT(project, program, release, hash) DO NOTHING
+
+-- STORE_COMMIT_FILE_ADD
+INSERT INTO commit_files(project, program, release, name, path, hash, added)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT(project, program, release, name, path, hash) DO NOTHING
+
+-- STORE_COMMITS_OF_FILE
+SELECT c.hash, c.author, c.subject, c.time, f.path
+FROM commit_files f
+JOIN commits c ON c.project = f.project AND c.program = f.program
+AND c.release = f.release AND c.hash = f.hash
+WHERE f.project = ?1 AND f.program = ?2 AND f.release = ?3 AND f.name = ?4
+ORDER BY c.time DESC, c.hash LIMIT ?5
+
+-- STORE_OWNERS_SET
+INSERT INTO code_owners(project, program, list) VALUES(?1, ?2, ?3)
+ON CONFLICT(project, program) DO UPDATE SET list = excluded.list
+
+-- STORE_OWNERS
+SELECT list FROM code_owners WHERE project = ?1 AND program = ?2
+
 -- STORE_ORDER_FORGET
 DELETE FROM release_places WHERE project = ?1 AND program = ?2
 
