@@ -60,6 +60,9 @@ REQUESTS = (
     ("GET", "/api/v1/reports", None, {"read"}),
     ("GET", "/api/v1/reports/REPORT", None, {"read"}),
     ("POST", "/api/v1/reports", "{}", {"send"}),
+    ("POST", "/api/42/minidump/", "", {"send"}),
+    ("POST", "/api/42/envelope/", "", {"send"}),
+    ("POST", "/submit", "", {"send"}),
     ("POST", "/api/v1/groups/GROUP", "{}", {"triage"}),
     ("GET", "/api/v1/searches", None, {"read"}),
     ("POST", "/api/v1/searches", "{}", {"triage"}),
@@ -120,7 +123,7 @@ class Scopes(unittest.TestCase):
         wanted = {}
         for method, path, _, scopes in REQUESTS:
             path = path.split("?")[0]
-            if path.startswith("/api/"):
+            if path.startswith("/api/v1/"):
                 for word in ("GROUP", "REPORT", "BUILD"):
                     path = path.replace(word, "{id}")
                 path = re.sub("/(receivers|test|tokens)/ab", r"/\1/{id}", path)
@@ -145,7 +148,7 @@ class Scopes(unittest.TestCase):
             path = path.split("?")[0]
             for word in ("GROUP", "REPORT", "BUILD"):
                 path = path.replace(word, "*")
-            path = path.replace("/receivers/ab", "/receivers/*")
+            path = path.replace("/receivers/ab", "/receivers/*").replace("/42/", "/*/")
             path = path.replace("/tokens/ab", "/tokens/*")
             return path.replace("/test/ab", "/test/*").replace("/*/debuginfo", "/**")
         self.assertEqual(sorted(routes),
