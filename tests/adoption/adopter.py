@@ -25,6 +25,16 @@ int main(int argc, char **argv)
     return argc > 9 ? 1 : price_of((volatile int *)0);
 }
 """
+# Exits with 7 where the library is one that says that there is no handler.
+WITHOUT_HANDLER = """
+#include <errno.h>
+#include <crashhook/crashhook.h>
+#include <crashhook/flight.h>
+int main(void)
+{
+    return crashhook_install(0) == ENOTSUP && crashhook_set_tag("a", "b") == ECANCELED ? 7 : 1;
+}
+"""
 CRASH_SECONDS = 60
 
 

@@ -6,6 +6,7 @@
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -23,6 +24,10 @@ ARCHIVES = {
     "clang's thin LTO": ("clang", "-O2 -flto=thin"),
     "sanitizers": ("gcc", "-O1 -fsanitize=address,undefined"),
 }
+# Processors without a handler: the prefix of Debian's cross compiler, and qemu's name.
+STUBS = (("riscv64-linux-gnu", "riscv64"), ("powerpc64le-linux-gnu", "ppc64le"),
+         ("s390x-linux-gnu", "s390x"), ("arm-linux-gnueabihf", "arm"),
+         ("i686-linux-gnu", "i386"))
 LEAST_CASES = 6 if not FULL else 15  # for each linker that is installed
 WARNINGS = ("-Werror -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow "
             "-Wcast-qual -Wcast-align -Wundef").split()
@@ -146,6 +151,28 @@ int main(void)
             self.addCleanup(os.unlink, os.path.join(self.folder, "crashhook-agent"))
             self.assertRegex(scene.command("doctor", "--", made).stdout,
                              "ok +program .*it holds the handler")
+
+    def test_a_processor_without_a_handler_gets_a_library_that_says_so(self):
+        there = [(target, machine) for target, machine in STUBS
+                 if shutil.which(target + "-gcc") and shutil.which(f"qemu-{machine}-static")]
+        if not there:
+            self.skipTest("no cross compiler, or no qemu-user-static")
+        caller = adopter.write(self.folder, "stub.c", adopter.WITHOUT_HANDLER)
+        for target, machine in there if FULL else there[:1]:
+            with self.subTest(target):
+                folder = os.path.join(self.folder, target)
+                said = adopter.run(
+                    self, "cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja",
+                    "-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=" + machine,
+                    f"-DCMAKE_C_COMPILER={target}-gcc", "-DCRASHHOOK_ONLY_HANDLER=ON",
+                    "-DCRASHHOOK_TESTS=OFF", "-DCRASHHOOK_WERROR=ON")
+                self.assertIn(f"crashhook: no handler for this processor ({machine})", said)
+                adopter.run(self, "cmake", "--build", folder)
+                made = os.path.join(folder, "stub")
+                adopter.run(self, target + "-gcc", "-static", "-I", SOURCE + "/include", caller,
+                            folder + "/lib/libcrashhook.a", "-o", made)
+                done = subprocess.run([f"qemu-{machine}-static", made], check=False)
+                self.assertEqual(done.returncode, 7)
 
     def test_headers_take_every_standard_and_all_warnings(self):
         caller = adopter.write(self.folder, "caller.c", C_CALLER)
