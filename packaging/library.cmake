@@ -2,6 +2,7 @@
 # What programs that link crashhook need: headers, pkg-config files and a CMake package,
 # in the build tree as in an installation, so that they can be used from either.
 include(CMakePackageConfigHelpers)
+include(${CMAKE_CURRENT_LIST_DIR}/crashhook-index.cmake)
 
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/crashhook/*.h
     ${PROJECT_SOURCE_DIR}/include/crashhook/*.hpp)
@@ -28,6 +29,8 @@ function(ch_package_files folder libdir includedir rpath)
     endforeach()
     configure_file(${source}/crashhook-config.cmake.in
         ${folder}/cmake/crashhook/crashhook-config.cmake @ONLY)
+    configure_file(${source}/crashhook-index.cmake
+        ${folder}/cmake/crashhook/crashhook-index.cmake COPYONLY)
     write_basic_package_version_file(
         ${folder}/cmake/crashhook/crashhook-config-version.cmake
         VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)

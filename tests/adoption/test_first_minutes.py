@@ -5,6 +5,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -13,6 +14,13 @@ import adopter
 import harness
 from harness import AGENT, BUILD, CRASHHOOK, SOURCE, Scene
 
+INDEXED = """
+cmake_minimum_required(VERSION 3.18)
+project(shop C)
+%s
+add_executable(shop program.c)
+crashhook_index(shop CACHE ${CMAKE_BINARY_DIR}/symbols)
+"""
 FOUND = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig"), "CMAKE_PREFIX_PATH": BUILD}
 
 
@@ -62,6 +70,35 @@ class FirstMinutes(unittest.TestCase):
         adopter.run(self, "cmake", "--build", self.folder + "/b")
         with Scene() as scene:
             adopter.check_report(self, scene, adopter.crash(self, scene, self.folder + "/b/shop"))
+
+    def index(self, flags, found="find_package(crashhook REQUIRED)"):
+        """Builds a program with an index, and returns what the build said."""
+        adopter.write(self.folder, "program.c", adopter.PROGRAM)
+        adopter.write(self.folder, "CMakeLists.txt", INDEXED % found)
+        told = adopter.run(self, "cmake", "-S", self.folder, "-B", self.folder + "/b",
+                           "-DCMAKE_C_FLAGS=" + flags, variables=FOUND)
+        return told + adopter.run(self, "cmake", "--build", self.folder + "/b")
+
+    def test_a_program_that_its_build_indexed_has_lines_when_it_is_stripped(self):
+        self.assertIn("b/shop: indexed\n", self.index("-g"))
+        adopter.run(self, "strip", "-g", self.folder + "/b/shop")
+        with Scene() as scene:
+            os.makedirs(scene.folder + "/cache/crashhook")
+            os.rename(self.folder + "/b/symbols", scene.folder + "/cache/crashhook/symbols")
+            ended = scene.run([self.folder + "/b/shop"], XDG_CACHE_HOME=scene.folder + "/cache")
+            self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+            adopter.check_report(self, scene)
+
+    def test_a_build_goes_on_whose_program_cannot_be_indexed(self):
+        self.assertIn("no debug information", self.index("-g0"))
+        self.assertTrue(os.path.exists(self.folder + "/b/shop"))
+
+    def test_a_build_without_the_command_goes_on(self):
+        nowhere = "".join(f"set(CMAKE_FIND_USE_{place}_PATH OFF)\n" for place in (
+            "CMAKE_ENVIRONMENT", "CMAKE_SYSTEM", "SYSTEM_ENVIRONMENT"))
+        self.assertIn("crashhook_index(shop): no crashhook command; set CRASHHOOK_COMMAND to it",
+                      self.index("-g", f"{nowhere}include({SOURCE}/packaging/"
+                                 "crashhook-index.cmake)"))
 
     def test_the_lines_for_make_build_a_program_that_is_reported(self):
         lines = self.init(Makefile="", **{"program.c": adopter.PROGRAM})
