@@ -122,10 +122,10 @@ static bool store_in_place(struct store *store, enum spool_place place,
     struct spool spool;
     enum ch_status status =
         spool_place_path(place, store->settings, store->get, NULL, store->path);
-    if (status != CH_OK) {
+    if (status != CH_OK && place == SPOOL_PLACE_CONFIGURED)
         store_note(store->refused, "neither CRASHHOOK_SPOOL nor HOME names a spool");
+    if (status != CH_OK)
         return false;
-    }
     status = spool_place_open(place, store->path, &spool);
     if (status == CH_OK) {
         status = store_write(store, &spool, finish);

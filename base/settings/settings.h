@@ -50,12 +50,13 @@ enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL }
 
 // SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for
 // root to collect: a folder owned by root, mode 1733. SETTINGS_OWN_FOLDER and the
-// user's number name the folder that is used where there is no drop folder
-// (docs/reference/spool.md).
+// user's number name the folder that is used where there is no drop folder. A report
+// that is sent may also be in SETTINGS_MEMORY_FOLDER (docs/reference/spool.md).
 #ifndef SETTINGS_DROP_FOLDER
 #define SETTINGS_DROP_FOLDER "/var/lib/crashhook-drop"
 #endif
 #define SETTINGS_OWN_FOLDER "/tmp/crashhook-"
+#define SETTINGS_MEMORY_FOLDER "/dev/shm/crashhook-"
 
 // SETTING_NO_LIMIT is the word `none` where a number of frames is expected.
 #define SETTING_NO_LIMIT UINT32_MAX

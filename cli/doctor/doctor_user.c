@@ -53,10 +53,10 @@ static bool try_place_as_user(const struct settings *settings, enum spool_place 
     int fd = -1;
     enum ch_status status =
         spool_place_path(place, settings, session_getenv, NULL, path);
-    if (status != CH_OK) {
+    if (status != CH_OK && place == SPOOL_PLACE_CONFIGURED)
         text_append_string(line, "no spool is named; ");
+    if (status != CH_OK)
         return false;
-    }
     bool is_new = access(path, F_OK) != 0;
     report_id_make((uint64_t)time(NULL) * 1000, id);
     status = spool_place_open(place, path, &spool);
@@ -98,7 +98,7 @@ static enum doctor_verdict try_places_as_user(const struct settings *settings,
                      place < SPOOL_PLACES ? "; " : "", strerror(errno));
     if (place == SPOOL_PLACES || !runs)
         return DOCTOR_TROUBLE;
-    return place == SPOOL_PLACE_TEMPORARY ? DOCTOR_NOTE : DOCTOR_FINE;
+    return place >= SPOOL_PLACE_TEMPORARY ? DOCTOR_NOTE : DOCTOR_FINE;
 }
 
 static void try_as_child(const struct settings *settings, uid_t user, gid_t group,

@@ -552,6 +552,19 @@ static void wrapped_deinit(struct wrapped *program)
     supervisor_deinit(&program->supervisor);
 }
 
+// use_memory replaces a spool that cannot be used by the place from which a report of
+// the program is being sent.
+static bool use_memory(struct session *session)
+{
+    char path[PATH_MAX];
+    if (spool_place_path(SPOOL_PLACE_MEMORY, &session->settings, session_getenv, NULL,
+                         path) != CH_OK ||
+        spool_open(path, SPOOL_WRITE, &session->spool) != CH_OK)
+        return false;
+    memcpy(session->spool_path, path, sizeof(path));
+    return true;
+}
+
 // end_in_spool does what is left to do in the spool.
 static void end_in_spool(struct wrapped *program, struct session *session,
                          const struct text *said, uint64_t since_ms)
@@ -562,7 +575,7 @@ static void end_in_spool(struct wrapped *program, struct session *session,
         program->checked
             ? spool_open(session->spool_path, SPOOL_CREATE, &session->spool)
             : session_spool_open(session, SPOOL_CREATE);
-    bool usable = status == CH_OK;
+    bool usable = status == CH_OK || use_memory(session);
     if (!usable)
         session->spool.folder_fd = -1;
     aside_answer();

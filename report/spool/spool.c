@@ -161,8 +161,12 @@ enum ch_status spool_place_path(enum spool_place place, const struct settings *s
 {
     if (place == SPOOL_PLACE_CONFIGURED)
         return settings_spool_path(settings, get, context, path, PATH_MAX);
+    if (place == SPOOL_PLACE_MEMORY && settings->url == NULL)
+        return CH_ERR_NOT_FOUND;
     if (place == SPOOL_PLACE_DROP)
         (void)snprintf(path, PATH_MAX, "%s", SETTINGS_DROP_FOLDER);
+    else if (place == SPOOL_PLACE_MEMORY)
+        (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_MEMORY_FOLDER, own_user());
     else
         spool_place_of_user(own_user(), path);
     return CH_OK;

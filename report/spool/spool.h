@@ -142,17 +142,19 @@ size_t spool_sweep(const struct spool *spool);
 // A program that gave up its user after its start can seldom write to the spool it was
 // started with. What it leaves in the drop folder is collected by root (collect.h); the
 // folder in /tmp belongs to the user, and is refused if it does not. The handler's
-// record takes the same path (handler/crash/crash_spool.c).
+// record takes the same path (handler/crash/crash_spool.c), but is never left in
+// memory: that place is for a container whose root is read-only and that has no volume.
 
 enum spool_place {
     SPOOL_PLACE_CONFIGURED, // the one that settings and variables name
     SPOOL_PLACE_DROP,       // SETTINGS_DROP_FOLDER
     SPOOL_PLACE_TEMPORARY,  // SETTINGS_OWN_FOLDER and the user's number
+    SPOOL_PLACE_MEMORY,     // SETTINGS_MEMORY_FOLDER likewise, if reports are sent
     SPOOL_PLACES
 };
 
 // spool_place_path writes the path of a place. CH_ERR_NOT_FOUND: no variable names a
-// configured one.
+// configured one, or a URL to send to.
 CH_CHECKED enum ch_status spool_place_path(enum spool_place place,
                                            const struct settings *settings,
                                            settings_get_fn *get, void *context,

@@ -10,14 +10,18 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import container_profile
 import filters
 import harness
-from harness import BUILD, SOURCE, crashed_thread, names_of, wait_for
+from harness import BUILD, SOURCE, crashed_thread, expanded, names_of, wait_for
 from place import needs_namespaces, needs_root
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "upload"))
+from fault_server import FaultServer  # noqa: E402
 
 PRODUCT = ("bin/crashhook", "bin/crashhook-collector", "lib/libcrashhook.so.1",
            "libexec/crashhook/crashhook-agent")
@@ -126,6 +130,30 @@ class Containers(unittest.TestCase):
         # The kernel ends a first process by the signal of a fault too.
         self.assertIn(ended.returncode, (128 + signal.SIGSEGV, -signal.SIGSEGV), ended.stderr)
         self.report_in(volume)
+
+    @needs_root
+    @needs_namespaces
+    def test_a_report_is_sent_from_a_read_only_root_without_a_volume(self):
+        memory = f"/dev/shm/crashhook-{USER}"
+        shutil.rmtree(memory, ignore_errors=True)
+        volume = self.volume("Docker")
+
+        def crash(*words, **variables):
+            ended = self.run_in(volume, *words, "/data/service", text=ORDERS,
+                                CRASHHOOK_SPOOL="/spool", **variables)
+            self.assertIn(ended.returncode, (128 + signal.SIGSEGV, -signal.SIGSEGV), ended.stderr)
+            return ended.stderr
+
+        library = {"LD_PRELOAD": "/data/lib/libcrashhook.so.1"}
+        self.assertIn("SIGSEGV is not reported", crash(**library))
+        self.assertFalse(os.path.exists(memory))
+        self.addCleanup(shutil.rmtree, memory, ignore_errors=True)
+        with FaultServer() as server:
+            for words, variables in (([], library), (["crashhook", "run", "--"], {})):
+                crash(*words, CRASHHOOK_URL=server.url, **variables)
+                report = expanded(json.dumps(server.requests.pop().report()).encode())
+                self.assertEqual(names_of(crashed_thread(report))[:2], ["total_in_cents", "main"])
+                self.assertEqual(report["problems"][-1]["stage"], "spool")
 
     @needs_root
     @needs_namespaces
