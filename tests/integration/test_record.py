@@ -39,6 +39,20 @@ def records(scene):
         return []
     return [name for name in os.listdir(scene.spool) if name.endswith(".record")]
 
+# Crashes with a library that is newer than the agent, as far as the agent can see.
+OTHER_VERSION = """
+import ctypes, re
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "r+b", 0) as memory:
+    for start, end in re.findall("(.*)-(.*) r.-p .* 00:00 0 +\\n", maps.read()):
+        memory.seek(int(start, 16))
+        content = memory.read(int(end, 16) - int(start, 16))
+        # The magic and the version of shared/request_page.h.
+        for at in re.finditer(rb"rashhook(?=[^\\0]\\0\\0\\0)", content):
+            memory.seek(int(start, 16) + at.end())
+            memory.write(bytes([content[at.end()] + 1]))
+ctypes.string_at(0)
+"""
+
 
 class Record(unittest.TestCase):
     def list(self, scene):
@@ -210,6 +224,14 @@ class Record(unittest.TestCase):
             self.assertRegex(listed.stderr, r"\Acrashhook: 3 records in '.*' are of another"
                              r" version .*such as 'crash-0000.*\n\Z")
             self.assertEqual(len(records(scene)), 3)
+
+    def test_a_library_and_an_agent_of_two_versions_leave_a_record_and_a_line(self):
+        with Scene() as scene:
+            ended = scene.run(["/usr/bin/python3", "-c", OTHER_VERSION])
+            self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+            self.assertLess(ended.seconds, 10)
+            self.assertEqual(len(records(scene)), 1)
+            self.assertRegex(scene.command("list").stderr, "1 records .* another version")
 
     def test_run_makes_the_report_itself(self):
         with Scene() as scene:
