@@ -70,22 +70,38 @@ static json_t *entry_json(const json_t *report, const struct spool_state *state)
     struct text CH_CLEANUP(text_deinit) function = { 0 };
     const char *group = report_string(report, "fingerprint2");
     append_listed_function(report, &function);
-    return json_pack("{s:s, s:s, s:s?, s:O?, s:s?, s:s?, s:s?, s:I, s:s*, s:o}", "id",
-                     report_string(report, "id"), "time", report_string(report, "time"),
-                     "executable", report_string(process, "executable"), "signal",
-                     json_object_get(crash, "signal"), "signal_name",
-                     report_string(crash, "name"), "function",
-                     function.size != 0 && text_ok(&function) ? function.bytes : NULL,
-                     "summary", report_string(crash, "summary"), "revision",
-                     (json_int_t)report_integer(report, "revision", 0), "group",
-                     group != NULL ? group : report_string(report, "fingerprint"),
-                     "targets", targets_json(state));
+    return json_pack(
+        "{s:s, s:s, s:s?, s:O?, s:s?, s:O*, s:s?, s:s?, s:I, s:s*, s:o}", "id",
+        report_string(report, "id"), "time", report_string(report, "time"),
+        "executable", report_string(process, "executable"), "signal",
+        json_object_get(crash, "signal"), "signal_name", report_string(crash, "name"),
+        "exit_status", json_object_get(json_object_get(crash, "death"), "exit_status"),
+        "function", function.size != 0 && text_ok(&function) ? function.bytes : NULL,
+        "summary", report_string(crash, "summary"), "revision",
+        (json_int_t)report_integer(report, "revision", 0), "group",
+        group != NULL ? group : report_string(report, "fingerprint"), "targets",
+        targets_json(state));
 }
+
+enum { LISTED_END_SIZE = 32 };
 
 static const struct table_column columns[] = {
     { "REPORT", 13 }, { "AGE", 6 },     { "SIGNAL", 7 }, { "PROGRAM", 10 },
     { "SENT", 7 },    { "CRASHED", 7 }, { NULL, 0 },
 };
+
+// listed_end is how the program ended: the signal or, where its runtime ended it by an
+// exit, the status.
+static const char *listed_end(const json_t *entry, char text[static LISTED_END_SIZE])
+{
+    const json_t *status = json_object_get(entry, "exit_status");
+    const char *name = report_string(entry, "signal_name");
+    if (status == NULL)
+        return name != NULL && name[strcspn(name, "\033\n\r")] == 0 ? name : "-";
+    (void)snprintf(text, LISTED_END_SIZE, "exit %" JSON_INTEGER_FORMAT,
+                   json_integer_value(status));
+    return text;
+}
 
 // listed_state is the state of the target that is furthest from having the report.
 static const char *listed_state(const json_t *entry)
@@ -106,13 +122,12 @@ static const char *listed_state(const json_t *entry)
 static void print_listed_plain(const struct pen *pen, const json_t *entry)
 {
     const json_t *targets = json_object_get(entry, "targets");
-    const char *name = report_string(entry, "signal_name");
+    char end[LISTED_END_SIZE];
     const char *function = report_string(entry, "function");
     pen_text(pen, report_string(entry, "id"));
     pen_plain(pen, "  ");
     pen_text(pen, report_string(entry, "time"));
-    pen_plain(pen, "  %-8.12s ",
-              name != NULL && name[strcspn(name, "\033\n\r")] == 0 ? name : "-");
+    pen_plain(pen, "  %-8.12s ", listed_end(entry, end));
     pen_text(pen, report_string(entry, "executable"));
     for (size_t i = 0; i < json_array_size(targets); i++) {
         const json_t *target = json_array_get(targets, i);
@@ -161,13 +176,13 @@ static void print_listed_row(const struct table *table, const json_t *entry,
 {
     char id[14];
     char age[TABLE_AGE_SIZE];
-    const char *name = report_string(entry, "signal_name");
+    char end[LISTED_END_SIZE];
     const char *program = report_string(entry, "executable");
     const char *slash = program != NULL ? strrchr(program, '/') : NULL;
     (void)snprintf(id, sizeof(id), "%s", report_string(entry, "id"));
     const char *cells[] = { id,
                             table_age(report_string(entry, "time"), age),
-                            name != NULL ? name : "-",
+                            listed_end(entry, end),
                             slash != NULL ? slash + 1 : program,
                             listed_state(entry),
                             report_string(entry, "function") };

@@ -350,7 +350,12 @@ static void write_summary(const struct render *render)
     }
     pen_plain(pen, ": ");
     pen_set(pen, PEN_ALARM);
-    pen_text(pen, report_string(crash, "name"));
+    const json_t *status =
+        json_object_get(json_object_get(crash, "death"), "exit_status");
+    if (status != NULL) // the signal is the one that a panic would raise
+        pen_plain(pen, "exit status %" JSON_INTEGER_FORMAT, json_integer_value(status));
+    else
+        pen_text(pen, report_string(crash, "name"));
     pen_set(pen, PEN_BOLD);
     render_crash_place(render);
     pen_set(pen, PEN_PLAIN);

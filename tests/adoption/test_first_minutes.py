@@ -3,11 +3,14 @@
 # What somebody meets who has just installed crashhook: the command's first answers, the lines
 # of `crashhook init`, and examples that are copied alone.
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import textwrap
 import unittest
 
 import adopter
@@ -20,6 +23,14 @@ project(shop C)
 %s
 add_executable(shop program.c)
 crashhook_index(shop CACHE ${CMAKE_BINARY_DIR}/symbols)
+"""
+PYTHON = """
+import sys
+def price_of(name):
+    return {"apple": "1.2"}[name]
+def cents(name):
+    return int(price_of(name))
+cents("apple" if sys.argv[1] == "1" else "pear")
 """
 FOUND = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig"), "CMAKE_PREFIX_PATH": BUILD}
 
@@ -107,6 +118,24 @@ class FirstMinutes(unittest.TestCase):
         adopter.run(self, "make", "program", folder=self.folder, variables=FOUND)
         with Scene() as scene:
             adopter.check_report(self, scene, adopter.crash(self, scene, self.folder + "/program"))
+
+    def test_the_first_lines_for_python_group_exceptions_by_type_and_function(self):
+        with open(os.path.join(SOURCE, "bindings", "python", "README.md"), encoding="utf-8") as file:
+            lines = re.search(r"((?:    .*\n)+)", file.read())[1]
+        program = adopter.write(self.folder, "shop.py", textwrap.dedent(lines) + PYTHON)
+        with Scene() as scene:
+            scene.preload = None
+            for number in "012":
+                ended = scene.run(["/usr/bin/python3", program, number],
+                                  PYTHONPATH=os.path.join(SOURCE, "bindings", "python"),
+                                  LIBCRASHHOOK=harness.HANDLER, CRASHHOOK_AGENT=AGENT)
+                self.assertEqual(ended.status, 1, ended.stderr)
+            listed = json.loads(scene.command("list", "--json").stdout)
+            self.assertEqual([entry["exit_status"] for entry in listed], [1, 1, 1])
+            self.assertEqual(listed[0]["group"], listed[2]["group"])
+            self.assertNotEqual(listed[0]["group"], listed[1]["group"])
+            self.assertEqual(scene.command("list").stdout.count("  exit 1 "), 3)
+            self.assertRegex(scene.command("show").stdout, r": exit status 1\nKeyError: 'pear'\n")
 
     def test_an_example_that_is_copied_alone_builds(self):
         ways = {"cmake": (["cmake", "-S", ".", "-B", "b"], ["cmake", "--build", "b"]),
