@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import dap_client
 import harness
 
 sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "collector"))
@@ -161,6 +162,42 @@ class Debug(unittest.TestCase):
         for image in report["images"]:
             if image["path"].startswith("/") and "crashhook" not in image["path"]:
                 self.assertIn(image["path"], said)
+
+    def adapters(self):
+        """Debug adapters that are installed, each with what an editor would send it."""
+        with open(os.path.join(self.scene.folder, ".vscode", "launch.json"),
+                  encoding="utf-8") as file:
+            _, lldb = json.load(file)["configurations"]
+        for name in ("lldb-dap-19", "lldb-vscode-14"):
+            if shutil.which(name):
+                yield name, {key: lldb[key] for key in ("program", "coreFile", "postRunCommands")}
+        version = self.spoken("gdb", "--version") if shutil.which("gdb") else ""
+        # gdb opens cores by this protocol from version 17 on.
+        if (found := re.search(r"gdb .* (\d+)\.", version)) and int(found[1]) >= 17:
+            yield "gdb", {key: lldb[key] for key in ("program", "coreFile")}
+
+    def test_editors_open_a_core_by_the_debug_adapter_protocol(self):
+        report, core = self.lasting()
+        self.assertEqual(self.debug("--vscode", "--core", core).returncode, 0)
+        tried = 0
+        for name, attach in self.adapters():
+            with self.subTest(name), dap_client.Adapter(name, *["-i=dap"] * (name == "gdb")) as it:
+                said = it.open_core(**attach)
+                if "postRunCommands" in attach:
+                    self.assertIn(report["crash"]["summary"][:40], said)
+                threads = it.ask("threads")["threads"]
+                stacks = [it.ask("stackTrace", threadId=thread["id"], levels=50)["stackFrames"]
+                          for thread in threads]
+                self.assertEqual(len(threads), len(report["threads"]))
+                crashed, = [stack for stack in stacks
+                            if stack[0]["name"].startswith("count_all")]
+                self.assertEqual((crashed[0]["line"], crashed[0]["source"]["path"]),
+                                 (LINE, os.path.join(self.scene.folder, "basket.c")))
+                names = [frame["name"].split("(")[0] for frame in crashed]
+                self.assertEqual(names[:6], ["count_all"] + ["descend"] * 4 + ["main"])
+                tried += 1
+        if tried == 0:
+            self.skipTest("no debug adapter is installed")
 
     def test_without_stacks_a_core_is_written_and_a_line_says_what_it_lacks(self):
         self.crash()
