@@ -17,11 +17,15 @@
 #include "agent/core/minidump_core.h"
 #include "agent/raw/raw_report.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/system/confine.h"
+#include "base/system/file.h"
 #include "cli/session/command.h"
 #include "cli/session/core_store.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
+#include "cli/session/temporary_folder.h"
+#include "formats/interchange/breakpad_symbols.h"
 #include "formats/interchange/minidump.h"
 
 static const struct option core_options[] = {
@@ -39,6 +43,8 @@ static const struct option core_options[] = {
     { 0 },
 };
 
+enum { SYMBOLS_MAX_BYTES = 1 << 30, DUMP_MAX_BYTES = 1 << 30 };
+
 struct core_command {
     struct session session;
     struct core_options options;
@@ -46,7 +52,8 @@ struct core_command {
     char exe[PATH_MAX];
     char sysroot[PATH_MAX];
     char debug_dir[PATH_MAX];
-    char symbols[PATH_MAX]; // --symbols; empty: none
+    char symbols[PATH_MAX];           // --symbols; empty: none
+    char made[TEMPORARY_FOLDER_SIZE]; // of Breakpad's symbols; empty: none
     bool store;
     int fd;
 };
@@ -55,6 +62,8 @@ static void command_deinit(struct core_command *command)
 {
     if (command->fd > STDERR_FILENO)
         (void)close(command->fd);
+    if (command->made[0] != 0)
+        temporary_folder_remove(command->made);
     session_deinit(&command->session);
 }
 
@@ -109,7 +118,7 @@ static int find_places(struct core_command *command, const struct options *optio
     if (symbols != NULL && realpath(symbols, command->symbols) == NULL)
         return command_fail("cannot open '%s': %s", symbols, strerror(errno));
     if (symbols != NULL)
-        command->session.debug_dir = command->symbols;
+        command->session.debug_dirs[0] = command->symbols;
     if (exe != NULL)
         places->exe = command->exe;
     if (sysroot != NULL && strcmp(command->sysroot, "/") != 0)
@@ -120,7 +129,7 @@ static int find_places(struct core_command *command, const struct options *optio
         int length = snprintf(command->debug_dir, sizeof(command->debug_dir),
                               "%s/usr/lib/debug", places->sysroot);
         if (length > 0 && (size_t)length < sizeof(command->debug_dir))
-            command->session.debug_dir = command->debug_dir;
+            command->session.debug_dirs[0] = command->debug_dir;
     }
     return COMMAND_DONE;
 }
@@ -153,21 +162,106 @@ static void say_missing(void *context, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
+// write_made writes the debug file of a module into the folder of those that were made.
+static bool write_made(const struct core_command *command,
+                       const struct minidump_module *module, const struct text *file)
+{
+    char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
+    char path[sizeof(command->made) + sizeof(id) + 32];
+    hex_encode(module->build_id, module->build_id_size, id);
+    (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", command->made, id,
+                   id + 2);
+    int CH_CLEANUP(file_close) fd =
+        file_make_parents(path, 0700)
+            ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+            : -1;
+    return fd >= 0 && file_write_all(fd, file->bytes, file->size);
+}
+
+// breakpad_identity writes what Breakpad calls a module's build: the first 16 bytes of
+// the build ID as a GUID, and the age 0.
+static void breakpad_identity(const struct minidump_module *module, char out[static 34])
+{
+    static const uint8_t order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
+                                       8, 9, 10, 11, 12, 13, 14, 15 };
+    for (size_t i = 0; i < sizeof(order); i++)
+        (void)snprintf(out + 2 * i, 3, "%02X",
+                       module->build_id[module->build_id_cut ? i : order[i]]);
+    (void)snprintf(out + 32, 2, "0");
+}
+
+// make_symbols makes a debug file of a module's symbols, if Breakpad's are in the
+// folder of --symbols: DIR/NAME/IDENTITY/NAME.sym, or DIR/NAME.sym.
+static void make_symbols(const struct core_command *command,
+                         const struct minidump *dump,
+                         const struct minidump_module *module)
+{
+    struct text CH_CLEANUP(text_deinit) symbols = { 0 };
+    struct text CH_CLEANUP(text_deinit) file = { 0 };
+    const char *slash = strrchr(module->name, '/');
+    const char *name = slash != NULL ? slash + 1 : module->name;
+    char identity[34];
+    char path[2 * PATH_MAX];
+    breakpad_identity(module, identity);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s/%s.sym", command->symbols, name,
+                   identity, name);
+    int CH_CLEANUP(file_close) fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        (void)snprintf(path, sizeof(path), "%s/%s.sym", command->symbols, name);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    if (fd < 0 || text_read(&symbols, fd, SYMBOLS_MAX_BYTES) != CH_OK)
+        return;
+    const struct cursor text = cursor_over(symbols.bytes, symbols.size);
+    if (!breakpad_symbols_are_of(text, identity))
+        (void)command_fail("'%s' is not of the minidump's '%s': it is not used", path,
+                           module->name);
+    else if (breakpad_symbols_to_elf(text, dump->machine, module->build_id,
+                                     module->build_id_size, &file) != CH_OK ||
+             !write_made(command, module, &file))
+        (void)command_fail("cannot use '%s': no symbols can be made of it", path);
+}
+
+// make_all_symbols does so for the modules of the minidump on fd.
+static void make_all_symbols(struct core_command *command)
+{
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    struct minidump dump;
+    struct minidump_module module;
+    const char *why;
+    if (command->symbols[0] == 0 ||
+        text_read(&bytes, command->fd, DUMP_MAX_BYTES) != CH_OK ||
+        minidump_open(&dump, bytes.bytes, bytes.size, &why) != CH_OK)
+        return;
+    if (!temporary_folder_make("symbols", command->made)) {
+        command->made[0] = 0;
+        return;
+    }
+    struct minidump_list list = minidump_list(&dump, MINIDUMP_MODULES);
+    while (minidump_next_module(&list, &module))
+        if (module.build_id_size >= 16)
+            make_symbols(command, &dump, &module);
+    command->options.places.made = command->made;
+    command->session.debug_dirs[1] = command->made;
+}
+
 // convert_minidump replaces a minidump by a core that is made of it.
 static int convert_minidump(struct core_command *command)
 {
     uint8_t head[4];
     const char *why = NULL;
     int core = -1;
-    const struct minidump_places places = { .exe = command->options.places.exe,
-                                            .sysroot = command->options.places.sysroot,
-                                            .symbols = command->symbols[0] != 0
-                                                           ? command->symbols
-                                                           : NULL,
-                                            .say = say_missing };
+    struct minidump_places places = { .exe = command->options.places.exe,
+                                      .sysroot = command->options.places.sysroot,
+                                      .symbols = command->symbols[0] != 0
+                                                     ? command->symbols
+                                                     : NULL,
+                                      .say = say_missing };
     if (pread(command->fd, head, sizeof(head), 0) != sizeof(head) ||
         !minidump_is(head, sizeof(head)))
         return COMMAND_DONE;
+    make_all_symbols(command);
+    places.made = command->options.places.made;
     enum ch_status status = minidump_to_core(command->fd, &places, &core, &why);
     if (status == CH_OK) {
         (void)close(command->fd);

@@ -368,6 +368,21 @@ static bool try_file(struct core_images *all, const struct wanted *wanted,
     return false;
 }
 
+// open_made opens the unwind tables that were made for an image.
+static bool open_made(const struct core_images *all, const struct wanted *wanted,
+                      struct image_outline *outline, int *fd)
+{
+    char id[2 * OUTLINE_BUILD_ID_MAX + 1];
+    char file[PATH_MAX];
+    if (all->places->made == NULL || wanted->build_id_size == 0)
+        return false;
+    hex_encode(wanted->build_id, wanted->build_id_size, id);
+    int length = snprintf(file, sizeof(file), "%s/.build-id/%.2s/%s.debug",
+                          all->places->made, id, id + 2);
+    return length > 0 && (size_t)length < sizeof(file) &&
+           image_outline_open(file, outline, fd) == CH_OK;
+}
+
 // find_image_file opens the file of an image: --exe for the program, otherwise the
 // core's path under the sysroot. out_path is the image's name from then on.
 static bool find_image_file(struct core_images *all, const struct wanted *wanted,
@@ -382,6 +397,8 @@ static bool find_image_file(struct core_images *all, const struct wanted *wanted
         *out_path = places->exe;
         return keep_file(all, *out_path, *fd);
     }
+    if (open_made(all, wanted, outline, fd))
+        return keep_file(all, *out_path, *fd);
     // A relative path was relative to a folder that is not known here.
     if (wanted->path[0] != '/')
         return false;

@@ -61,6 +61,8 @@ typedef void core_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3)
 struct core_places {
     const char *exe;     // the program; NULL: at the core's path
     const char *sysroot; // the folder that was the core's /; NULL: our own
+    const char *made;    // a folder with unwind tables of images that have no file, by
+                         // build ID; NULL: none
 };
 
 // A core_image_file is an image's open file.

@@ -507,6 +507,20 @@ static void add_made_header(struct making *m, const struct minidump_module *modu
         add_file_entry(m, module->base + PAGE, end, PAGE, path);
 }
 
+// has_made_tables returns true if unwind tables were made for a module.
+static bool has_made_tables(const struct making *m,
+                            const struct minidump_module *module)
+{
+    char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
+    char path[PATH_MAX];
+    if (m->places->made == NULL || module->build_id_size == 0)
+        return false;
+    hex_encode(module->build_id, module->build_id_size, id);
+    (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", m->places->made,
+                   id, id + 2);
+    return access(path, R_OK) == 0;
+}
+
 // say_missing_file says why frames of a module are guessed. The vDSO has no file.
 static void say_missing_file(const struct making *m,
                              const struct minidump_module *module,
@@ -532,7 +546,7 @@ static void add_module(struct making *m, const struct minidump_module *module)
     struct image_outline outline;
     char path[PATH_MAX];
     enum module_file found = find_module_file(m, module, &outline, path);
-    if (found != FILE_FOUND)
+    if (found != FILE_FOUND && !has_made_tables(m, module))
         say_missing_file(m, module, found);
     // A path that is not absolute is never opened.
     if (found != FILE_FOUND && places->builds != NULL)

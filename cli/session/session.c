@@ -357,8 +357,9 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .held_images = session->held_images,
         .held_image_count = session->held_image_count,
         .memo = session->memo,
-        .debug_dirs = &session->debug_dir,
-        .debug_dir_count = session->debug_dir != NULL,
+        .debug_dirs = session->debug_dirs,
+        .debug_dir_count =
+            (session->debug_dirs[0] != NULL) + (session->debug_dirs[1] != NULL),
         .cache_folder = session->sysroot == NULL && settings->cache != SETTING_NO
                             ? symbol_cache_folder_default(folder)
                             : NULL,

@@ -15,10 +15,10 @@
 struct session {
     struct settings settings;
     char spool_path[PATH_MAX];
-    struct spool spool;    // folder_fd is -1 until session_spool_open
-    const char *sysroot;   // as in symbolizer_options; NULL: none
-    const char *exe;       //
-    const char *debug_dir; // searched before the usual places; NULL: none
+    struct spool spool;        // folder_fd is -1 until session_spool_open
+    const char *sysroot;       // as in symbolizer_options; NULL: none
+    const char *exe;           //
+    const char *debug_dirs[2]; // searched before the usual places; NULL: none
     const struct symbolizer_held_image *held_images; // as in symbolizer_options
     size_t held_image_count;
     struct symbolization_memo *memo; // as in symbolizer_options

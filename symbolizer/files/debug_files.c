@@ -226,7 +226,17 @@ static bool debug_fits(const struct search *search, const struct debug_elf *file
     return search->has_crc && crc_matches(file->fd, search->crc);
 }
 
+// has_symbols returns true if a file has a symbol table.
+static bool has_symbols(const struct debug_elf *file)
+{
+    GElf_Shdr header;
+    return debug_elf_find_section(file, ".symtab", &header) != NULL &&
+           header.sh_type == SHT_SYMTAB;
+}
+
 // try_debug_file uses the file at path if it is the right one and has what is wanted.
+// If there is no other file of the image, one with symbols alone is used until one with
+// more is found.
 static bool try_debug_file(struct search *search, const char *path)
 {
     struct debug_elf file;
@@ -238,13 +248,17 @@ static bool try_debug_file(struct search *search, const char *path)
         debug_elf_close(&file);
         return false;
     }
-    if (!debug_elf_has_dwarf(&file)) {
+    struct debug_files *files = search->files;
+    bool complete = debug_elf_has_dwarf(&file);
+    bool alone = files->image.elf == NULL && files->debug.elf == NULL;
+    if (!complete && (!alone || !has_symbols(&file))) {
         debug_elf_close(&file);
         return false;
     }
-    search->files->debug = file;
-    search->files->status = DEBUG_FOUND;
-    return true;
+    debug_elf_close(&files->debug);
+    files->debug = file;
+    files->status = complete ? DEBUG_FOUND : DEBUG_STRIPPED;
+    return complete;
 }
 
 static bool try_joined(struct search *search, const char *dir, const char *between,
@@ -513,7 +527,7 @@ const struct debug_elf *debug_files_dwarf(const struct debug_files *files)
 {
     if (files->plain.elf != NULL)
         return &files->plain;
-    if (files->debug.elf != NULL)
+    if (files->debug.elf != NULL && debug_elf_has_dwarf(&files->debug))
         return &files->debug;
     if (files->image.elf != NULL && debug_elf_has_dwarf(&files->image))
         return &files->image;

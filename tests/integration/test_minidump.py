@@ -14,6 +14,7 @@ import time
 import unittest
 import uuid
 
+import breakpad_symbols
 import harness
 from core_surgery import Core
 from harness import addresses_of, crashed_thread, example, names_of, program
@@ -160,6 +161,29 @@ class Written(unittest.TestCase):
                 images = {(image["base"], image.get("build_id")) for image in report["images"]}
                 for image in found["images"]:
                     self.assertIn((image["base"], image.get("build_id")), images)
+
+    def test_symbols_of_breakpad_give_names_and_unwinding(self):
+        report, path = self.export([program("core_threads_pie"), "3"], CRASHHOOK_STACKS="yes")
+        symbols, nothing = (os.path.join(self.scene.folder, name) for name in ("sym", "root"))
+        os.mkdir(nothing)
+        files = [image["path"] for image in report["images"] if image["path"].startswith("/")]
+        written = {file: breakpad_symbols.write(symbols, file) for file in files}
+        done = self.scene.command("minidump", path, "--json", "--sysroot", nothing, "--symbols",
+                                  symbols, TMPDIR=nothing)
+        self.assertEqual((done.returncode, done.stderr, os.listdir(nothing)), (0, "", []))
+        found, wanted = crashed_thread(json.loads(done.stdout)), crashed_thread(report)
+        self.assertEqual(addresses_of(found)[:9], addresses_of(wanted)[:9])
+        # Inlined calls are left out of what was made of the symbols.
+        names = [[frame.get("function") for frame in harness.physical_frames(thread)][:8]
+                 for thread in (found, wanted)]
+        self.assertEqual(names[0], names[1])
+        self.assertIn("main", names[0])
+        with open(written[files[0]], "r+", encoding="utf-8") as file:
+            file.write("MODULE Linux x86_64 0")
+        done = self.scene.command("minidump", path, "--json", "--sysroot", nothing, "--symbols",
+                                  symbols)
+        self.assertIn(f"is not of the minidump's '{files[0]}': it is not used", done.stderr)
+        self.assertIn(f"no file of the minidump's build of '{files[0]}'", done.stderr)
 
     def test_a_minidump_has_the_facts_of_the_report_as_annotations(self):
         report, path = self.export([example("divide")], CRASHHOOK_RELEASE="1.4 \U0001d11e",
