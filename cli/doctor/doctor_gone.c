@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/doctor/doctor.h"
+#include "cli/node/node.h"
 #include "cli/render/time_span.h"
 #include "cli/session/crash_records.h"
 #include "images/read_file.h"
@@ -304,6 +305,35 @@ static void note_kernel_words(const struct doctor *doctor, pid_t pid,
     text_deinit(&answer.message);
 }
 
+// note_node_agent notes what the node agent says of the process, in the ledger of the
+// spool at path.
+static void note_node_agent(const char *path, pid_t pid, const struct time_span *span,
+                            struct doctor_finding *out)
+{
+    struct spool spool;
+    const json_t *last = NULL;
+    if (spool_open(path, SPOOL_READ, &spool) != CH_OK)
+        return;
+    json_auto_t *all = node_ledger_read(&spool);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *entry = json_array_get(all, i);
+        if (report_integer(entry, "pid", 0) == pid &&
+            time_span_has(span, report_integer(entry, "time", 0) / 1000))
+            last = entry;
+    }
+    const char *report = report_string(last, "report");
+    const char *why = report_string(last, "why");
+    if (report != NULL)
+        text_appendf(&out->line,
+                     "; the node agent reported it: crashhook show --spool %s %s", path,
+                     report);
+    else if (why != NULL)
+        text_appendf(&out->line, "; the node agent says: %s", why);
+    if (report_string(last, "fix") != NULL)
+        text_appendf(&out->fix, "%s\n", report_string(last, "fix"));
+    spool_close(&spool);
+}
+
 // note_other_places notes where else a report of it may be.
 static void note_other_places(const struct session *session,
                               const struct gone_reports *reports,
@@ -345,6 +375,9 @@ enum doctor_verdict doctor_gone(struct doctor *doctor, pid_t pid,
     text_appendf(&out->line, "process %d is gone, and %s has no report of it%s", pid,
                  session->spool_path, span != NULL ? " at that time" : "");
     note_kernel_words(doctor, pid, span, out);
+    note_node_agent(session->spool_path, pid, span, out);
+    if (strcmp(session->spool_path, NODE_SPOOL) != 0)
+        note_node_agent(NODE_SPOOL, pid, span, out);
     note_agent_log(session, pid, out);
     note_other_places(session, &reports, out);
     return DOCTOR_TROUBLE;

@@ -102,7 +102,9 @@ static int serve(const struct options *options, const char *pipe, const char *so
     core_store_fill_descriptors();
     int result = open_node(options, &node);
     if (result == COMMAND_DONE)
-        result = pipe != NULL ? serve_pipe(&node, pipe) : node_listen(&node, socket);
+        result = pipe != NULL     ? serve_pipe(&node, pipe)
+                 : socket != NULL ? node_listen(&node, socket)
+                                  : node_watch(&node);
     node_rates_close(&node.rates);
     session_deinit(&node.session);
     return result;
@@ -123,9 +125,11 @@ static int run_node(const struct options *options)
         if (strcmp(word, words[i].word) == 0)
             return words[i].run(options);
     }
-    if (word != NULL || (pipe == NULL) == (socket == NULL))
-        return command_misused("node: it takes install, remove or status, --pipe or "
-                               "--listen");
+    const int forms =
+        (pipe != NULL) + (socket != NULL) + options_given(options, "watch");
+    if (word != NULL || forms != 1)
+        return command_misused("node: it takes install, remove or status, --pipe, "
+                               "--listen or --watch");
     return serve(options, pipe, socket);
 }
 
@@ -142,6 +146,7 @@ static const struct option node_options[] = {
     { "command", "FILE", "install: the program that the kernel starts", 0 },
     { "root", "DIR", "install, remove, status: the folder that is /", 0 },
     { "pipe", "PID", "what the kernel calls: report that process", 0 },
+    { "watch", NULL, "serve: list killed programs, and those that dump no core", 0 },
     { "listen", "FILE", "serve that socket, or the one that systemd passes on", 0 },
     { 0 },
 };

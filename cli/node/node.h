@@ -44,6 +44,13 @@ bool node_reject(struct node *node, pid_t pid);
 // killed.
 int node_listen(struct node *node, const char *path);
 
+// node_watch adds the terminations of which no core reaches the agent to the ledger,
+// until it gets SIGTERM.
+int node_watch(struct node *node);
+
+// node_tell_systemd sends a state of the service to systemd.
+void node_tell_systemd(const char *state);
+
 // A node_then is what core_pattern was before, and what it sees of the process.
 struct node_then {
     const struct node *node;
@@ -85,6 +92,9 @@ bool node_core_name(const struct node *node, const char *id, char *out, size_t s
 int node_install(const struct options *options);
 int node_remove(const struct options *options);
 int node_status(const struct options *options);
+
+// node_is_installed returns true if core_pattern leads to the node agent.
+bool node_is_installed(const char *root);
 
 // node_before writes what a setting of the kernel was before the installation, such as
 // core_pattern. False: it is not known.

@@ -85,6 +85,14 @@ static bool is_node_pattern(const char *pattern)
            (strncmp(pattern, "@@", 2) == 0 && strstr(pattern, "crashhook") != NULL);
 }
 
+bool node_is_installed(const char *root)
+{
+    char now[VALUE_SIZE];
+    return read_setting(root != NULL ? root : "", settings[PATTERN].kernel, now,
+                        sizeof(now)) &&
+           is_node_pattern(now);
+}
+
 static bool has_coredump_socket(void)
 {
     struct utsname names;

@@ -72,8 +72,7 @@ struct acceptor {
     struct worker workers[NODE_WORKERS];
 };
 
-// tell_systemd sends a state of the service to systemd.
-static void tell_systemd(const char *state)
+void node_tell_systemd(const char *state)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
     const char *path = getenv("NOTIFY_SOCKET");
@@ -285,7 +284,7 @@ int node_listen(struct node *node, const char *path)
     (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
     (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
     (void)sigaction(SIGCHLD, &action, NULL);
-    tell_systemd("READY=1");
+    node_tell_systemd("READY=1");
     for (;;) {
         struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };
         if (poll(&ready, 1, TICK_MS) == 1)
@@ -293,6 +292,6 @@ int node_listen(struct node *node, const char *path)
         reap_workers(&acceptor);
         end_waits(&acceptor);
         start_workers(&acceptor);
-        tell_systemd("WATCHDOG=1");
+        node_tell_systemd("WATCHDOG=1");
     }
 }

@@ -6,9 +6,11 @@
 
 import contextlib
 import ctypes
+import glob
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -327,6 +329,82 @@ class Service(unittest.TestCase):
                              {"the kernel did not agree on how to pass the core"})
             self.assertEqual(scene.report_paths(), [])
             self.assertIsNone(process.poll())
+
+
+MEMORY = "/sys/fs/cgroup/memory"
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the kernel tells ends of processes to root alone")
+class Deaths(unittest.TestCase):
+    @contextlib.contextmanager
+    def watched(self, scene):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.bind(os.path.join(scene.folder, "told"))
+            told.settimeout(60)
+            process = subprocess.Popen(
+                [harness.CRASHHOOK, "node", "--watch", "--deadline=1", "--per-minute=60000",
+                 "--spool", scene.spool], stderr=subprocess.PIPE, text=True,
+                env={**scene.environment({}), "LD_PRELOAD": "",
+                     "NOTIFY_SOCKET": told.getsockname()})
+            try:
+                wait_for(lambda: process.poll() is not None or
+                         select.select([told], [], [], 0)[0])
+                if process.poll() is not None:
+                    self.skipTest(process.stderr.read())
+                yield
+            finally:
+                process.terminate()
+                process.communicate()
+
+    def line(self, scene, pid):
+        return wait_for(lambda: next((d for d in ledger(scene) if d["pid"] == pid), None))
+
+    def test_a_killed_program_has_a_line_with_who_killed_it_and_doctor_says_it(self):
+        with Scene() as scene, self.watched(scene):
+            process = subprocess.Popen(["sleep", "60"])
+            process.kill()
+            process.wait()
+            line = self.line(scene, process.pid)
+            self.assertEqual(line["signal"], signal.SIGKILL)
+            if glob.glob("/sys/kernel/tracing/instances/crashhook-*"):
+                self.assertRegex(line["why"], rf"process {os.getpid()} \(.*\) sent it SIGKILL")
+            self.assertIn("fix", line)
+            said = scene.command("doctor", "--pid", str(process.pid)).stdout
+            self.assertIn("the node agent says: " + line["why"], said)
+
+    def test_a_program_that_may_not_be_dumped_has_a_line_and_one_that_was_asked_to_end_none(self):
+        with Scene() as scene, self.watched(scene):
+            code = "import ctypes\nctypes.CDLL(None).prctl(4, 0)\n" + NULL_READ
+            asked = subprocess.Popen(["sleep", "60"])
+            asked.terminate()
+            asked.wait()
+            process = subprocess.Popen([sys.executable, "-c", code])
+            process.wait()
+            line = self.line(scene, process.pid)
+            self.assertEqual((line["signal"], line["why"]),
+                             (signal.SIGSEGV, "it dumped no core: it may not be dumped"))
+            self.assertIn("crashhook node install", line["fix"])
+            self.assertNotIn(asked.pid, [d["pid"] for d in ledger(scene)])
+
+    def test_a_program_that_was_killed_for_memory_has_the_kernels_figures(self):
+        group = os.path.join(MEMORY, f"crashhook-test-{os.getpid()}")
+        try:
+            os.mkdir(group)
+            with open(group + "/memory.limit_in_bytes", "w", encoding="ascii") as file:
+                file.write("32M")
+        except OSError as error:
+            self.skipTest(f"no memory cgroup can be made here: {error}")
+        fill = ("import os\n"
+                f"open('{group}/cgroup.procs', 'w').write(str(os.getpid()))\n"
+                "x = b'x' * (200 << 20)\n")
+        try:
+            with Scene() as scene, self.watched(scene):
+                process = subprocess.Popen([sys.executable, "-c", fill])
+                self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
+                self.assertRegex(self.line(scene, process.pid)["why"],
+                                 rf"emory.*Killed process {process.pid} .*anon-rss:\d+kB")
+        finally:
+            os.rmdir(group)
 
 
 def become(user):

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Adds the terminations to the ledger of which no core reaches the node agent. The
+// kernel's process connector (cn_proc) reports each process that ends by a signal. Who
+// killed one is known from elsewhere, and is read before the termination is judged,
+// because it was said before the process died:
+// - the kernel's log names the victims of the out-of-memory killer;
+// - a tracing instance of our own has each SIGKILL with its sender (signal_generate).
+//
+// A termination by a signal that dumps core waits for three times --deadline: in that
+// time the agent adds its own line. If it has not, the kernel passed on no core.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/system/file.h"
+#include "base/system/rights.h"
+#include "cli/node/node.h"
+#include "images/read_file.h"
+#include "report/file/report_tree.h"
+#include "shared/signals.h"
+
+#define TRACE_FOLDER "/sys/kernel/tracing/instances"
+#define TRACE_NAME "crashhook-"
+enum { CAUSES = 256, WAITING = 256, RECORD_BYTES = 8192, CAUSE_SIZE = 256, NAME = 16 };
+
+// A cause is what killed a process.
+struct cause {
+    pid_t victim;
+    bool memory;
+    char text[CAUSE_SIZE];
+};
+
+// An unreported termination is one that the agent may still report.
+struct unreported {
+    pid_t pid;
+    uid_t uid;
+    int signal;
+    uint64_t since_ms;
+    uint64_t realtime_ms;
+    char name[NAME];
+};
+
+struct node_watch {
+    struct node *node;
+    int events;                  // the connector's socket
+    int log;                     // /dev/kmsg; negative: it cannot be read
+    int trace;                   // the instance's trace_pipe; negative: there is none
+    struct cause causes[CAUSES]; // the latest, as a ring
+    size_t cause_count;
+    struct unreported waiting[WAITING]; // in order
+    size_t waiting_count;
+};
+
+static void add_cause(struct node_watch *watch, pid_t victim, bool memory,
+                      const char *text)
+{
+    struct cause *cause = &watch->causes[watch->cause_count++ % CAUSES];
+    *cause = (struct cause){ .victim = victim, .memory = memory };
+    (void)snprintf(cause->text, sizeof(cause->text), "%.*s", (int)strcspn(text, "\n"),
+                   text);
+}
+
+// find_cause is the last cause of the process's termination. Numbers come again, so it
+// is used once.
+static struct cause *find_cause(struct node_watch *watch, pid_t pid)
+{
+    for (size_t i = 0; i < CAUSES && i < watch->cause_count; i++) {
+        struct cause *cause = &watch->causes[(watch->cause_count - 1 - i) % CAUSES];
+        if (cause->victim == pid)
+            return cause;
+    }
+    return NULL;
+}
+
+// read_kernel_log takes what the kernel has logged since the last call: a record for
+// each read.
+static void read_kernel_log(struct node_watch *watch)
+{
+    static const char key[] = "Killed process ";
+    char record[RECORD_BYTES];
+    ssize_t size;
+    while ((size = read(watch->log, record, sizeof(record) - 1)) > 0 ||
+           (size < 0 && errno == EPIPE)) {
+        record[size > 0 ? size : 0] = 0;
+        const char *message = strchr(record, ';');
+        const char *at = message != NULL ? strstr(message, key) : NULL;
+        if (at != NULL)
+            add_cause(watch, (pid_t)strtol(at + strlen(key), NULL, 10), true,
+                      message + 1);
+    }
+}
+
+// take_trace_line reads "  NAME-PID  [CPU] FLAGS TIME: signal_generate: sig=9 errno=0
+// code=0 comm=VICTIM pid=PID grp=1 res=0". Both names may have any characters.
+static void take_trace_line(struct node_watch *watch, char *line)
+{
+    char text[CAUSE_SIZE];
+    char *event = strstr(line, ": signal_generate: ");
+    char *victim = NULL;
+    for (char *at = event; at != NULL && (at = strstr(at, " pid=")) != NULL; at++)
+        victim = at;
+    char *processor = event != NULL ? strstr(line, " [") : NULL;
+    if (victim == NULL || processor == NULL || processor > event)
+        return;
+    *processor = 0;
+    char *name = line + strspn(line, " ");
+    char *number = strrchr(name, '-');
+    if (number == NULL)
+        return;
+    *number = 0;
+    if (strstr(event, " code=128 ") != NULL) // SI_KERNEL
+        (void)snprintf(text, sizeof(text), "the kernel sent it SIGKILL");
+    else
+        (void)snprintf(text, sizeof(text), "process %ld (%.15s) sent it SIGKILL",
+                       strtol(number + 1, NULL, 10), name);
+    add_cause(watch, (pid_t)strtol(victim + strlen(" pid="), NULL, 10), false, text);
+}
+
+static void read_kill_trace(struct node_watch *watch)
+{
+    char piece[RECORD_BYTES];
+    ssize_t size;
+    while ((size = read(watch->trace, piece, sizeof(piece) - 1)) > 0) {
+        char *rest = NULL;
+        piece[size] = 0;
+        for (char *line = strtok_r(piece, "\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\n", &rest))
+            take_trace_line(watch, line);
+    }
+}
+
+static bool write_trace_file(const char *folder, const char *name, const char *value)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    CH_CLEANUP(file_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+    return fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+}
+
+// remove_old_traces removes instances that others left: one in use is busy.
+static void remove_old_traces(void)
+{
+    DIR *folder = opendir(TRACE_FOLDER);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (strncmp(entry->d_name, TRACE_NAME, strlen(TRACE_NAME)) == 0)
+            (void)unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+}
+
+// open_trace has the kernel note the senders of SIGKILL.
+static int open_trace(char folder[static PATH_MAX])
+{
+    char path[PATH_MAX + 16];
+    remove_old_traces();
+    (void)snprintf(folder, PATH_MAX, TRACE_FOLDER "/" TRACE_NAME "%d", getpid());
+    (void)snprintf(path, sizeof(path), "%s/trace_pipe", folder);
+    if (mkdir(folder, 0700) != 0 || !write_trace_file(folder, "buffer_size_kb", "64") ||
+        !write_trace_file(folder, "events/signal/signal_generate/filter", "sig==9") ||
+        !write_trace_file(folder, "events/signal/signal_generate/enable", "1"))
+        return -1;
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+// A message of the connector is a struct nlmsghdr, a struct cn_msg and its content.
+enum {
+    CONNECTOR_AT = sizeof(struct nlmsghdr),
+    CONTENT_AT = CONNECTOR_AT + sizeof(struct cn_msg),
+    EVENT_BYTES = CONTENT_AT + sizeof(struct proc_event),
+};
+
+// open_events subscribes to ends by a signal; a filter in the kernel drops all else.
+static int open_events(void)
+{
+    enum {
+        BUFFER_BYTES = 4 << 20,
+        WHAT = CONTENT_AT + offsetof(struct proc_event, what),
+        SIGNAL = CONTENT_AT + offsetof(struct proc_event, event_data.exit.exit_code),
+    };
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, WHAT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __builtin_bswap32(PROC_EVENT_EXIT), 0, 3),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SIGNAL), // the lowest byte comes first
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x7f, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog filter = { sizeof(steps) / sizeof(steps[0]), steps };
+    const struct sockaddr_nl address = { .nl_family = AF_NETLINK,
+                                         .nl_groups = CN_IDX_PROC };
+    const enum proc_cn_mcast_op operation = PROC_CN_MCAST_LISTEN;
+    const struct nlmsghdr head = { .nlmsg_len = CONTENT_AT + sizeof(operation),
+                                   .nlmsg_type = NLMSG_DONE };
+    const struct cn_msg connector = { .id = { CN_IDX_PROC, CN_VAL_PROC },
+                                      .len = sizeof(operation) };
+    uint8_t listen[CONTENT_AT + sizeof(operation)];
+    memcpy(listen, &head, sizeof(head));
+    memcpy(listen + CONNECTOR_AT, &connector, sizeof(connector));
+    memcpy(listen + CONTENT_AT, &operation, sizeof(operation));
+    const int size = BUFFER_BYTES;
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    NETLINK_CONNECTOR);
+    if (fd >= 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+    if (fd >= 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) == 0 &&
+        bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+        send(fd, listen, sizeof(listen), 0) == (ssize_t)sizeof(listen))
+        return fd;
+    file_close(&fd);
+    return -1;
+}
+
+static void add_unreported(struct node_watch *watch, const struct unreported *of,
+                           const char *why, const char *fix)
+{
+    struct node_entry entry = { .pid = of->pid,
+                                .uid = of->uid,
+                                .signal = of->signal,
+                                .program = of->name,
+                                .why = why,
+                                .fix = fix };
+    entry.rejected = node_rates_take(&watch->node->rates, of->uid, of->name);
+    if ((entry.rejected & (entry.rejected - 1)) == 0)
+        node_ledger_add(&watch->node->session.spool, &entry);
+}
+
+static void add_kill(struct node_watch *watch, const struct unreported *of)
+{
+    struct cause *cause = find_cause(watch, of->pid);
+    if (cause == NULL) {
+        add_unreported(
+            watch, of,
+            watch->trace >= 0 ? "killed, by nobody that the kernel named"
+                              : "killed, by whom is not known",
+            watch->trace >= 0
+                ? NULL
+                : "mount -t tracefs tracefs /sys/kernel/tracing # and restart");
+        return;
+    }
+    add_unreported(
+        watch, of, cause->text,
+        "crashhook run -- PROGRAM # reports a killed program, and its memory");
+    cause->victim = 0;
+}
+
+// was_reported returns true if the agent has added a line about it.
+static bool was_reported(const struct node_watch *watch, const struct unreported *of)
+{
+    json_auto_t *all = node_ledger_read(&watch->node->session.spool);
+    for (size_t i = json_array_size(all); i-- > 0;) {
+        const json_t *entry = json_array_get(all, i);
+        if (report_integer(entry, "time", 0) + 1000 < (int64_t)of->realtime_ms)
+            break;
+        if (report_integer(entry, "pid", 0) == of->pid)
+            return true;
+    }
+    return false;
+}
+
+static void end_waiting(struct node_watch *watch, bool all)
+{
+    const uint64_t wait_ms = 3 * (uint64_t)watch->node->hold_ms;
+    uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
+    while (watch->waiting_count != 0 &&
+           (all || now_ms - watch->waiting[0].since_ms > wait_ms)) {
+        const struct unreported *of = &watch->waiting[0];
+        if (!was_reported(watch, of))
+            add_unreported(
+                watch, of, "it dumped no core: it may not be dumped",
+                node_is_installed(watch->node->root)
+                    ? "crashhook node install --suid # if it changed its user"
+                    : "crashhook node install");
+        watch->waiting_count--;
+        memmove(&watch->waiting[0], &watch->waiting[1],
+                watch->waiting_count * sizeof(*of));
+    }
+}
+
+static void take_end(struct node_watch *watch, pid_t pid, int signal)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    struct rights rights;
+    rights_read(pid, &rights);
+    struct unreported ended = { .pid = pid,
+                                .uid = rights.real_user,
+                                .signal = signal,
+                                .since_ms = clock_now_ms(CLOCK_MONOTONIC),
+                                .realtime_ms = clock_now_ms(CLOCK_REALTIME),
+                                .name = "?" };
+    if (read_process_file(pid, "comm", NAME, &name) == CH_OK && name.size > 1)
+        (void)snprintf(ended.name, sizeof(ended.name), "%.*s",
+                       (int)strcspn(name.bytes, "\n"), name.bytes);
+    if (signal == SIGKILL)
+        add_kill(watch, &ended);
+    if (!signal_in(SIGNALS_CRASH, signal))
+        return; // TERM and the like: it was asked to end
+    if (watch->waiting_count == WAITING)
+        end_waiting(watch, true);
+    watch->waiting[watch->waiting_count++] = ended;
+}
+
+// next_end takes the next report of a process that ended. False: there is none yet.
+static bool next_end(const struct node_watch *watch, struct exit_proc_event *out)
+{
+    uint8_t message[EVENT_BYTES];
+    ssize_t size;
+    // ENOBUFS: some were lost, and the next ones come.
+    while ((size = recv(watch->events, message, sizeof(message), 0)) > 0 ||
+           (size < 0 && errno == ENOBUFS)) {
+        struct nlmsghdr head;
+        struct proc_event event;
+        if (size != (ssize_t)sizeof(message))
+            continue;
+        memcpy(&head, message, sizeof(head));
+        memcpy(&event, message + CONTENT_AT, sizeof(event));
+        *out = event.event_data.exit;
+        if (head.nlmsg_pid == 0 && out->process_pid == out->process_tgid)
+            return true; // from the kernel, and not one of several threads
+    }
+    return false;
+}
+
+static void read_events(struct node_watch *watch)
+{
+    struct exit_proc_event end;
+    while (next_end(watch, &end)) {
+        read_kill_trace(watch);
+        read_kernel_log(watch); // says more of the same kill: it is found first
+        take_end(watch, end.process_pid, (int)(end.exit_code & 0x7f));
+    }
+}
+
+// sees_ends returns true if the end of a child of ours is reported, by its number: in
+// a container the kernel takes the subscription, and reports nothing, or other numbers.
+static bool sees_ends(const struct node_watch *watch)
+{
+    enum { WAIT_MS = 2000, STEP_MS = 100 };
+    struct exit_proc_event end;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)raise(SIGKILL);
+        _exit(0);
+    }
+    (void)waitpid(child, NULL, 0);
+    for (int waited_ms = 0; waited_ms < WAIT_MS; waited_ms += STEP_MS) {
+        struct pollfd ready = { .fd = watch->events, .events = POLLIN };
+        (void)poll(&ready, 1, STEP_MS);
+        while (next_end(watch, &end)) {
+            if (end.process_pid == child)
+                return true;
+        }
+    }
+    return false;
+}
+
+static volatile sig_atomic_t is_ending;
+
+static void request_end(int signal)
+{
+    is_ending = signal;
+}
+
+int node_watch(struct node *node)
+{
+    enum { TICK_MS = 500 };
+    static struct node_watch watch;
+    char trace[PATH_MAX];
+    const struct sigaction action = { .sa_handler = request_end };
+    watch.node = node;
+    watch.events = open_events();
+    if (watch.events < 0)
+        return command_fail("node: the kernel reports no ends of processes: %s",
+                            strerror(errno));
+    if (!sees_ends(&watch))
+        return command_fail("node: the kernel reports no ends of processes to this "
+                            "container");
+    watch.log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    (void)lseek(watch.log, 0, SEEK_END);
+    watch.trace = open_trace(trace);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
+    node_tell_systemd("READY=1");
+    while (is_ending == 0) {
+        struct pollfd ready = { .fd = watch.events, .events = POLLIN };
+        if (poll(&ready, 1, TICK_MS) == 1)
+            read_events(&watch);
+        end_waiting(&watch, false);
+    }
+    end_waiting(&watch, true);
+    file_close(&watch.trace);
+    (void)rmdir(trace);
+    return COMMAND_DONE;
+}
