@@ -21,7 +21,8 @@ except ImportError as missing:
     sys.exit(77)
 
 BINARY = FOLDER = VERSION = None
-MODELS = {("apps/v1", "Deployment"): "V1Deployment", ("v1", "Service"): "V1Service",
+MODELS = {("apps/v1", "Deployment"): "V1Deployment", ("apps/v1", "DaemonSet"): "V1DaemonSet",
+          ("v1", "Service"): "V1Service",
           ("policy/v1", "PodDisruptionBudget"): "V1PodDisruptionBudget"}
 PLAIN = {"str": str, "int": int, "bool": bool, "float": (int, float), "object": object}
 # Of postgresql.cnpg.io/v1 Cluster and objectbucket.io/v1alpha1 ObjectBucketClaim; a key in
@@ -99,8 +100,8 @@ class Manifests(unittest.TestCase):
             else:
                 check_custom(document["spec"], CUSTOM[kind[1]], kind[1], wrong)
             self.assertEqual(wrong, [])
-        self.assertEqual(sorted(kinds), ["Cluster", "Deployment", "ObjectBucketClaim",
-                                         "PodDisruptionBudget", "Service"])
+        self.assertEqual(sorted(kinds), ["Cluster", "DaemonSet", "Deployment",
+                                         "ObjectBucketClaim", "PodDisruptionBudget", "Service"])
 
     def test_a_mistake_is_found(self):
         wrong = []
@@ -132,6 +133,34 @@ class Manifests(unittest.TestCase):
             self.assertEqual(variable["valueFrom"]["secretKeyRef"]["name"], database + "-app")
         for source in container["envFrom"]:
             self.assertIn(list(source.values())[0]["name"], made)
+
+    def test_the_node_agent_has_the_privileges_that_are_listed_here_and_no_others(self):
+        pod = next(d for d in documents() if d["kind"] == "DaemonSet")["spec"]["template"]["spec"]
+        added = {"agent": ["DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SYS_PTRACE"]}
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        shared = {key for key in pod if key.startswith("host")}
+        self.assertEqual(shared, {"hostPID"})
+        self.assertEqual({v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v},
+                         {"/proc/sys/kernel", "/run/crashhook-node", "/var/lib/crashhook",
+                          "/var/lib/crashhook-node"})
+        used = set()
+        for container in pod["initContainers"] + pod["containers"]:
+            self.assertEqual(container["image"], "crashhook:" + VERSION)
+            self.assertIn("memory", container["resources"]["limits"])
+            self.assertEqual(container["securityContext"], {
+                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"], **({"add": added[container["name"]]}
+                                                     if container["name"] in added else {})}})
+            mounts = {mount["name"] for mount in container["volumeMounts"]}
+            self.assertEqual("settings" in mounts, container["name"] == "install")
+            used |= mounts
+            command, *words = container["command"][1:]
+            known = subprocess.run([os.path.join(os.path.dirname(BINARY), "crashhook"), command,
+                                    "--help"], check=True, text=True,
+                                   stdout=subprocess.PIPE).stdout
+            for option in (word for word in words if word.startswith("--")):
+                self.assertRegex(known, rf"(?m)^ +{option}\b")
+        self.assertEqual(used, set(volumes))
 
 
 if __name__ == "__main__":

@@ -267,10 +267,10 @@ class HeldByDebugger(unittest.TestCase):
 class Node:
     """A node agent in the socket's form."""
 
-    def __init__(self, scene, *options):
+    def __init__(self, scene, *options, through=()):
         self.path = os.path.join(scene.folder, "crashhook-node")
         self.process = subprocess.Popen(
-            [harness.CRASHHOOK, "node", "--listen", self.path, "--spool", scene.spool, *options],
+            [*through, harness.CRASHHOOK, "node", "--listen", self.path, "--spool", scene.spool, *options],
             env=scene.environment({}))
         wait_for(lambda: os.path.exists(self.path))
 
@@ -422,7 +422,7 @@ def not_dumpable():
 @unittest.skipUnless(OWN_KERNEL, "changes settings of the whole machine")
 class HeldByKernel(unittest.TestCase):
     @contextlib.contextmanager
-    def handed_over(self, scene, form, *options):
+    def handed_over(self, scene, form, *options, through=()):
         """Crashes of programs with our mark go to the node agent."""
         os.chmod(scene.folder, 0o755)
         scene.preload = None
@@ -445,7 +445,7 @@ class HeldByKernel(unittest.TestCase):
                 yield
                 return
             # The others' cores are written by --then.
-            with Node(scene, "--root", root, "--then", *options) as node:
+            with Node(scene, "--root", root, "--then", *options, through=through) as node:
                 core_handler.write("core_pattern", "@@" + node.path)
                 yield
 
@@ -518,6 +518,21 @@ class HeldByKernel(unittest.TestCase):
                             self.assertIn(function, names)
                         count += 1
                 print(f"{form}: {count} programs")
+
+    def test_the_capabilities_of_the_manifest_are_enough(self):
+        if "socket" not in self.forms() or shutil.which("setpriv") is None:
+            self.skipTest("it takes the socket, and setpriv")
+        with open(os.path.join(harness.SOURCE, "packaging/kubernetes/node.yaml"),
+                  encoding="utf-8") as file:
+            added = re.search(r"add: \[(.*)\]", file.read()).group(1)
+        wanted = "".join(",+" + name.strip().lower() for name in added.split(","))
+        through = ["setpriv", "--no-new-privs", "--bounding-set", "-all" + wanted,
+                   "--inh-caps", "-all"]
+        with Scene() as scene, self.handed_over(scene, "socket", through=through):
+            copy = scene.copy(program("core_threads_pie"))
+            for options in ({"preexec_fn": become(WORKER)}, {}):
+                report = self.report(scene, self.crash(scene, [copy, "3"], **options))
+                self.assertIn("crash", names_of(crashed_thread(report)))
 
     def test_the_report_is_in_the_group_of_the_handlers(self):
         for form in self.forms():
