@@ -150,9 +150,15 @@ class Taken(Case):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(browser.wait)
         self.addCleanup(browser.kill)
-        renderer = harness.wait_for(lambda: renderer_of(browser.pid))
-        os.kill(renderer, signal.SIGSEGV)
-        path, = harness.wait_for(lambda: glob.glob(folder + "/pending/*.dmp")[:1])
+        crashed = set()
+
+        def crash_one():
+            for pid in renderers_of(browser.pid) - crashed:
+                crashed.add(pid)
+                os.kill(pid, signal.SIGSEGV)
+                break
+            return glob.glob(folder + "/pending/*.dmp")[:1]
+        path, = harness.wait_for(crash_one)
         with open(path, "rb") as file:
             found = self.taken(form(file.read()))
         self.assertEqual(found["crash"]["code_name"], "SI_USER")
@@ -163,19 +169,19 @@ class Taken(Case):
         self.assertGreater(len(found["threads"]), 3)
 
 
-def renderer_of(browser):
-    """A process below the browser that draws pages, once it is past its start."""
+def renderers_of(browser):
+    """The processes below the browser that draw pages and are past their start."""
+    found = set()
     for path in glob.glob("/proc/[0-9]*/cmdline"):
+        pid = int(path.split("/")[2])
         try:
             with open(path, "rb") as file:
-                words = file.read()
-            pid = int(path.split("/")[2])
-            if b"--type=renderer" in words and is_below(pid, browser) and \
-                    sum(1 for _ in os.listdir(f"/proc/{pid}/task")) > 5:
-                return pid
+                draws = b"--type=renderer" in file.read()
+            if draws and is_below(pid, browser) and len(os.listdir(f"/proc/{pid}/task")) > 5:
+                found.add(pid)
         except OSError:
             continue
-    return None
+    return found
 
 
 def is_below(pid, ancestor):
