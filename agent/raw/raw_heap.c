@@ -7,11 +7,12 @@
 
 #include "agent/facts/raw_write.h"
 #include "agent/messages/heap_fault.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "formats/interchange/cbf.h"
 
-enum { PIECE_BYTES = 16 << 10 };
+enum { PIECE_BYTES = 16 << 10, SLOTS_AT_ONCE = 256, SLOTS_OF_CRASH = 4096 };
 
 struct raw_heap_stack {
     struct heap_event event; // the earliest of them
@@ -24,6 +25,7 @@ struct raw_heap {
     struct heap_state state;
     struct raw_heap_stack *stacks;
     size_t count;
+    size_t capacity;
 };
 
 // copy_records reads what can be read of a table; the rest becomes zero.
@@ -63,7 +65,9 @@ static uint8_t *copy_steady_records(struct capture *capture, uint64_t address,
 static void add_event(struct raw_heap *heap, const struct heap_event *event,
                       uint64_t size)
 {
-    if (!heap_event_is_sane(event))
+    if (!heap_event_is_sane(event) ||
+        !array_reserve(&heap->stacks, &heap->capacity, heap->count,
+                       sizeof(heap->stacks[0])))
         return;
     heap->stacks[heap->count++] = (struct raw_heap_stack){
         .event = *event,
@@ -73,18 +77,31 @@ static void add_event(struct raw_heap *heap, const struct heap_event *event,
     };
 }
 
-static void add_blocks(struct raw_heap *heap, struct capture *capture)
+// add_blocks adds the blocks of some slots.
+static void add_blocks(struct raw_heap *heap, struct capture *capture, uint64_t first,
+                       size_t count)
 {
-    const struct heap_state *state = &heap->state;
-    uint8_t *table = copy_steady_records(capture, state->blocks, state->slots,
-                                         sizeof(struct heap_block));
-    for (size_t i = 0; table != NULL && i < state->slots; i++) {
+    uint64_t address = heap->state.blocks + first * sizeof(struct heap_block);
+    uint8_t *table =
+        copy_steady_records(capture, address, count, sizeof(struct heap_block));
+    for (size_t i = 0; table != NULL && i < count; i++) {
         const struct heap_block *block =
             (const void *)(table + i * sizeof(struct heap_block));
         if (block->status == HEAP_LIVE && block->size <= HEAP_SLOT_BYTES)
             add_event(heap, &block->allocated, block->size);
     }
     free(table);
+}
+
+// add_slots adds the pool's blocks, some at a time: their number is the process's word.
+static void add_slots(struct raw_heap *heap, struct capture *capture)
+{
+    uint64_t slots = heap->state.slots;
+    if (capture->crash != NULL && slots > SLOTS_OF_CRASH)
+        slots = SLOTS_OF_CRASH;
+    for (uint64_t at = 0; at < slots; at += SLOTS_AT_ONCE)
+        add_blocks(heap, capture, at,
+                   slots - at < SLOTS_AT_ONCE ? (size_t)(slots - at) : SLOTS_AT_ONCE);
 }
 
 static void add_live(struct raw_heap *heap, struct capture *capture)
@@ -245,11 +262,7 @@ void raw_heap_write(struct raw_threads *threads, struct json_writer *w)
     if (!is_open || heap.state.rate == 0 ||
         (heap.state.mode == POOL_EVERY && capture->crash != NULL))
         return;
-    heap.stacks =
-        malloc((heap.state.slots + (size_t)HEAP_LIVE_PLACES) * sizeof(heap.stacks[0]));
-    if (heap.stacks == NULL)
-        return;
-    add_blocks(&heap, capture);
+    add_slots(&heap, capture);
     add_live(&heap, capture);
     group_by_stack(&heap);
     raw_heap_print(threads, w, &heap);
