@@ -88,6 +88,7 @@ receivers: everything
 	tests/check-receivers
 
 # Measures what docs/performance.md quotes; BENCH=--quick takes fewer turns.
+# bench/performance_page.py build/release/bench/figures.json then makes that page.
 bench: everything
 	packaging/install-packages packaging/more-packages.txt
 	bench/run $(BENCH)

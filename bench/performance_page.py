@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# performance_page.py FIGURES > docs/performance.md: writes the page from the figures.json
+# that bench/run leaves: how each topic is measured, and its table. A topic with more
+# figures than ROWS shows those that miss their target, then those with one, then those of
+# others. Ends with 1, and says so, where the page has more words than WORDS_MOST or a
+# section of the file has no topic here: nothing is left out without a word.
+
+import json
+import sys
+
+import figures
+
+ROWS = 12
+WORDS_MOST = 1500
+
+# The title of a topic, its sections in the file, the scripts, and what they measure.
+TOPICS = (
+    ("A crash", ("crash to gone", "real programs", "growth"),
+     "`bench/crash.py`, `bench/real.py`, `bench/growth.py`",
+     "From the instruction that crashes until the process is gone, and until its report is complete."),
+    ("What a program pays", ("handler", "held", "throws", "heap"),
+     "`bench/starts.py`, `bench/threads.py`, `bench/forks.py`, `bench/held.py`",
+     "Starts, threads, forks, thrown exceptions and guarded allocations, compared with a program"
+     " that has no library."),
+    ("Unwinding and names", ("unwinding", "names", "causes"),
+     "`bench/unwind.py`, `bench/symbolize.py`, `bench/symbolize_real.py`",
+     "Walks of stacks, and the functions and lines of addresses, compared with other tools."),
+    ("Libraries", ("Backtrace API", "flight recorder", "formats", "traced"),
+     "`bench/capture.py`, `bench/flight.py`, `bench/formats.py`, `bench/trace.py`",
+     "A call of each library, and what tracing adds."),
+    ("Upload and ingest", ("upload", "ingest"), "`bench/upload.py`, `bench/ingest.py`",
+     "Reports of 20 KB over HTTP, each synced before its answer, and the same bytes in a bare table."),
+    ("What a report takes in the store", ("stored", "fields"),
+     "`bench/stored.py`, `bench/fields.py`",
+     "Bytes by table, and the share of each field that reports are found by."),
+    ("Lists of 1,000,000 reports", ("lists",), "`bench/ingest.py --lists`",
+     "Pages and requests, the median of nine answers."),
+    ("A fleet", ("fleet",), "`bench/fleet.py`",
+     "Reports of 50,000 groups from 200,000 hosts, alone and beside other work."),
+)
+HEAD = """# Performance
+
+<!-- Made by bench/performance_page.py from the figures.json of `make bench`: change that. -->
+
+`make bench` runs all scripts on this page, in turn with other tools, and gives medians. Where the column says missed, the
+figure does not meet its target. What else costs while nothing crashes is in [costs.md](costs.md).
+
+Measured on {processor}, {processors} processors, Linux {kernel}, load {load:.1f} at the start."""
+
+
+def number(value):
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def with_unit(value, unit):
+    return f"{number(value)} {unit}".strip()
+
+
+def rank(figure):
+    """Which figures of a long topic are shown first."""
+    met = figures.met(figure)
+    return 0 if met is False else 1 if met else 2 if figure["others"] else 3
+
+
+def row(figure):
+    target = ""
+    if figure["target"] is not None:
+        relation, bound = figure["target"]
+        sign = {"<=": "≤", ">=": "≥"}[relation]
+        target = f"{sign} {number(bound)}{'' if figures.met(figure) else ', missed'}"
+    others = ", ".join(f"{name} {number(value)}" for name, value in
+                       sorted(figure["others"].items(), key=lambda item: item[1]))
+    cells = (figure["what"], with_unit(figure["value"], figure["unit"]), others, target)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def topic(title, sections, scripts, about, found):
+    """The lines of a topic; none: nothing of it was measured."""
+    mine = [figure for figure in found if figure["section"] in sections]
+    if not mine:
+        return []
+    chosen = sorted(mine, key=rank)[:ROWS]
+    lines = ["", f"## {title}", "", f"{about} ({scripts})", "",
+             "| what | crashhook | others | target |", "| --- | --- | --- | --- |"]
+    lines += [row(figure) for figure in mine if figure in chosen]
+    if len(mine) > len(chosen):
+        lines += ["", f"{len(mine) - len(chosen)} more figures are in `figures.json`."]
+    return lines
+
+
+def page(measured):
+    found = measured["figures"]
+    known = {section for _, sections, _, _ in TOPICS for section in sections}
+    unknown = sorted({figure["section"] for figure in found} - known)
+    if unknown:
+        raise ValueError(f"sections without a topic: {', '.join(unknown)}")
+    lines = [HEAD.format(**measured["machine"])]
+    for each in TOPICS:
+        lines += topic(*each, found)
+    text = "\n".join(lines) + "\n"
+    words = sum(any(letter.isalnum() for letter in word) for word in text.split())
+    if words > WORDS_MOST:
+        raise ValueError(f"the page has {words} words, at most {WORDS_MOST} are wanted")
+    return text
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        measured = json.load(file)
+    try:
+        sys.stdout.write(page(measured))
+    except ValueError as wrong:
+        print(f"performance_page: {wrong}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
