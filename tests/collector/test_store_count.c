@@ -112,12 +112,39 @@ static void what_facets_count_is_counted_in_a_group_of_any_size(void **state)
     expect_counted(fixture, and_where(crash, STORE_KEY_RELEASE, "2.0"), 1000, true);
 }
 
+// The bound of what is counted is found once for a group: once for each report of it
+// would take more than the time of a list.
+static void of_a_very_large_group_a_list_since_a_time_takes_no_longer(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_filter since = where(STORE_KEY_SINCE, "");
+    since.terms[0].number = 2000000;
+    run_script(fixture, large_group);
+    run_script(fixture,
+               "CREATE TABLE filler(i bigint);"
+               "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+               " WHERE i < 60000) INSERT INTO filler SELECT i FROM n;"
+               "INSERT INTO reports(id, revision, group_number, time, received, signal,"
+               " signal_name, title, summary, release, environment, executable,"
+               " hostname, fingerprint) SELECT '00000000-0000-7000-9000-0000' ||"
+               " (10000000 + f.i), 1, g.number, 2000000 + f.i, 1, 11, 'SIGSEGV',"
+               " g.title, 'Read', '2.0', 'live', '/bin/p', 'h' || (f.i % 7),"
+               " g.fingerprint FROM filler f CROSS JOIN groups g ORDER BY f.i;"
+               "UPDATE groups SET last_seen = 2060000; DROP TABLE filler;");
+    fixture->store->many_reports = 1500;
+    fixture->store->list_ms = 1500;
+    struct seen seen = list_groups(fixture, since);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.group.filtered_machines, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(of_a_small_store_all_reports_are_counted),
         STORE_TEST(of_a_large_group_the_newest_reports_are_counted),
         STORE_TEST(what_facets_count_is_counted_in_a_group_of_any_size),
+        STORE_TEST(of_a_very_large_group_a_list_since_a_time_takes_no_longer),
     };
     return cmocka_run_group_tests_name("collector/store_count", tests, NULL, NULL);
 }

@@ -305,8 +305,10 @@ END                                         --: count_part
 g.machines                                  --: !narrowed
 --: narrowed {
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {TERMS_IN_GROUP ranked}
-    AND r.time >= {BOUND}                   --: large
+FROM (SELECT r.hostname FROM
+    (SELECT {BOUND} AS time) b CROSS JOIN   --: large
+    reports r WHERE r.group_number = g.number {TERMS_IN_GROUP ranked}
+    AND r.time >= b.time                    --: large
 ) c WHERE c.hostname <> '')
 --: }
 
@@ -334,8 +336,10 @@ END                                         --: count_part
 
 -- part: COUNT_REPORTS
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_IN_GROUP @}
-    AND r.time >= {BOUND}                   --: @_bounded
+FROM (SELECT 1 FROM
+    (SELECT {BOUND} AS time) b CROSS JOIN   --: @_bounded
+    reports r WHERE r.group_number = g.number {TERMS_IN_GROUP @}
+    AND r.time >= b.time                    --: @_bounded
 ) c)
 
 -- part: CUT_REPORTS
@@ -348,7 +352,8 @@ FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_OF_TIME}
 
 -- part: BOUND
 -- The time of the last report of the group g that its count looks at: the oldest of the
--- newest ones at the times of the filter, or :since, if they are few.
+-- newest ones at the times of the filter, or :since, if they are few. It is a table of one
+-- row where reports are compared with it: SQLite would look for it again for each report.
 coalesce(({BOUND_REPORT}), :since)
 
 -- part: BOUND_OF_CUT

@@ -2179,7 +2179,17 @@ AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
 ELSE
 {end}
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+FROM (SELECT 1 FROM
+{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted_rest}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2221,7 +2231,7 @@ FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end
 {if as_is part !wildcard}{if ascii}
 (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
 {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
@@ -2230,7 +2240,7 @@ AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
 {if part !wildcard}{if ascii}
 (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
 {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
@@ -2242,21 +2252,23 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_rest_bounded}AND r.time >= b.time{end}
 ) c)
 {if rest_whole}END{end}
 ELSE
 {end}
 {if examined}(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+FROM (SELECT 1 FROM
+{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2298,7 +2310,7 @@ FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end
 {if as_is part !wildcard}{if ascii}
 (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
 {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
@@ -2307,7 +2319,7 @@ AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
 {if part !wildcard}{if ascii}
 (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
 OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
 {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
@@ -2319,15 +2331,7 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_bounded}AND r.time >= b.time{end}
 ) c){end}
 {if words}END{end}
 {if count_part}END{end}{end}
@@ -2434,7 +2438,17 @@ AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
 ELSE
 {end}
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+FROM (SELECT 1 FROM
+{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted_rest}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2497,21 +2511,23 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_rest_bounded}AND r.time >= b.time{end}
 ) c)
 {if rest_whole}END{end}
 ELSE
 {end}
 {if examined}(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+FROM (SELECT 1 FROM
+{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2574,15 +2590,7 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_bounded}AND r.time >= b.time{end}
 ) c){end}
 {if words}END{end}
 {if count_part}END{end}{end}
@@ -2591,7 +2599,17 @@ AS filtered,
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+FROM (SELECT r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2654,21 +2672,23 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if large}AND r.time >= b.time{end}
 ) c WHERE c.hostname <> '')
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+FROM (SELECT r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2731,15 +2751,7 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if large}AND r.time >= b.time{end}
 ) c WHERE c.hostname <> '')
 {end}{end}
 AS filtered_machines,
@@ -2949,7 +2961,17 @@ AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
 ELSE
 {end}
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+FROM (SELECT 1 FROM
+{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted_rest}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -3012,21 +3034,23 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_rest_bounded}AND r.time >= b.time{end}
 ) c)
 {if rest_whole}END{end}
 ELSE
 {end}
 {if examined}(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+FROM (SELECT 1 FROM
+{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -3089,22 +3113,24 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_bounded}AND r.time >= b.time{end}
 ) c){end}
 {if words}END{end}
 {if count_part}END{end} AS place FROM hit g) c{end}
 {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
 {if narrowed}
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+FROM (SELECT r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -3167,15 +3193,7 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if large}AND r.time >= b.time{end}
 ) c WHERE c.hostname <> '')
 {end} AS place FROM hit g) c{end}
 {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}

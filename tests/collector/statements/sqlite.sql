@@ -2050,7 +2050,17 @@ CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 ELSE
 {end}
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+FROM (SELECT 1 FROM
+{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted_rest}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2096,21 +2106,23 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_rest_bounded}AND r.time >= b.time{end}
 ) c)
 {if rest_whole}END{end}
 ELSE
 {end}
 {if examined}(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+FROM (SELECT 1 FROM
+{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2156,15 +2168,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_bounded}AND r.time >= b.time{end}
 ) c){end}
 {if words}END{end}
 {if count_part}END{end}{end}
@@ -2241,7 +2245,17 @@ CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 ELSE
 {end}
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+FROM (SELECT 1 FROM
+{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted_rest}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2287,21 +2301,23 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_rest_bounded}AND r.time >= b.time{end}
 ) c)
 {if rest_whole}END{end}
 ELSE
 {end}
 {if examined}(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+FROM (SELECT 1 FROM
+{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2347,15 +2363,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_bounded}AND r.time >= b.time{end}
 ) c){end}
 {if words}END{end}
 {if count_part}END{end}{end}
@@ -2364,7 +2372,17 @@ AS filtered,
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+FROM (SELECT r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2410,21 +2428,23 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if large}AND r.time >= b.time{end}
 ) c WHERE c.hostname <> '')
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+FROM (SELECT r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2470,15 +2490,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if large}AND r.time >= b.time{end}
 ) c WHERE c.hostname <> '')
 {end}{end}
 AS filtered_machines,
@@ -2643,7 +2655,17 @@ CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
 ELSE
 {end}
 (SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted_rest}
+FROM (SELECT 1 FROM
+{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted_rest}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2689,21 +2711,23 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if counted_rest_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_rest_bounded}AND r.time >= b.time{end}
 ) c)
 {if rest_whole}END{end}
 ELSE
 {end}
 {if examined}(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each counted}
+FROM (SELECT 1 FROM
+{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2749,22 +2773,24 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if counted_bounded}AND r.time >= b.time{end}
 ) c){end}
 {if words}END{end}
 {if count_part}END{end} AS place FROM hit g) c{end}
 {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
 {if narrowed}
 (SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM reports r WHERE r.group_number = g.number {each ranked}
+FROM (SELECT r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2810,15 +2836,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if large}AND r.time >= coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since){end}
+{if large}AND r.time >= b.time{end}
 ) c WHERE c.hostname <> '')
 {end} AS place FROM hit g) c{end}
 {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
