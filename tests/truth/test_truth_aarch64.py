@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unittest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "sentences"), os.path.join(HERE, "..", "integration")]
@@ -29,7 +30,8 @@ from harness import crashed_thread, names_of
 REDUCED_RUNS = 15
 LEVELS = ("O0", "O1", "O2")
 KINDS = {"null-dereference", "small-address"}
-UNHELPFUL_MAX_PERCENT = 10
+# Where a function of the C library keeps its pointers depends on its version.
+UNHELPFUL_MAX_PERCENT = 25 if harness.FULL else 50
 
 
 def every_run(words):
@@ -63,7 +65,7 @@ def build(scene, run, sources, built):
 def judge(scene, run, program):
     try:
         core = scene.crash(program, run.case.name)
-    except AssertionError: # a case that needs another machine ends with 77
+    except AssertionError:  # a case that needs another machine ends with 77
         return "skipped", ""
     report = scene.report(core, "--exe", program, "--sysroot", test_core_aarch64.SYSROOT)
     os.remove(core)
@@ -109,4 +111,8 @@ if __name__ == "__main__":
     if test_core_aarch64.QEMU is None or shutil.which(test_core_aarch64.COMPILER) is None:
         print("test_truth_aarch64: no qemu-user or no cross compiler here")
         sys.exit(77)
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except unittest.SkipTest as why:
+        print(f"test_truth_aarch64: {why}")
+        sys.exit(77)
