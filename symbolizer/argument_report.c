@@ -24,6 +24,7 @@
 #include "symbolizer/arguments/tail_calls.h"
 #include "symbolizer/fault/argument_fault.h"
 #include "symbolizer/fault/code_listing.h"
+#include "symbolizer/fault/fatal_calls.h"
 #include "symbolizer/names/frame_names.h"
 
 // Local variables by debug information: those of the lexical blocks around the pc, the
@@ -474,6 +475,7 @@ static void report_list_threads(struct listing *listing, bool crashed)
             listing->result.registers = list_registers(listing->stack);
             listing->result.fault =
                 argument_fault_find(listing->report, listing->stack, frames, shown);
+            listing->result.message = fatal_calls_find(listing->stack, frames);
             listing->result.code =
                 code_listing_make(listing->report, listing->stack, listing->space.from);
             listing->result.symbols =

@@ -27,6 +27,7 @@ struct argument_report_result {
     json_t *registers; // frame_registers of the crashed thread; NULL: not known
     json_t *code;    // crash.disassembly (code_listing.h); NULL: nothing can be listed
     json_t *symbols; // of crash.pointers; NULL: none
+    json_t *message; // crash.message (fatal_calls.h); NULL: not known
     json_t
         *missing; // {"image", "status"} of images whose debug information lacks parts
     const char *cut; // which budget was used up before the last frame; NULL: none

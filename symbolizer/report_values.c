@@ -36,10 +36,10 @@ static enum ch_status write_made_values(void *context, int to_parent)
     else
         found.all = json_array();
     json_t *all =
-        json_pack("{s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:s*}", "watches", watches,
-                  "arguments", found.all, "registers", found.registers, "fault",
-                  found.fault, "code", found.code, "symbols", found.symbols, "missing",
-                  found.missing, "cut", found.cut);
+        json_pack("{s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:s*}", "watches",
+                  watches, "arguments", found.all, "registers", found.registers,
+                  "fault", found.fault, "message", found.message, "code", found.code,
+                  "symbols", found.symbols, "missing", found.missing, "cut", found.cut);
     // The child ends here without freeing anything, as its parent is waiting for the
     // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
@@ -174,6 +174,25 @@ static enum ch_status take_code(json_t *report, json_t *code, const json_t *symb
     return CH_OK;
 }
 
+// take_message adds what a library said when it ended the program, unless that is known
+// from the library itself.
+static enum ch_status take_message(json_t *report, json_t *message)
+{
+    json_t *crash = json_object_get(report, "crash");
+    enum crash_kind kind = crash_words_kind(crash);
+    if (message != NULL &&
+        (!json_is_string(message) || json_string_length(message) == 0))
+        return CH_ERR_MALFORMED;
+    if (message != NULL && (kind == CRASH_KIND_ABORT || kind == CRASH_KIND_TRAP) &&
+        json_object_get(crash, "message") == NULL) {
+        char *begun = crash_words_begun(report);
+        (void)json_object_set(crash, "message", message);
+        crash_words_renew(report, begun);
+        free(begun);
+    }
+    return CH_OK;
+}
+
 static void add_value_problem(json_t *report, const char *status)
 {
     json_t *problems = json_object_get(report, "problems");
@@ -228,6 +247,8 @@ static enum ch_status take_made_values(json_t *report, const struct text *result
             argument_report_write_registers(report, json_object_get(all, "registers"));
     if (status == CH_OK)
         status = take_fault(report, json_object_get(all, "fault"));
+    if (status == CH_OK)
+        status = take_message(report, json_object_get(all, "message"));
     if (status == CH_OK)
         status = take_code(report, json_object_get(all, "code"),
                            json_object_get(all, "symbols"));

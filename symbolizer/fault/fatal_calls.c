@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/fault/fatal_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/secrets/sanitize.h"
+#include "report/value/report.h"
+#include "symbolizer/fault/argument_trace.h"
+#include "symbolizer/search/debug_search.h"
+
+enum { FATAL_TEXT_MAX = 1024, NO_ARGUMENT = -1 };
+
+// A fatal_call is a function that ends the program, and the numbers of its arguments.
+struct fatal_call {
+    const char *name; // whole, or from a scope on to the parenthesis
+    int text;
+    int file;
+    int line;
+    bool format;    // the text is one
+    uint8_t member; // a line of a log is where this member of the argument leads,
+    uint8_t within; // so far in there
+};
+
+static const struct fatal_call fatal_calls[] = {
+    { .name = "QMessageLogger::fatal(",
+      .text = 1,
+      .file = NO_ARGUMENT,
+      .line = NO_ARGUMENT,
+      .format = true },
+    { .name = "qt_assert(", .text = 0, .file = 1, .line = 2 },
+    { .name = "qt_assert_x(", .text = 1, .file = 2, .line = 3 },
+    { .name = "g_assertion_message_expr", .text = 4, .file = 1, .line = 2 },
+    { .name = "g_assertion_message_cmpnum", .text = 4, .file = 1, .line = 2 },
+    { .name = "g_assertion_message_cmpstr", .text = 4, .file = 1, .line = 2 },
+    { .name = "g_assertion_message_error", .text = 4, .file = 1, .line = 2 },
+    { .name = "g_assertion_message", .text = 4, .file = 1, .line = 2 },
+    { .name = "g_log",
+      .text = 2,
+      .file = NO_ARGUMENT,
+      .line = NO_ARGUMENT,
+      .format = true },
+    { .name = "OPENSSL_die", .text = 0, .file = 1, .line = 2 },
+    { .name = "raw_logging_internal::RawLog(",
+      .text = 3,
+      .file = 1,
+      .line = 2,
+      .format = true },
+    { .name = "boost::assertion_failed(", .text = 0, .file = 2, .line = 3 },
+    { .name = "boost::assertion_failed_msg(", .text = 1, .file = 3, .line = 4 },
+    { .name = "google::LogMessageFatal::~LogMessageFatal(",
+      .text = 0,
+      .file = NO_ARGUMENT,
+      .line = NO_ARGUMENT,
+      .member = 8,
+      .within = 4 },
+};
+
+static const struct fatal_call *fatal_call_of(const char *function)
+{
+    for (size_t i = 0; i < sizeof(fatal_calls) / sizeof(fatal_calls[0]); i++) {
+        const char *name = fatal_calls[i].name;
+        bool scoped = name[strlen(name) - 1] == '(';
+        const char *at = scoped ? strstr(function, name) : NULL;
+        if (scoped ? at != NULL && (at == function || at[-1] == ':')
+                   : strcmp(function, name) == 0)
+            return &fatal_calls[i];
+    }
+    return NULL;
+}
+
+// fatal_argument gives what the caller passed as an argument of that number.
+static bool fatal_argument(struct argument_trace *trace, size_t caller, int number,
+                           uint64_t *out)
+{
+    static const uint8_t amd64[] = { 5, 4, 1, 2, 8, 9 }; // rdi, rsi, rdx, rcx, r8, r9
+    bool is_amd64 = trace->stack->arch->id == UNWIND_ARCH_AMD64;
+    return number >= 0 && (size_t)number < sizeof(amd64) &&
+           argument_trace_value(trace, caller,
+                                is_amd64 ? amd64[number] : (uint8_t)number, out);
+}
+
+// fatal_text reads a line of text.
+static bool fatal_text(const struct argument_stack *stack, uint64_t address,
+                       char out[static FATAL_TEXT_MAX])
+{
+    size_t length = 0;
+    while (length + 1 < FATAL_TEXT_MAX &&
+           memory_read(stack->memory, address + length, out + length, 1) == CH_OK &&
+           out[length] != 0 && out[length] != '\n')
+        length++;
+    out[length] = 0;
+    return length != 0;
+}
+
+// append_filled appends a format with the texts and numbers that follow it in
+// registers, as far as these are known and are passed as such.
+static void append_filled(struct argument_trace *trace, size_t caller, int value,
+                          const char *format, struct text *out)
+{
+    for (const char *at = format; *at != 0; at++) {
+        char text[FATAL_TEXT_MAX];
+        uint64_t passed;
+        bool is_text = strncmp(at, "%s", 2) == 0;
+        bool is_number = strncmp(at, "%d", 2) == 0;
+        if (at[0] != '%' || at[1] == '%') {
+            text_append(out, at, 1);
+            at += at[0] == '%';
+            continue;
+        }
+        if (!is_text && !is_number) {
+            text_append_string(out, at);
+            return;
+        }
+        if (!fatal_argument(trace, caller, value++, &passed) ||
+            (is_text && !fatal_text(trace->stack, passed, text)))
+            text_append(out, at, 2);
+        else if (is_text)
+            text_append_string(out, text);
+        else
+            text_appendf(out, "%d", (int)passed);
+        at++;
+    }
+}
+
+// append_logged appends a line of a log: its place, after level, time and thread, and
+// what was logged.
+static void append_logged(const char *line, struct text *out)
+{
+    const char *end = strstr(line, "] ");
+    const char *place = end;
+    while (place != NULL && place > line && place[-1] != ' ')
+        place--;
+    if (end == NULL)
+        text_append_string(out, line);
+    else
+        text_appendf(out, "%.*s: %s", (int)(end - place), place, end + 2);
+}
+
+// fatal_message makes the message of a call: FILE:LINE: TEXT.
+static json_t *fatal_message(struct argument_trace *trace, size_t caller,
+                             const struct fatal_call *call)
+{
+    const struct argument_stack *stack = trace->stack;
+    const struct symbolizer_options *options = stack->options;
+    struct text CH_CLEANUP(text_deinit) message = { 0 };
+    char text[FATAL_TEXT_MAX];
+    char file[FATAL_TEXT_MAX];
+    uint64_t at;
+    uint64_t place;
+    uint64_t line;
+    if (!fatal_argument(trace, caller, call->text, &at) ||
+        (call->member != 0 &&
+         memory_read_word(stack->memory, at + call->member, &at) != CH_OK) ||
+        !fatal_text(stack, at + call->within, text))
+        return NULL;
+    if (fatal_argument(trace, caller, call->file, &place) &&
+        fatal_argument(trace, caller, call->line, &line) &&
+        fatal_text(stack, place, file))
+        text_appendf(&message, "%s:%u: ", file, (unsigned)line);
+    if (call->member != 0)
+        append_logged(text, &message);
+    else if (call->format)
+        append_filled(trace, caller, call->text + 1, text, &message);
+    else
+        text_append_string(&message, text);
+    struct text CH_CLEANUP(text_deinit) masked = { 0 };
+    if (options->sanitize && text_ok(&message))
+        sanitize_string(message.bytes, options->home, &masked);
+    const struct text *shown = options->sanitize ? &masked : &message;
+    return text_ok(shown) && shown->size != 0 ? json_string(shown->bytes) : NULL;
+}
+
+json_t *fatal_calls_find(const struct argument_stack *stack, const json_t *frames)
+{
+    json_t *message = NULL;
+    struct argument_trace *trace = calloc(1, sizeof(*trace));
+    if (trace == NULL)
+        return NULL;
+    trace->stack = stack;
+    trace->frames = frames;
+    // The outermost has what the program passed. Nothing is taken from outside of the
+    // program's code that ran last: it may have ended the program for another reason.
+    for (size_t i = 0; i + 1 < stack->count; i++) {
+        const char *function = report_string(stack->calls[i].from, "function");
+        const struct fatal_call *call =
+            function != NULL ? fatal_call_of(function) : NULL;
+        json_t *said = call != NULL ? fatal_message(trace, i + 1, call) : NULL;
+        if (said != NULL) {
+            json_decref(message);
+            message = said;
+        }
+        if (call == NULL && !report_flag(stack->calls[i].from, "system"))
+            break;
+    }
+    free(trace);
+    return message;
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What libraries say when they end a program, where they keep no copy of it: the message of
+# a report has the text, the file and the line that the program passed to them.
+
+import os
+import platform
+import shutil
+import subprocess
+import unittest
+
+import harness
+from harness import Scene
+
+# The packages of pkg-config, or flags; a program's first line; its main; the message.
+CASES = {
+    "qt": (["Qt5Core"], "#include <QDebug>",
+           'int n = argc + 2; qFatal("queue %d is %s", n, "gone");', "queue %d is gone"),  # the code computes n
+    "qt_assert": (["Qt5Core"], "#include <QtGlobal>", 'qt_assert("n == 4", "queue.cc", 17);',
+                  "queue.cc:17: n == 4"),
+    "glog": (["libglog"], "#include <glog/logging.h>",
+             'FLAGS_logtostderr = 1; CHECK_EQ(argc, 4) << "queue is gone";',
+             "message.cc:3: Check failed: argc == 4 (1 vs. 4) queue is gone"),
+    "glib": (["glib-2.0"], "#include <glib.h>", "g_assert_cmpint(argc, ==, 4);",
+             "message.cc:3: argc == 4"),
+    "glib_error": (["glib-2.0"], "#include <glib.h>", 'g_error("queue %s is gone", "jobs");',
+                   "queue jobs is gone"),
+    "openssl": (["libcrypto"], "#include <openssl/crypto.h>", "OPENSSL_assert(argc == 4);",
+                "message.cc:3: assertion failed: argc == 4"),
+    "abseil": (["absl_raw_logging_internal"], "#include <absl/base/internal/raw_logging.h>",
+               'ABSL_RAW_CHECK(argc == 4, "queue is gone");',
+               "message.cc:3: Check argc == 4 failed: queue is gone"),
+}
+
+
+def flags_of(package):
+    done = subprocess.run(["pkg-config", "--cflags", "--libs", package], check=False,
+                          capture_output=True, text=True)
+    return done.stdout.split() if done.returncode == 0 else None
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "code is followed on x86-64")
+@unittest.skipIf(shutil.which("pkg-config") is None, "pkg-config is not installed")
+class FatalCalls(unittest.TestCase):
+    def check(self, name):
+        packages, head, body, message = CASES[name]
+        flags = flags_of(packages[0])
+        if flags is None:
+            self.skipTest(f"{packages[0]} is not installed")
+        with Scene() as scene:
+            with open(os.path.join(scene.folder, "message.cc"), "w", encoding="ascii") as file:
+                file.write(f"{head}\nint main(int argc, char **) {{\n{body}\nreturn 0; }}\n")
+            program = os.path.join(scene.folder, "message")
+            subprocess.run(["g++", "-std=c++17", "-w", "-g", "-O1", "-fPIC", "message.cc", "-o",
+                            program, *flags], cwd=scene.folder, check=True)
+            scene.run([program], CRASHHOOK_ARGUMENTS="yes")
+            report, = scene.reports()
+            self.assertEqual(report["crash"].get("message"), message)
+            self.assertIn(message, scene.command("show").stdout)
+
+
+def add_tests():
+    for name in CASES:
+        setattr(FatalCalls, f"test_{name}", lambda self, name=name: self.check(name))
+
+
+add_tests()
+
+if __name__ == "__main__":
+    unittest.main()
