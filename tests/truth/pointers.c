@@ -52,9 +52,9 @@ OWN int last_before(const int *end)
 
 // case before_null
 //   kind: null-dereference
-//   in: last_before
+//   in: before
 //   says: Read from 0xfffffffffffffffc, through a null pointer
-//   variable: end
+//   variable: end|zero
 static int before_null(void)
 {
     return last_before((const int *)zero);

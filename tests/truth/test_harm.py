@@ -141,9 +141,11 @@ def wrong_values(report, said):
     frames = crashed_thread(report)["backtrace"]["frames"]
     for ours, theirs in zip([f for f in frames if "address" in f or f.get("inline")],
                             said["frames"]):
-        if ours.get("trust") == "scan" or ours.get("function") != theirs["function"]:
+        same_place = not ours.get("inline") and int(ours["address"], 16) == theirs["pc"]
+        if ours.get("trust") == "scan" or (ours.get("function") != theirs["function"] and
+                                           not same_place):
             break
-        for one in ours.get("arguments", []) + ours.get("variables", []):
+        for one in ours.get("arguments", []) + ours.get("locals", []):
             mine = as_number(one["value"]) if "value" in one else None
             other = theirs["values"].get(one.get("name"))
             if (mine is None or other is None or gdb_errs(ours, one) or
