@@ -31,6 +31,7 @@ option(CRASHHOOK_WITH_LIBUNWIND "unwind by libunwind where CRASHHOOK_UNWIND asks
 option(CRASHHOOK_WITH_POSTGRESQL "let the collector keep reports in PostgreSQL" ON)
 option(CRASHHOOK_WITH_LZMA "read symbols in .gnu_debugdata, which are packed by xz" ON)
 option(CRASHHOOK_WITH_MUSL "build the agent with musl, which starts sooner, where it is installed" ON)
+option(CRASHHOOK_STATIC "link libcurl and Zydis, which are loaded otherwise, for static programs" OFF)
 option(CRASHHOOK_COVERAGE "count which lines tests run (gcc)" OFF)
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_CONTACT "" CACHE STRING "whom to write to about this build; `crashhook --version` says it")

@@ -255,6 +255,9 @@ static void set_authorities(CURL *client)
     } sources[] = { { "CURL_CA_BUNDLE", CURLOPT_CAINFO },
                     { "SSL_CERT_DIR", CURLOPT_CAPATH },
                     { "SSL_CERT_FILE", CURLOPT_CAINFO } };
+    const char *bundle = libcurl_authorities();
+    if (bundle != NULL)
+        curl->easy_setopt(client, CURLOPT_CAINFO, bundle);
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
         const char *path = getenv(sources[i].variable);
         if (path == NULL || *path == 0)

@@ -6,7 +6,7 @@
 // send.
 //
 // The table holds the functions that http.c and message.c call, under their names
-// without `curl_`.
+// without `curl_`. A static program (CRASHHOOK_STATIC) links libcurl.
 #pragma once
 #include <stddef.h>
 
@@ -33,3 +33,7 @@ struct libcurl {
 // the functions; why says which.
 CH_CHECKED enum ch_status libcurl_load(const struct libcurl **out, char *why,
                                        size_t size);
+
+// libcurl_authorities returns the file of the system's certificate authorities where
+// libcurl is linked statically. NULL: libcurl knows, or the system has none.
+const char *libcurl_authorities(void);

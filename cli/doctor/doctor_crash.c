@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "cli/doctor/doctor.h"
+#include "cli/session/program_kind.h"
 #include "cli/session/temporary_folder.h"
 #include "report/spool/spool.h"
 
@@ -25,6 +26,15 @@ struct doctor_trial {
     struct text said;    // on standard error
 };
 
+// is_static returns true for a program that nothing can be preloaded into, as the
+// tarball's crashhook.
+static bool is_static(const char *self)
+{
+    struct program program;
+    program_look(self, &program);
+    return program.kind == PROGRAM_STATIC;
+}
+
 static void become_test_crash(const struct doctor_trial *trial, int said)
 {
     const char *self = trial->self;
@@ -34,9 +44,10 @@ static void become_test_crash(const struct doctor_trial *trial, int said)
     unsetenv("CRASHHOOK_URL");
     if (trial->library == NULL) {
         execl(self, "crashhook", "run", "--enable", "yes", "--signals", "SEGV",
-              "--spool", trial->spool, "--symbolize", "fast", "--via", "preload", "--",
-              self, "doctor", trial->user != NULL ? "--user" : "test-crash",
-              trial->user, "test-crash", (char *)NULL);
+              "--spool", trial->spool, "--symbolize", "fast", "--via",
+              is_static(self) ? "trace" : "preload", "--", self, "doctor",
+              trial->user != NULL ? "--user" : "test-crash", trial->user, "test-crash",
+              (char *)NULL);
         _exit(127);
     }
     (void)setenv("LD_PRELOAD", trial->library, 1);
@@ -149,9 +160,11 @@ bool doctor_library_reports(const char *library, struct text *line)
     char folder[TEMPORARY_FOLDER_SIZE];
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0 || !temporary_folder_make("doctor", folder))
+    if (length <= 0)
         return true; // not known; the test crash says so
     self[length] = 0;
+    if (is_static(self) || !temporary_folder_make("doctor", folder))
+        return true;
     struct doctor_trial trial = { .self = self, .spool = folder, .library = library };
     int code = run_test_crash(&trial);
     bool reported = code == DIED_BY_SEGV && count_reports(folder) == 1;

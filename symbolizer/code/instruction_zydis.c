@@ -34,12 +34,30 @@ struct decoded {
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
+#if CRASHHOOK_STATIC
+static const struct library zydis = {
+    .decoder_init = ZydisDecoderInit,
+    .decode_full = ZydisDecoderDecodeFull,
+    .formatter_init = ZydisFormatterInit,
+    .set_property = ZydisFormatterSetProperty,
+    .format = ZydisFormatterFormatInstruction,
+    .register_name = ZydisRegisterGetString,
+    .whole_register = ZydisRegisterGetLargestEnclosing,
+};
+#else
 static struct library zydis;
+#endif
 static ZydisDecoder decoder;
 static ZydisFormatter formatter;
 static bool is_loaded;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
+#if CRASHHOOK_STATIC
+static bool zydis_find_functions(void)
+{
+    return true;
+}
+#else
 static bool find_function(void *library, const char *name, void *out)
 {
     void *function = dlsym(library, name);
@@ -68,6 +86,7 @@ static bool zydis_find_functions(void)
            find_function(library, "ZydisRegisterGetLargestEnclosing",
                          &zydis.whole_register);
 }
+#endif
 
 static void load_library(void)
 {

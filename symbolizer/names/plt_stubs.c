@@ -11,6 +11,10 @@
 #include "base/status.h"
 #include "symbolizer/names/demangle.h"
 
+#ifndef R_AARCH64_IRELATIVE // musl 1.2.3
+#define R_AARCH64_IRELATIVE 1032
+#endif
+
 enum { STUB_BYTES = 16, STUBS_MAX = 1 << 20 };
 
 // What the first stub of a lazy PLT jumps to. It has no relocation: the dynamic linker
