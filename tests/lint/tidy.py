@@ -19,7 +19,7 @@ import sys
 import source_tree
 
 FOLDERS = ("base", "formats", "unwind", "images", "languages", "report", "net", "handler",
-           "agent", "symbolizer", "upload", "flight", "backtrace", "cli", "collector")
+           "heap", "agent", "symbolizer", "upload", "flight", "backtrace", "cli", "collector")
 
 # Flags that clang would take for mistakes.
 GCC_FLAG = re.compile(r" -fno-(?:tree-[\w-]+|instrument-functions)")
