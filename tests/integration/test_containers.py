@@ -42,6 +42,7 @@ done
 mkdir "$root/proc" "$root/data" "$root/run" "$root/tmp"
 touch "$root/.dockerenv"
 mount -t proc none "$root/proc"
+[ ! -d "$root/dev/shm" ] || mount -t tmpfs -o mode=1777 none "$root/dev/shm"
 mount --bind "$volume" "$root/data"
 mount -o remount,ro "$root"
 exec chroot "$root" setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs \
@@ -134,8 +135,8 @@ class Containers(unittest.TestCase):
     @needs_root
     @needs_namespaces
     def test_a_report_is_sent_from_a_read_only_root_without_a_volume(self):
-        memory = f"/dev/shm/crashhook-{USER}"
-        shutil.rmtree(memory, ignore_errors=True)
+        if not os.path.isdir("/dev/shm"):
+            self.skipTest("there is no /dev/shm")
         volume = self.volume("Docker")
 
         def crash(*words, **variables):
@@ -146,8 +147,6 @@ class Containers(unittest.TestCase):
 
         library = {"LD_PRELOAD": "/data/lib/libcrashhook.so.1"}
         self.assertIn("SIGSEGV is not reported", crash(**library))
-        self.assertFalse(os.path.exists(memory))
-        self.addCleanup(shutil.rmtree, memory, ignore_errors=True)
         with FaultServer() as server:
             for words, variables in (([], library), (["crashhook", "run", "--"], {})):
                 crash(*words, CRASHHOOK_URL=server.url, **variables)
