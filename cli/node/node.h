@@ -17,7 +17,8 @@
 #define NODE_STATE "/var/lib/crashhook-node"
 
 // NODE_HOLD_MS is how long a process is held at most.
-enum { NODE_HOLD_MS = 10000, NODE_RATE = 60, NODE_WORKERS = 16 };
+// NODE_PASS_S is how long a core is passed on at most.
+enum { NODE_HOLD_MS = 10000, NODE_RATE = 60, NODE_WORKERS = 16, NODE_PASS_S = 600 };
 
 // A node_core is the core that is kept next to a report.
 enum node_core { NODE_CORE_NONE, NODE_CORE_SMALL, NODE_CORE_FULL };

@@ -7,6 +7,9 @@
 // for as long as a process may be held is closed, and its process ends without a
 // report.
 //
+// A worker whose process has not ended some time after the deadline, by the pidfd that
+// the kernel gives of it (SO_PEERPIDFD), is killed: it may have been stopped.
+//
 // One user has at most half of the workers, and those who wait are served in order.
 //
 // The handshake: the kernel sends its size and what it can do, we choose, and it
@@ -28,6 +31,10 @@
 #include "base/clock.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
+
+#ifndef SO_PEERPIDFD
+enum { SO_PEERPIDFD = 77 }; // of Linux 6.5
+#endif
 
 enum {
     BACKLOG = 4096,
@@ -56,12 +63,14 @@ struct waiting {
     int fd;
     pid_t pid;
     uid_t uid;
+    int process; // a pidfd of it; negative: not known
     uint64_t since_ms;
 };
 
 struct worker {
     pid_t pid; // 0: this place is free
     struct waiting of;
+    uint64_t since_ms;
 };
 
 struct acceptor {
@@ -164,9 +173,13 @@ static void start_worker(struct acceptor *acceptor, struct worker *worker, size_
     if (child == 0)
         work(acceptor, &of);
     if (child > 0)
-        *worker = (struct worker){ .pid = child, .of = of };
+        *worker = (struct worker){ .pid = child,
+                                   .of = of,
+                                   .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
     else
         write_off(acceptor, &of, strerror(errno));
+    if (child < 0)
+        file_close(&of.process);
     (void)close(of.fd);
     acceptor->waiting_count--;
     memmove(&acceptor->waiting[index], &acceptor->waiting[index + 1],
@@ -211,10 +224,29 @@ static void reap_workers(struct acceptor *acceptor)
             if (worker->pid != child)
                 continue;
             worker->pid = 0;
+            file_close(&worker->of.process);
             if (WIFSIGNALED(status))
                 write_off(acceptor, &worker->of,
                           "the process that reported it was killed");
         }
+    }
+}
+
+// end_holds kills workers that hold a process for too long.
+static void end_holds(struct acceptor *acceptor)
+{
+    enum { GRACE_MS = 1000 };
+    const struct node *node = acceptor->node;
+    const bool passes = node->then || node->core == NODE_CORE_FULL;
+    const uint64_t most_ms =
+        node->hold_ms + GRACE_MS + (passes ? 1000 * NODE_PASS_S : 0);
+    uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < NODE_WORKERS; i++) {
+        const struct worker *worker = &acceptor->workers[i];
+        struct pollfd ended = { .fd = worker->of.process, .events = POLLIN };
+        if (worker->pid != 0 && worker->of.process >= 0 &&
+            now_ms - worker->since_ms > most_ms && poll(&ended, 1, 0) == 0)
+            (void)kill(worker->pid, SIGKILL);
     }
 }
 
@@ -227,6 +259,7 @@ static void end_waits(struct acceptor *acceptor)
         write_off(acceptor, &acceptor->waiting[0],
                   "too many processes crashed at the same time");
         (void)close(acceptor->waiting[0].fd);
+        file_close(&acceptor->waiting[0].process);
         acceptor->waiting_count--;
         memmove(&acceptor->waiting[0], &acceptor->waiting[1],
                 acceptor->waiting_count * sizeof(acceptor->waiting[0]));
@@ -261,10 +294,15 @@ static void accept_one(struct acceptor *acceptor)
         reject(fd);
         return;
     }
+    int process = -1;
+    size = sizeof(process);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &size) != 0)
+        process = -1;
     acceptor->waiting[acceptor->waiting_count++] =
         (struct waiting){ .fd = fd,
                           .pid = peer.pid,
                           .uid = peer.uid,
+                          .process = process,
                           .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
 }
 
@@ -290,6 +328,7 @@ int node_listen(struct node *node, const char *path)
         if (poll(&ready, 1, TICK_MS) == 1)
             accept_one(&acceptor);
         reap_workers(&acceptor);
+        end_holds(&acceptor);
         end_waits(&acceptor);
         start_workers(&acceptor);
         node_tell_systemd("WATCHDOG=1");

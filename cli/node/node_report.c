@@ -11,8 +11,6 @@
 #include "cli/session/core_store.h"
 #include "images/read_file.h"
 
-enum { PASS_S = 600 }; // a core is passed on for at most that long
-
 // describe_process fills what the ledger says of it.
 static void describe_process(pid_t pid, struct node_entry *out, struct text *program)
 {
@@ -73,7 +71,7 @@ int node_report(struct node *node, pid_t pid, int fd)
                                 .name = "core of the kernel",
                                 .fd = fd,
                                 .hold_ms = node->hold_ms,
-                                .pass_s = PASS_S };
+                                .pass_s = NODE_PASS_S };
     describe_process(pid, &entry, &program);
     core_store_mask_home(&store.options, &session->settings);
     if (node->then) {

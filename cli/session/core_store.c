@@ -410,6 +410,7 @@ static pid_t start_passing(struct core_work *work)
     pid_t passer = fork();
     if (passer != 0)
         return passer;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm(store->pass_s);
     (void)poll(&ready, 1, (int)store->hold_ms);
     store->signal = *work->signal;

@@ -14,6 +14,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -286,7 +287,7 @@ class Service(unittest.TestCase):
     """The socket's form, without the kernel: anybody may connect here."""
 
     @contextlib.contextmanager
-    def started(self, scene):
+    def started(self, scene, *options):
         """The service with systemd's descriptors: its process, the socket it listens on, and
         the one that it sends its state to."""
         with socket.socket(socket.AF_UNIX) as listens, \
@@ -297,9 +298,9 @@ class Service(unittest.TestCase):
             told.bind(os.path.join(scene.folder, "told"))
             told.settimeout(60)
             script = (f'exec 3<&{listens.fileno()}\nLISTEN_PID=$$ exec "$0" node --listen '
-                      '/not/used --spool "$1"')
+                      '/not/used --spool "$@"')
             process = subprocess.Popen(
-                ["/bin/bash", "-c", script, harness.CRASHHOOK, scene.spool],
+                ["/bin/bash", "-c", script, harness.CRASHHOOK, scene.spool, *options],
                 pass_fds=[listens.fileno()],
                 env={**scene.environment({}), "LISTEN_FDS": "1", "LD_PRELOAD": "",
                      "NOTIFY_SOCKET": told.getsockname()})
@@ -313,6 +314,46 @@ class Service(unittest.TestCase):
         with Scene() as scene, self.started(scene) as (_, _, told):
             self.assertEqual(told.recv(64), b"READY=1")
             self.assertEqual([told.recv(64) for _ in range(2)], [b"WATCHDOG=1"] * 2)
+
+    @unittest.skipUnless(kernel_version() >= (6, 5), "the kernel has no SO_PEERPIDFD")
+    def test_no_part_that_is_stopped_or_killed_holds_a_process_past_the_deadline(self):
+        # The test stands for a process that the kernel holds, until its connection is closed.
+        def send_to(pids, number):
+            for pid in pids:
+                os.kill(pid, number)
+
+        def end_all(pids):
+            with contextlib.suppress(ProcessLookupError):
+                send_to(pids, signal.SIGKILL)
+
+        def children(pid):
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                return [int(word) for word in file.read().split()]
+
+        cases = (("worker", signal.SIGSTOP), ("worker", signal.SIGKILL),
+                 ("worker", signal.SIGSEGV), ("reader", signal.SIGSTOP),
+                 ("acceptor", signal.SIGKILL))
+        for part, number in cases:
+            with self.subTest(part=part, signal=number), Scene() as scene, \
+                    self.started(scene, "--deadline", "1") as (process, path, told):
+                self.assertEqual(told.recv(64), b"READY=1")
+                with socket.socket(socket.AF_UNIX) as held:
+                    held.settimeout(60)
+                    held.connect(path)
+                    held.sendall(struct.pack("=IIQ", 16, 16, 15))
+                    self.assertEqual(struct.unpack("=IIQ", held.recv(16)), (16, 0, 9))
+                    held.sendall(bytes(4))
+                    workers = wait_for(lambda: children(process.pid))
+                    self.addCleanup(end_all, workers)
+                    if part == "reader":
+                        readers = wait_for(lambda: children(workers[0]))
+                        send_to(readers, number)
+                    else:
+                        send_to(workers if part == "worker" else [process.pid], number)
+                    began = time.monotonic()
+                    with contextlib.suppress(ConnectionError):
+                        self.assertEqual(held.recv(64), b"")
+                    self.assertLess(time.monotonic() - began, 20)
 
     def test_who_is_not_the_kernel_gets_no_report_and_stops_nothing(self):
         with Scene() as scene, self.started(scene) as (process, path, told):
