@@ -480,10 +480,11 @@ void crash_records_take(const struct session *session)
     if (!spool.drop) // there only root could list them
         (void)!spool_take_records(&spool, take_record, &taking);
     if (others.count != 0)
-        (void)command_fail("%zu records in '%s' are of another version of crashhook or"
-                           " another processor, such as '%s': that version's"
-                           " 'crashhook list' makes reports of them",
-                           others.count, session->spool_path, others.first);
+        (void)command_fail(
+            "records in '%s' are of another version of crashhook or another"
+            " processor (%zu, such as '%s'): that version's 'crashhook"
+            " list' makes reports of them",
+            session->spool_path, others.count, others.first);
     spool_close(&spool);
 }
 
