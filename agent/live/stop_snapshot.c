@@ -3,13 +3,12 @@
 // How a thread is made to make a call (call_in_thread). It is in a stop of
 // PTRACE_INTERRUPT, that is, where the kernel looks for signals.
 // 1. Its registers and signal mask are saved; all signals are blocked, and the pc is
-// set
-//    to a system call instruction.
+//    set to a system call instruction.
 // 2. PTRACE_SYSCALL up to the entry, and again up to the exit; a clone's event, which
 //    names the child, is in between.
 // 3. PTRACE_INTERRUPT, and on to that stop: again where the kernel looks for signals,
-// so
-//    that it restarts the call that the thread was in, once its registers are restored.
+//    so that it restarts the call that the thread was in, once its registers are
+//    restored.
 // Only SIGKILL and SIGSTOP can come in between. A stop for SIGSTOP ends the attempt,
 // and the signal is delivered when the thread is released.
 #include "agent/live/stop_snapshot.h"
