@@ -276,6 +276,7 @@ class Apart(unittest.TestCase):
                 "ALTER TABLE groups DROP COLUMN machine_step;"
                 "ALTER TABLE reports DROP COLUMN keyed;"
                 "DROP TABLE saved_searches; DROP TABLE tokens; DROP TABLE body_prefixes;"
+                "DROP TABLE commits; DROP TABLE commit_files; DROP TABLE code_owners;"
                 "DROP INDEX bodies_of_prefixes; ALTER TABLE bodies DROP COLUMN prefix;")
         if self.own.store is None:
             with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:

@@ -179,7 +179,9 @@ class Written(unittest.TestCase):
         self.assertEqual(names[0], names[1])
         self.assertIn("main", names[0])
         with open(written[files[0]], "r+", encoding="utf-8") as file:
-            file.write("MODULE Linux x86_64 0")
+            head = file.read(len("MODULE Linux x86_64 0"))
+            file.seek(0)
+            file.write(head[:-1] + ("1" if head[-1] == "0" else "0"))
         done = self.scene.command("minidump", path, "--json", "--sysroot", nothing, "--symbols",
                                   symbols)
         self.assertIn(f"is not of the minidump's '{files[0]}': it is not used", done.stderr)

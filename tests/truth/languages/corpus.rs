@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ten crashes of Rust, by number.
-use std::hint::black_box;
+
+// black_box is that of std::hint, which Rust 1.63 lacks.
+#[inline(never)]
+fn black_box<T>(value: T) -> T {
+    let hidden = unsafe { std::ptr::read_volatile(&value) };
+    std::mem::forget(value);
+    hidden
+}
 
 struct Item {
     id: i32,
