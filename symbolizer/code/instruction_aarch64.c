@@ -171,7 +171,7 @@ static bool read_pair(uint32_t word, struct instruction_operand *out)
 // read_atomic reads atomic operations, and loads and stores of 64 bytes.
 static bool read_atomic(uint32_t word, struct instruction_operand *out)
 {
-    enum { LDAPR = 12, LD64B = 13, SWP = 8 };
+    enum { LDAPR = 12, LD64B = 13, SWP = 8 }; // LD64B is the last that is allocated
     unsigned operation = word_bits(word, 12, 4);
     out->size = (uint16_t)(1u << word_bits(word, 30, 2));
     out->access = operation == LDAPR || operation == LD64B ? OPERAND_READ
@@ -179,7 +179,7 @@ static bool read_atomic(uint32_t word, struct instruction_operand *out)
                                                            : OPERAND_UPDATED;
     if (operation <= SWP || operation == LDAPR)
         return true;
-    bool is_block = out->size == 8;
+    bool is_block = out->size == 8 && operation <= LD64B;
     out->size = 64;
     return is_block;
 }

@@ -296,6 +296,19 @@ static void instructions_of_aarch64_are_written_as_in_its_manual(void **state)
     }
 }
 
+static void an_unallocated_atomic_of_aarch64_is_left_out(void **state)
+{
+    (void)state;
+    struct instruction_operand operand;
+    struct instruction found;
+    static const uint32_t codes[] = { 0xf83fe020, 0xf83ff020 };
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        assert_false(instruction_operand_aarch64(codes[i], &operand));
+        (void)!instruction_decode_aarch64((const uint8_t *)&codes[i], sizeof(codes[i]),
+                                          &found);
+    }
+}
+
 static void a_prefetch_of_aarch64_never_faults(void **state)
 {
     (void)state;
@@ -455,6 +468,7 @@ int main(void)
         cmocka_unit_test(an_instruction_is_written_in_intel_syntax),
         cmocka_unit_test(operands_that_are_not_spelled_are_there_too),
         cmocka_unit_test(instructions_of_aarch64_are_written_as_in_its_manual),
+        cmocka_unit_test(an_unallocated_atomic_of_aarch64_is_left_out),
         cmocka_unit_test(a_prefetch_of_aarch64_never_faults),
         cmocka_unit_test(instructions_of_aarch64_have_effects),
         cmocka_unit_test(pairs_and_changed_bases_of_aarch64_are_followed),
