@@ -76,7 +76,9 @@ static int open_node(const struct options *options, struct node *node)
     (void)umask(077);
     if (session_spool_open(&node->session, SPOOL_CREATE) != CH_OK)
         return COMMAND_FAILED;
-    node_rates_open(&node->session.spool, rate, &node->rates);
+    // Killed programs are counted apart: they use up no reports of crashes.
+    node_rates_open(options_given(options, "watch") ? NULL : &node->session.spool, rate,
+                    &node->rates);
     return COMMAND_DONE;
 }
 

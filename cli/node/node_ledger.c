@@ -94,8 +94,10 @@ void node_rates_open(const struct spool *spool, uint32_t limit, struct node_rate
 {
     *out = (struct node_rates){ .limit = limit };
     CH_CLEANUP(file_close)
-    int fd = openat(spool->folder_fd, RATES_FILE,
-                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    int fd = spool != NULL
+                 ? openat(spool->folder_fd, RATES_FILE,
+                          O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
+                 : memfd_create(RATES_FILE, MFD_CLOEXEC);
     // The pages exist before they are mapped: a full disk must not raise SIGBUS.
     if (fd < 0 || posix_fallocate(fd, 0, RATES_BYTES) != 0)
         return;

@@ -47,7 +47,8 @@ struct node_rates {
     uint32_t limit;  // of a user's crashes in a minute
 };
 
-// node_rates_open maps the table, and creates it where it is missing.
+// node_rates_open maps the spool's table, which all agents share, and creates it where
+// it is missing. spool NULL: a table of this process alone.
 void node_rates_open(const struct spool *spool, uint32_t limit, struct node_rates *out);
 void node_rates_close(struct node_rates *rates);
 
