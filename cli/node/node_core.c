@@ -41,10 +41,13 @@ static int create_core(const struct node_full_core *core, const char *ending)
 static _Noreturn void become_zstd(const char *program, uint64_t limit_bytes)
 {
     const struct rlimit limit = { .rlim_cur = limit_bytes, .rlim_max = limit_bytes };
-    const struct rlimit no_core = { 0 };
+    // As in what the kernel starts for a core: it passes none of ours on then, unlike
+    // with a limit of 0 (core(5)).
+    const struct rlimit no_core = { 1, 1 };
+    (void)signal(SIGXFSZ, SIG_IGN); // to write more fails instead
     if (setrlimit(RLIMIT_FSIZE, &limit) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0 &&
         (geteuid() != 0 || confine_become_nobody()))
-        execl(program, "zstd", "-q", "-1", "-T2", "-c", (char *)NULL);
+        execl(program, "zstd", "-qq", "-1", "-T2", "-c", (char *)NULL);
     _exit(127);
 }
 
