@@ -234,6 +234,37 @@ static bool call_in_thread(struct stopped_thread *thread, uint64_t call_at,
     return done;
 }
 
+// is_in_sequence returns true if the thread is in a restartable sequence (rseq(2)), or
+// may be. While the thread runs elsewhere the kernel forgets the sequence, and would
+// let it continue where it has to begin anew. Linux before 5.13 does not say where
+// sequences are; none is assumed then.
+static bool is_in_sequence(pid_t tid)
+{
+    enum { GET_CONFIGURATION = 0x420f, SEQUENCE_AT = 8, START_AT = 8, SIZE_AT = 16 };
+    struct {
+        uint64_t address;
+        uint32_t size;
+        uint32_t signature;
+        uint64_t flags;
+    } area = { 0 };
+    struct user_regs_struct r;
+    // Not all C libraries have the name.
+    if (syscall(SYS_ptrace, GET_CONFIGURATION, tid, sizeof(area), &area) <= 0 ||
+        area.address == 0)
+        return false;
+    errno = 0;
+    uint64_t at = (uint64_t)ptrace(PTRACE_PEEKDATA, tid,
+                                   (void *)(area.address + SEQUENCE_AT), NULL);
+    if (errno != 0 || at == 0)
+        return errno != 0;
+    uint64_t start =
+        (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)(at + START_AT), NULL);
+    uint64_t size =
+        (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)(at + SIZE_AT), NULL);
+    return errno != 0 || ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0 ||
+           r.rip - start < size;
+}
+
 // callable_thread is a thread that can be made to call: it is in the stop that was
 // requested, and not in one for a signal or for job control.
 static struct stopped_thread *callable_thread(struct stop *stop)
@@ -242,7 +273,7 @@ static struct stopped_thread *callable_thread(struct stop *stop)
         struct stopped_thread *thread = &stop->threads[i];
         if (thread->state == STOP_STOPPED && !thread->narrow &&
             thread->wait_status >> 16 == PTRACE_EVENT_STOP &&
-            WSTOPSIG(thread->wait_status) == SIGTRAP)
+            WSTOPSIG(thread->wait_status) == SIGTRAP && !is_in_sequence(thread->tid))
             return thread;
     }
     return NULL;
@@ -276,8 +307,8 @@ static enum ch_status fork_stopped(struct snapshot *snapshot)
     struct stopped_thread *thread = callable_thread(&snapshot->stop);
     if (thread == NULL)
         return refuse(snapshot,
-                      "it is stopped, a 32-bit program, or all of its threads "
-                      "are about to take signals");
+                      "it is stopped, a 32-bit program, or all of its threads are "
+                      "about to take signals or in a restartable sequence");
     bool done = call_in_thread(thread, snapshot->call_at, &call);
     snapshot->child = call.child;
     if (done && call.result > 0 && call.child > 0 && hold_child(call.child))
@@ -295,12 +326,13 @@ static bool reap_by(struct snapshot *snapshot, pid_t tid)
     struct call call = { .number = SYS_wait4,
                          .arguments = { (uint64_t)snapshot->child, 0,
                                         (uint64_t)(unsigned)__WALL | WNOHANG, 0 } };
-    int status;
+    int status = 0;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
         return false;
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     bool reaped = await_tracee_stop(tid, &status) &&
                   status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP &&
+                  !is_in_sequence(tid) &&
                   call_in_thread(&thread, snapshot->call_at, &call) &&
                   call.result == snapshot->child;
     if (WIFSTOPPED(status) && status >> 16 == 0)

@@ -6,9 +6,11 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "report/value/report.h"
 #include "support/child.h"
@@ -149,6 +151,60 @@ static int wait_for_a_child_by_vfork(int ready, int go)
     return status;
 }
 
+extern const ptrdiff_t __rseq_offset __attribute__((weak)); // glibc's names
+extern const unsigned __rseq_size __attribute__((weak));
+
+static int *is_in_sequence; // shared with the child
+
+// wait_in_a_sequence loops in a restartable sequence, which is aborted to its
+// beginning.
+static int wait_in_a_sequence(int ready, int go)
+{
+    char *area = (char *)(uintptr_t)pthread_self() + __rseq_offset;
+    (void)go;
+    child_say_ready(ready);
+    __asm__ volatile(".pushsection .data.rel.rw, \"aw\"\n"
+                     ".balign 32\n"
+                     "1: .long 0, 0\n"
+                     ".quad 3f, 4f - 3f, 5f\n"
+                     ".popsection\n"
+                     "jmp 5f\n"
+                     ".long 0x53053053\n" // RSEQ_SIG
+                     "5: lea 1b(%%rip), %%rax\n"
+                     "mov %%rax, 8(%0)\n"
+                     "3: movl $1, (%1)\n"
+                     "jmp 3b\n"
+                     "4:\n"
+                     :
+                     : "r"(area), "r"(is_in_sequence)
+                     : "rax", "memory");
+    return 1;
+}
+
+static void a_snapshot_is_not_made_by_a_thread_in_a_sequence(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct text out = { 0 };
+    char why[SNAPSHOT_WHY_SIZE] = "";
+    if (&__rseq_offset == NULL || __rseq_size == 0)
+        test_skip("the C library registers no restartable sequences");
+    is_in_sequence = mmap(NULL, sizeof(*is_in_sequence), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(is_in_sequence, MAP_FAILED);
+    struct child child = child_start(wait_in_a_sequence);
+    while (__atomic_load_n(is_in_sequence, __ATOMIC_RELAXED) == 0)
+        (void)usleep(1000);
+    settings_read(&settings, no_variable, NULL, NULL);
+    enum ch_status status =
+        attach_snapshot(child.pid, &settings, NULL, &out, NULL, why);
+    text_deinit(&out);
+    (void)child_end(&child, true);
+    (void)munmap(is_in_sequence, sizeof(*is_in_sequence));
+    assert_int_equal(status, CH_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why, "in a restartable sequence"));
+}
+
 static void a_snapshot_is_refused_where_a_fork_is_not_safe(void **state)
 {
     (void)state;
@@ -224,6 +280,7 @@ int main(void)
 #if defined(__x86_64__)
         cmocka_unit_test(a_snapshot_does_that_too_and_leaves_the_process_no_child),
         cmocka_unit_test(a_snapshot_is_refused_where_a_fork_is_not_safe),
+        cmocka_unit_test(a_snapshot_is_not_made_by_a_thread_in_a_sequence),
 #endif
         cmocka_unit_test(attach_says_when_there_is_no_such_process),
         cmocka_unit_test(attach_says_so_of_a_process_that_has_exited),
