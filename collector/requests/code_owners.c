@@ -6,7 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATTERN_SIZE = 512, PATH_SIZE = 1024 };
+// The time grows by the square of a path's folders, and reports have any paths.
+enum { PATTERN_SIZE = 512, PATH_SIZE = 1024, FOLDERS_MAX = 32 };
+
+// is_too_deep returns true for a path that no file of a repository has.
+static bool is_too_deep(const char *path)
+{
+    size_t folders = 0;
+    for (const char *at = path; (at = strchr(at, '/')) != NULL; at++)
+        folders++;
+    return folders > FOLDERS_MAX || strlen(path) >= PATH_SIZE;
+}
 
 // matches_part is true if a pattern matches the path, or a folder that it is in: whole,
 // the path alone.
@@ -44,7 +54,7 @@ static bool owns(const char *pattern, const char *path)
 
 void code_owners_find(const char *owners, const char *path, struct text *out)
 {
-    for (const char *line = owners; *line != 0;) {
+    for (const char *line = is_too_deep(path) ? "" : owners; *line != 0;) {
         char pattern[PATTERN_SIZE];
         size_t length = strcspn(line, "\r\n");
         size_t end = strcspn(line, "#\r\n");

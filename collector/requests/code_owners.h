@@ -9,5 +9,5 @@
 #include "base/text.h"
 
 // code_owners_find appends the owners of a path, with spaces between them; nothing: it
-// has none.
+// has none, or is too deep for a file of a repository.
 void code_owners_find(const char *owners, const char *path, struct text *out);

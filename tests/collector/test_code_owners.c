@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/requests/code_owners.h"
 
+#include <string.h>
+
 #include "support/test.h"
 
 static const char owners[] = "# who knows what\n"
@@ -60,6 +62,16 @@ static void a_text_without_patterns_has_no_owners(void **state)
     assert_int_equal(found.size, 0);
 }
 
+static void a_path_that_is_too_deep_has_no_owners(void **state)
+{
+    (void)state;
+    char path[4001] = "";
+    for (size_t i = 0; i + 2 < sizeof(path); i += 2)
+        memcpy(path + i, "a/", 3);
+    assert_owned(path, "");
+    assert_owned(path + sizeof(path) - 1 - 64, "@everybody");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +79,7 @@ int main(void)
         cmocka_unit_test(a_star_after_a_folder_is_for_the_files_in_it_alone),
         cmocka_unit_test(a_pattern_matches_from_any_folder_that_a_build_was_in),
         cmocka_unit_test(a_text_without_patterns_has_no_owners),
+        cmocka_unit_test(a_path_that_is_too_deep_has_no_owners),
     };
     return cmocka_run_group_tests_name("collector/code_owners", tests, NULL, NULL);
 }
