@@ -156,7 +156,8 @@ static void other_read_buckets(struct layout_object *object, struct layout_view 
     if (!layout_field(object, 0, &out->size, out) ||
         !layout_field(object, 1, &count, out) || !layout_field(object, 2, &table, out))
         return;
-    for (uint64_t i = 0; i < count && out->item_count < out->size; i++) {
+    for (uint64_t i = 0; i < count && i < LAYOUT_WALK && out->item_count < out->size;
+         i++) {
         uint64_t node;
         if (!layout_word(object, table + i * WORD, &node, out))
             return;

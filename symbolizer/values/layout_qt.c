@@ -206,7 +206,8 @@ static void qt_read_chains(const struct qt_header *header)
         !qt_number(header, "buckets", 8, &buckets) ||
         !qt_number(header, "numBuckets", 4, &count))
         return;
-    for (uint64_t i = 0; i < count && out->item_count < out->size; i++) {
+    for (uint64_t i = 0; i < count && i < LAYOUT_WALK && out->item_count < out->size;
+         i++) {
         uint64_t node;
         if (!layout_word(object, buckets + i * QT_LINK, &node, out))
             return;
