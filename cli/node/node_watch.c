@@ -262,10 +262,9 @@ static void add_kill(struct node_watch *watch, const struct unreported *of)
     cause->victim = 0;
 }
 
-// was_reported returns true if the agent has added a line about it.
-static bool was_reported(const struct node_watch *watch, const struct unreported *of)
+// was_reported returns true if the agent has added a line about it to the ledger.
+static bool was_reported(const json_t *all, const struct unreported *of)
 {
-    json_auto_t *all = node_ledger_read(&watch->node->session.spool);
     for (size_t i = json_array_size(all); i-- > 0;) {
         const json_t *entry = json_array_get(all, i);
         if (report_integer(entry, "time", 0) + 1000 < (int64_t)of->realtime_ms)
@@ -280,10 +279,13 @@ static void end_waiting(struct node_watch *watch, bool all)
 {
     const uint64_t wait_ms = 3 * (uint64_t)watch->node->hold_ms;
     uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
+    json_auto_t *ledger = NULL; // read once for all: it may have megabytes
     while (watch->waiting_count != 0 &&
            (all || now_ms - watch->waiting[0].since_ms > wait_ms)) {
         const struct unreported *of = &watch->waiting[0];
-        if (!was_reported(watch, of))
+        if (ledger == NULL)
+            ledger = node_ledger_read(&watch->node->session.spool);
+        if (!was_reported(ledger, of))
             add_unreported(
                 watch, of, "it dumped no core: it may not be dumped",
                 node_is_installed(watch->node->root)
