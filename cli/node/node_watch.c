@@ -297,6 +297,7 @@ static void end_waiting(struct node_watch *watch, bool all)
     }
 }
 
+// take_end looks at the process first: it is gone once its parent has waited for it.
 static void take_end(struct node_watch *watch, pid_t pid, int signal)
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
@@ -311,6 +312,8 @@ static void take_end(struct node_watch *watch, pid_t pid, int signal)
     if (read_process_file(pid, "comm", NAME, &name) == CH_OK && name.size > 1)
         (void)snprintf(ended.name, sizeof(ended.name), "%.*s",
                        (int)strcspn(name.bytes, "\n"), name.bytes);
+    read_kill_trace(watch);
+    read_kernel_log(watch); // says more of the same kill: it is found first
     if (signal == SIGKILL)
         add_kill(watch, &ended);
     if (!signal_in(SIGNALS_CRASH, signal))
@@ -344,11 +347,8 @@ static bool next_end(const struct node_watch *watch, struct exit_proc_event *out
 static void read_events(struct node_watch *watch)
 {
     struct exit_proc_event end;
-    while (next_end(watch, &end)) {
-        read_kill_trace(watch);
-        read_kernel_log(watch); // says more of the same kill: it is found first
+    while (next_end(watch, &end))
         take_end(watch, end.process_pid, (int)(end.exit_code & 0x7f));
-    }
 }
 
 // sees_ends returns true if the end of a child of ours is reported, by its number: in
