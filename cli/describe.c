@@ -112,11 +112,13 @@ static int completion_write_bash(void)
     for_each(bash_second);
     fputs("    esac\n"
           "    if [[ $words ]]; then\n"
-          "        if ((COMP_CWORD == 2)); then\n"
+          "        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then\n"
           "            COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
           "            return\n"
           "        fi\n"
-          "        command+=\" ${COMP_WORDS[2]}\" words=\n"
+          "        [[ \" $words \" == *\" ${COMP_WORDS[2]} \"* ]] &&\n"
+          "            command+=\" ${COMP_WORDS[2]}\"\n"
+          "        words=\n"
           "    fi\n"
           "    case \"$command ${COMP_WORDS[COMP_CWORD - 1]}\" in\n",
           stdout);
@@ -159,7 +161,8 @@ static void zsh_word(const struct command *command, size_t first_word)
 {
     static const char *last = "";
     bool group = second_word(command, first_word) != NULL;
-    if (group && strncmp(last, command->name, first_word + 1) == 0)
+    if (group && strncmp(last, command->name, first_word) == 0 &&
+        strcspn(last, " ") == first_word)
         return;
     last = command->name;
     printf("    '%.*s:", (int)first_word, command->name);
@@ -232,13 +235,15 @@ static int completion_write_zsh(void)
     for_each(zsh_second);
     fputs("esac\n"
           "if (( $#inner )); then\n"
-          "  if (( CURRENT == 2 )); then\n"
+          "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
           "    _describe command inner\n"
           "    return\n"
           "  fi\n"
-          "  command+=\" $words[2]\"\n"
-          "  shift words\n"
-          "  (( CURRENT-- ))\n"
+          "  if [[ -n ${(M)inner:#$words[2]:*} ]]; then\n"
+          "    command+=\" $words[2]\"\n"
+          "    shift words\n"
+          "    (( CURRENT-- ))\n"
+          "  fi\n"
           "fi\n"
           "case $command in\n",
           stdout);
