@@ -61,6 +61,8 @@ enum ch_status attach_look(pid_t pid, const struct settings *settings, const cha
     struct capture capture = {
         .settings = settings,
         .home = settings->sanitize != SETTING_NO ? home : NULL,
+        .memory = { .mem_fd = -1 },
+        .memory_fd = -1,
     };
     return attach_with(capture_look, &capture, pid, out);
 }
