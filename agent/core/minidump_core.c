@@ -676,6 +676,11 @@ static enum ch_status make_core(const struct minidump_places *places, const void
     add_memory(&m);
     add_maps(&m);
     add_modules(&m);
+    if (m.file_count == 0 && places->builds != NULL) {
+        // Names of files would be taken from its memory.
+        *out_why = "it lists no modules";
+        return CH_ERR_UNSUPPORTED;
+    }
     *out_fd = memfd_create("crashhook-minidump", MFD_CLOEXEC);
     status = *out_fd >= 0 ? write_core(&m, *out_fd) : CH_ERR_IO;
     if (status != CH_OK && *out_fd >= 0)

@@ -220,6 +220,11 @@ class Refused(Case):
             other = dump[:at] + struct.pack("<I", system) + dump[at + 4:]
             self.assertEqual(self.post(form(other)),
                              (400, f'{{"error":"cannot read the minidump: {why}"}}'))
+        count, directory = struct.unpack_from("<II", dump, 8)
+        streams = {dump[at:at + 4]: at for at in range(directory, directory + 12 * count, 12)}
+        at = streams[struct.pack("<I", 4)]  # ModuleListStream; 0 is UnusedStream
+        self.assertEqual(self.post(form(dump[:at] + bytes(4) + dump[at + 4:])),
+                         (400, '{"error":"cannot read the minidump: it lists no modules"}'))
         for body, path, why in (
                 (form(b"MZ"), "/submit", "it is no minidump"),
                 (form(b""), "/submit", "it is no minidump"),
