@@ -138,7 +138,7 @@ static void confine_base(size_t skipped)
                               // space
         confine_limit(RLIMIT_AS, address_space);
     confine_limit(RLIMIT_CPU, cpu_seconds);
-    confine_limit(RLIMIT_CORE, 0);
+    confine_limit(RLIMIT_CORE, 1); // unlike 0, for pipes too (core(5))
     // Without no_new_privs a filter takes CAP_SYS_ADMIN (seccomp(2)).
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         install_filter(refused + skipped, REFUSED - skipped);

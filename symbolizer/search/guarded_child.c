@@ -40,7 +40,7 @@ void guarded_child_enter(int64_t cpu_seconds)
         if (signal_in(SIGNALS_CRASH, number))
             (void)signal(number, SIG_DFL);
     }
-    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_CORE, 1); // unlike 0, for pipes too (core(5))
     set_limit(RLIMIT_CPU, (rlim_t)cpu_seconds);
     if (!CRASHHOOK_SANITIZED) // its shadow memory takes the whole address space
         set_limit(RLIMIT_AS, CHILD_ADDRESS_SPACE);

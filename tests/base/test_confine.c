@@ -63,7 +63,7 @@ static int work_on(void)
 static int core_limit(void)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 ? 0 : 1;
+    return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 1 ? 0 : 1;
 }
 
 static void confined_processes_start_no_program(void **state)
