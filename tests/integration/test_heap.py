@@ -268,12 +268,12 @@ class Heap(unittest.TestCase):
 
     def check_estimates(self, folded, rate):
         """Each estimate of what heap_forms keeps is within five standard deviations."""
-        estimates = dict.fromkeys(("new", "malloc", "realloc"), 0)
+        estimates = dict.fromkeys(("new", "malloc", "realloc", "other"), 0)
         for line in folded.splitlines():
             stack, size = line.rsplit(" ", 1)
             name = re.search(r";keep_by_(\w+)\(\)", stack)
-            self.assertIsNotNone(name, line)
-            estimates[name[1]] += int(size)
+            # The buffer of stdout may be sampled too.
+            estimates[name[1] if name else "other"] += int(size)
         for name, count, size in (("new", 30000, 64), ("malloc", 300, 100000),
                                   ("realloc", 10000, 300)):
             deviation = size * (rate * count) ** 0.5
