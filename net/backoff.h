@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long to wait before the next request to a server, whether it named a time or not.
-// Every sender of requests waits by these rules: reports, objects in buckets, alerts.
+// How long to wait before the next request to a server, whether it named a time
+// (Retry-After) or not. Every sender of requests waits by these rules: reports, objects
+// in buckets, alerts.
 #pragma once
 #include <stdint.h>
 

@@ -97,7 +97,8 @@ void node_tell_systemd(const char *state)
                      (const struct sockaddr *)&to, size);
 }
 
-// open_socket is the socket that systemd passes on as descriptor 3, or a new one.
+// open_socket is the socket that systemd passes on as descriptor 3, or a new one, to
+// which root alone may connect (the umask is 077).
 static int open_socket(const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
