@@ -214,7 +214,7 @@ static void put_decimal(struct json_writer *w, uint64_t value)
 void json_write_uint(struct json_writer *w, uint64_t value)
 {
     separate_values(w);
-    put_decimal(w, value);
+    put_decimal(w, value <= INT64_MAX ? value : INT64_MAX);
 }
 
 void json_write_int(struct json_writer *w, int64_t value)

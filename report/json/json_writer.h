@@ -62,6 +62,8 @@ void json_write_raw(struct json_writer *w, const char *json, size_t length);
 void json_write_plain(struct json_writer *w, const char *text);
 
 // json_write_int, json_write_uint and json_write_bool write a number or a boolean.
+// Larger numbers than INT64_MAX become INT64_MAX: readers refuse a text with others,
+// and one corrupt counter of a process must not cost its report.
 void json_write_int(struct json_writer *w, int64_t value);
 void json_write_uint(struct json_writer *w, uint64_t value);
 void json_write_bool(struct json_writer *w, bool value);

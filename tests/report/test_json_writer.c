@@ -29,7 +29,7 @@ static void json_writer_puts_commas_where_they_belong(void **state)
     json_write_key(&w, "a");
     json_write_array(&w);
     json_write_int(&w, -1);
-    json_write_uint(&w, 18446744073709551615u);
+    json_write_uint(&w, 9223372036854775807u);
     json_write_object(&w);
     json_write_end(&w, '}');
     json_write_end(&w, ']');
@@ -42,7 +42,16 @@ static void json_writer_puts_commas_where_they_belong(void **state)
     json_write_end(&w, '}');
     written(
         &w,
-        "{\"a\":[-1,18446744073709551615,{}],\"b\":\"0x1f\",\"c\":false,\"d\":null}");
+        "{\"a\":[-1,9223372036854775807,{}],\"b\":\"0x1f\",\"c\":false,\"d\":null}");
+}
+
+static void json_writer_limits_numbers_to_what_readers_take(void **state)
+{
+    (void)state;
+    struct json_writer w;
+    json_writer_init(&w, -1);
+    json_write_uint(&w, UINT64_MAX);
+    written(&w, "9223372036854775807");
 }
 
 static void json_writer_escapes_what_json_forbids(void **state)
@@ -124,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_writer_puts_commas_where_they_belong),
+        cmocka_unit_test(json_writer_limits_numbers_to_what_readers_take),
         cmocka_unit_test(json_writer_escapes_what_json_forbids),
         cmocka_unit_test(json_writer_replaces_what_is_not_utf_8),
         cmocka_unit_test(json_writer_streams_more_than_its_buffer),
