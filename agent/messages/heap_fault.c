@@ -38,7 +38,7 @@ static bool heap_read_block(const struct memory_reader *reader,
            memory_read(reader, at, out, sizeof(*out)) == CH_OK &&
            (out->status == HEAP_LIVE || out->status == HEAP_FREED) &&
            out->size <= HEAP_SLOT_BYTES && out->address >= start &&
-           out->address + out->size <= start + HEAP_SLOT_BYTES &&
+           out->address - start <= HEAP_SLOT_BYTES - out->size &&
            heap_event_is_sane(&out->allocated) && heap_event_is_sane(&out->freed);
 }
 

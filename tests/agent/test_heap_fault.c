@@ -136,6 +136,8 @@ static void state_that_cannot_be_is_not_believed(void **unused)
     put(0, HEAP_FREED, 0, 48);
     blocks[0].address = SLOT_1;
     assert_int_equal(find(SLOT_0).kind, CRASH_KIND_NONE);
+    blocks[0].address = UINT64_MAX - 7; // its end would be address 40
+    assert_int_equal(find(SLOT_0).kind, CRASH_KIND_NONE);
     put(0, HEAP_FREED, 0, 48);
     state.slots = UINT32_MAX;
     assert_int_equal(find(SLOT_0).kind, CRASH_KIND_NONE);
