@@ -107,9 +107,12 @@ void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes)
 {
     struct heap_state *state = &crashhook_heap_state;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    // A slot's first page stays resident, and so does its part of the tables.
+    uint64_t slot_bytes =
+        page + sizeof(*blocks) + sizeof(*is_open) + 4 * sizeof(*cells);
     uint64_t count = 1;
-    if (slots > limit_bytes / (2 * page)) // each slot's first page stays resident
-        slots = (uint32_t)(limit_bytes / (2 * page));
+    if (slots > limit_bytes / (2 * slot_bytes))
+        slots = (uint32_t)(limit_bytes / (2 * slot_bytes));
     while (count < 2 * (uint64_t)slots)
         count *= 2;
     size_t size = slots * (HEAP_SLOT_BYTES + page) + 2 * page;
@@ -120,7 +123,7 @@ void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes)
     if (blocks == NULL || is_open == NULL || cells == NULL || pool == NULL)
         return;
     cell_mask = count - 1;
-    bytes_left = (int64_t)(limit_bytes - slots * page);
+    bytes_left = (int64_t)(limit_bytes - slots * slot_bytes);
     queue_reset();
     for (uint64_t i = 0; i < slots; i++)
         queue_put(i);

@@ -26,7 +26,8 @@ extern struct heap_state crashhook_heap_state __attribute__((visibility("hidden"
 // pool_map maps fresh memory. NULL: there is none.
 void *pool_map(size_t size, int protection);
 
-// pool_open maps the pool. Without memory for it, it stays closed.
+// pool_open maps the pool, of which at most limit_bytes are ever resident. Without
+// memory for it, it stays closed.
 void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes);
 
 struct pool_request {

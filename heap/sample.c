@@ -21,9 +21,11 @@ enum {
     RATE = 5000,
     SLOTS = 64,
     BEFORE_START = 256,           // allocations of a thread until it looks again
-    SAMPLE_LIMIT_BYTES = 5 << 20, // resident, with the table of live samples
-    MAP_COUNT = 65530,            // the kernel's default of vm.max_map_count
-    ADDRESS_SHARE = 64,           // of RLIMIT_AS
+    SAMPLE_LIMIT_BYTES = 5 << 20, // resident; what is not the pool's has TABLE_BYTES:
+    // the live samples, and the library's variables with its cache of unwind rules.
+    TABLE_BYTES = HEAP_LIVE_PLACES * sizeof(struct heap_live) + (128 << 10),
+    MAP_COUNT = 65530,  // the kernel's default of vm.max_map_count
+    ADDRESS_SHARE = 64, // of RLIMIT_AS
     MEMORY_SHARE = 8,
 };
 
@@ -188,9 +190,7 @@ __attribute__((constructor)) static void sample_start(void)
     crashhook_heap_state.rate = is_every ? 1 : sample_rate;
     if (slots != 0 && pthread_atfork(NULL, NULL, pool_after_fork) == 0)
         pool_open(is_every ? POOL_EVERY : POOL_SAMPLE, slots,
-                  is_every ? memory_share()
-                           : SAMPLE_LIMIT_BYTES -
-                                 HEAP_LIVE_PLACES * sizeof(struct heap_live));
+                  is_every ? memory_share() : SAMPLE_LIMIT_BYTES - TABLE_BYTES);
     if (crashhook_heap_state.mode == POOL_SAMPLE)
         live_open();
     __atomic_store_n(&has_started, true, __ATOMIC_RELEASE);

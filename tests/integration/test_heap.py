@@ -315,6 +315,27 @@ class Heap(unittest.TestCase):
         self.assertEqual(sum(value[1] for value in values), sum(estimates.values()))
         self.assertEqual(sum(value[0] for value in values) % rate, 0)
 
+    def resident_unnamed_bytes(self, **variables):
+        """What is resident of heap_forms' mappings that are no file's, heap or stack."""
+        environment = {**os.environ, "LD_PRELOAD": LIBRARY, **variables}
+        with subprocess.Popen([harness.program("heap_forms"), "fill"], env=environment, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            try:
+                self.assertEqual(program.stdout.readline(), "survived\n")
+                with open(f"/proc/{program.pid}/smaps", encoding="utf-8") as maps:
+                    sizes = re.findall(r"^\S+ \S+ \S+ 00:00 0 *\nSize:.*\n(?:\w+:.*\n)*?"
+                                       r"Rss: +(\d+) kB$", maps.read(), re.M)
+            finally:
+                program.communicate("\n")
+        return sum(map(int, sizes)) << 10
+
+    def test_a_process_full_of_samples_stays_within_the_memory_budget(self):
+        without = self.resident_unnamed_bytes(CRASHHOOK_HEAP="no")
+        full = self.resident_unnamed_bytes(CRASHHOOK_HEAP="sample", CRASHHOOK_HEAP_RATE="1",
+                                           CRASHHOOK_HEAP_SLOTS="100000")
+        self.assertGreater(full - without, 4 << 20)
+        self.assertLessEqual(full - without, 5 << 20)
+
     def test_the_report_of_a_crash_has_the_live_memory(self):
         with Scene() as scene:
             scene.preload = None

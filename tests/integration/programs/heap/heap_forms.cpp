@@ -2,7 +2,8 @@
 //
 // heap_forms WAY: allocates and frees by every function that libcrashhook-heap stands
 // before. churn: as a program should. keep: keeps known amounts, frees others, prints a
-// line, and waits for a line on stdin. crash: the same, but it aborts.
+// line, and waits for a line on stdin. fill: the same, after more blocks of three pages
+// than can be guarded. crash: as keep, but it aborts.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -48,6 +49,12 @@ __attribute__((noinline)) static void one_of_each(size_t size)
 
 static void *volatile sink; // so that the compiler leaves no call out
 
+static void keep_pages()
+{
+    for (int i = 0; i < 1000; i++)
+        sink = memset(malloc(12288), 1, 12288);
+}
+
 __attribute__((noinline)) static void keep_by_new()
 {
     for (int i = 0; i < 30000; i++) {
@@ -73,9 +80,12 @@ __attribute__((noinline)) static void keep_by_realloc()
 int main(int argc, char **argv)
 {
     bool crashes = argc > 1 && strcmp(argv[1], "crash") == 0;
-    bool keeps = crashes || (argc > 1 && strcmp(argv[1], "keep") == 0);
+    bool fills = argc > 1 && strcmp(argv[1], "fill") == 0;
+    bool keeps = crashes || fills || (argc > 1 && strcmp(argv[1], "keep") == 0);
     for (size_t i = 0; !keeps && i < 400; i++)
         one_of_each(i * i % 3000 + 1);
+    if (fills)
+        keep_pages();
     if (keeps) {
         keep_by_new();
         keep_by_malloc();
