@@ -336,6 +336,20 @@ class Heap(unittest.TestCase):
         self.assertGreater(full - without, 4 << 20)
         self.assertLessEqual(full - without, 5 << 20)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to make a setuid program")
+    def test_a_setuid_program_ignores_the_variables(self):
+        command = ["after-free", "read", "40", "malloc", "same"]
+        ended = []
+        with Scene() as scene:
+            # The loader drops a preload from setuid programs, but not a linked library.
+            program = scene.copy(harness.program("heap_linked"))
+            os.chown(program, harness.NOBODY, harness.NOBODY)
+            for mode in (0o755, 0o4755):
+                os.chmod(program, mode)
+                ended.append(self.run_alone([program, *command], [],
+                                            CRASHHOOK_HEAP="every").returncode)
+        self.assertEqual(ended, [-signal.SIGSEGV, 0])
+
     def test_the_report_of_a_crash_has_the_live_memory(self):
         with Scene() as scene:
             scene.preload = None
