@@ -50,27 +50,60 @@ static struct otel_value otel_read_value(struct cursor message)
     return value;
 }
 
-// next_attribute reads the next KeyValue of a Resource.
-static bool next_attribute(struct cursor *resource, struct cursor *out_key,
-                           struct otel_value *out_value)
+struct otel_attribute {
+    struct cursor key;
+    struct otel_value value;
+    bool of_resource; // false: is for readers of the context, as the Resource's are not
+};
+
+// An attribute_walk goes through the attributes of a payload. Specified is a
+// ProcessContext: a Resource (1), whose attributes are its field 1, and more attributes
+// (2). Publishers that follow earlier drafts write a Resource without the message
+// around it.
+struct attribute_walk {
+    struct cursor payload;
+    struct cursor resource; // what is left of the Resource in the payload
+};
+
+static struct attribute_walk walk_attributes(const struct otel_context *context)
+{
+    return (struct attribute_walk){ .payload = cursor_over(context->payload.bytes,
+                                                           context->payload.size) };
+}
+
+// read_attribute reads a KeyValue. false: it is damaged, or it is a Resource, whose
+// field 2 is no message.
+static bool read_attribute(struct cursor pair, struct otel_attribute *out)
 {
     struct protobuf_field field;
-    while (protobuf_next(resource, &field)) {
-        struct cursor pair = field.bytes;
-        if (field.number != 1)
-            continue;
-        *out_key = cursor_over(NULL, 0);
-        *out_value = (struct otel_value){ .kind = VALUE_OTHER };
-        while (protobuf_next(&pair, &field)) {
-            if (field.number == 1)
-                *out_key = field.bytes;
-            else if (field.number == 2)
-                *out_value = otel_read_value(field.bytes);
+    bool has_value = false;
+    *out = (struct otel_attribute){ .value.kind = VALUE_OTHER };
+    while (protobuf_next(&pair, &field)) {
+        if (field.number == 1) {
+            out->key = field.bytes;
+        } else if (field.number == 2 && field.bytes.begin != NULL) {
+            out->value = otel_read_value(field.bytes);
+            has_value = true;
         }
-        if (cursor_ok(&pair))
-            return true;
     }
-    return false;
+    return cursor_ok(&pair) && has_value;
+}
+
+static bool next_attribute(struct attribute_walk *walk, struct otel_attribute *out)
+{
+    struct protobuf_field field;
+    for (;;) {
+        bool in_resource = protobuf_next(&walk->resource, &field);
+        if (!in_resource && !protobuf_next(&walk->payload, &field))
+            return false;
+        bool extra = !in_resource && field.number == 2;
+        if ((field.number == 1 || extra) && read_attribute(field.bytes, out)) {
+            out->of_resource = !extra;
+            return true;
+        }
+        if (!in_resource && field.number == 1)
+            walk->resource = field.bytes;
+    }
 }
 
 static bool otel_is_text(struct cursor c, const char *text)
@@ -132,25 +165,27 @@ static bool is_context_mapping(const struct target_mapping *mapping)
 // have records of a known form.
 static bool otel_read_keys(struct otel_context *context)
 {
-    struct cursor resource = cursor_over(context->payload.bytes, context->payload.size);
-    struct cursor key;
-    struct otel_value value;
+    struct attribute_walk walk = walk_attributes(context);
+    struct otel_attribute attribute;
     bool known = false;
-    while (next_attribute(&resource, &key, &value)) {
+    while (next_attribute(&walk, &attribute)) {
+        struct otel_value *value = &attribute.value;
         struct protobuf_field field;
-        if (otel_is_text(key, "threadlocal.schema_version") &&
-            value.kind == VALUE_STRING)
-            known = otel_is_text(value.bytes, "tls_v1") ||
-                    otel_is_text(value.bytes, "tlsdesc_v1_dev");
-        if (!otel_is_text(key, "threadlocal.attribute_key_map") ||
-            value.kind != VALUE_ARRAY)
+        if (otel_is_text(attribute.key, "threadlocal.schema_version") &&
+            value->kind == VALUE_STRING)
+            known = otel_is_text(value->bytes, "tls_v1") ||
+                    otel_is_text(value->bytes, "tlsdesc_v1_dev");
+        if (!otel_is_text(attribute.key, "threadlocal.attribute_key_map") ||
+            value->kind != VALUE_ARRAY)
             continue;
         context->key_count = 0;
         while (context->key_count < OTEL_KEYS_MAX &&
-               protobuf_next(&value.bytes, &field)) {
-            if (field.number == 1)
-                context->keys[context->key_count++] =
-                    otel_read_value(field.bytes).bytes;
+               protobuf_next(&value->bytes, &field)) {
+            if (field.number != 1)
+                continue;
+            struct otel_value name = otel_read_value(field.bytes);
+            context->keys[context->key_count++] =
+                name.kind == VALUE_STRING ? name.bytes : cursor_over(NULL, 0);
         }
     }
     return known;
@@ -283,18 +318,19 @@ void otel_context_write(struct json_writer *w, const struct capture *capture,
                         const struct otel_context *context)
 {
     static const char coordination[] = "threadlocal."; // is for readers alone
-    struct cursor resource = cursor_over(context->payload.bytes, context->payload.size);
-    struct cursor key;
-    struct otel_value value;
+    struct attribute_walk walk = walk_attributes(context);
+    struct otel_attribute attribute;
     if (context->payload.size == 0)
         return;
     json_write_key(w, "resource");
     json_write_array(w);
-    for (size_t i = 0; i < ATTRIBUTES_MAX && next_attribute(&resource, &key, &value);
-         i++) {
+    for (size_t i = 0; i < ATTRIBUTES_MAX && next_attribute(&walk, &attribute); i++) {
+        struct cursor key = attribute.key;
+        struct otel_value value = attribute.value;
         char text[TEXT_MAX_BYTES] = "";
         size_t length = sizeof(coordination) - 1;
-        if (cursor_left(&key) == 0 || cursor_left(&key) > 255 ||
+        if (!attribute.of_resource || cursor_left(&key) == 0 ||
+            cursor_left(&key) > 255 ||
             (cursor_left(&key) >= length && memcmp(key.at, coordination, length) == 0))
             continue;
         if (value.kind == VALUE_STRING)

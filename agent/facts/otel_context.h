@@ -5,10 +5,10 @@
 // thread works for (thread context, OTEP 4947).
 //
 // The process context is a mapping named OTEL_CTX with a header that points to a
-// message in protobuf. It says whether threads have a record, to which a variable in
-// thread-local storage points. All of it is the program's memory at the crash: sizes
-// are limited, and a record that was being written is left out. Users: raw_report,
-// raw_threads.
+// message in protobuf. Its attributes say whether threads have a record, to which a
+// variable in thread-local storage points. All of it is the program's memory at the
+// crash: sizes are limited, and a record that was being written is left out. Users:
+// raw_report, raw_threads.
 #pragma once
 #include "agent/live/capture.h"
 #include "base/cursor.h"
@@ -17,7 +17,7 @@
 enum { OTEL_KEYS_MAX = 256 };
 
 struct otel_context {
-    struct text payload;               // a Resource message; empty: none is published
+    struct text payload; // a message in protobuf; empty: none is published
     struct cursor keys[OTEL_KEYS_MAX]; // names of the attributes in threads' records
     size_t key_count;
     bool has_variable;    // otel_thread_ctx_v1 was found, in one of these ways:

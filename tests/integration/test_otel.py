@@ -115,17 +115,19 @@ def text(value):
     return field(1, value.encode())
 
 
-def attribute(key, value):
-    return field(1, field(1, key.encode()) + field(2, value))
+def attribute(key, value, number=1):
+    return field(number, field(1, key.encode()) + field(2, value))
 
 
-def resource(schema="tls_v1"):
+def process_context(schema="tls_v1", extra=2):
+    """The published message; extra is the field of what is not of the Resource."""
     keys = field(5, field(1, text("http.route")) + field(1, text("http.method")))
-    return (attribute("service.name", text("shop")) + attribute("shop.cells", b"\x18\x07")
-            + attribute("shop.open", b"\x10\x01") + attribute("shop.password", text("hunter2"))
-            + attribute("threadlocal.schema_version", text(schema))
-            + attribute("threadlocal.attribute_key_map", keys)
-            + attribute("shop.ratio", b"\x21" + bytes(8)))
+    resource = (attribute("service.name", text("shop")) + attribute("shop.cells", b"\x18\x07")
+                + attribute("shop.open", b"\x10\x01") + attribute("shop.password", text("hunter2"))
+                + attribute("shop.ratio", b"\x21" + bytes(8)))
+    coordination = (attribute("threadlocal.schema_version", text(schema), extra)
+                    + attribute("threadlocal.attribute_key_map", keys, extra))
+    return field(1, resource) + coordination if extra == 2 else resource + coordination
 
 
 class Otel(unittest.TestCase):
@@ -133,7 +135,7 @@ class Otel(unittest.TestCase):
         self.scene = self.enterContext(harness.Scene())
 
     def build(self, payload=None, flags=(), library=None, **defines):
-        payload = resource() if payload is None else payload
+        payload = process_context() if payload is None else payload
         values = {"PAYLOAD": ", ".join(str(byte) for byte in payload) or "0",
                   "VERSION": "2", "SIZE": "sizeof(payload)", "PUBLISHED": "1",
                   "POINTER": "payload", "RECORD_SIZE": "sizeof(attributes)", "VALID": "1",
@@ -171,9 +173,10 @@ class Otel(unittest.TestCase):
         self.assertEqual(other["trace"]["span_id"], "b8" + SPAN[2:])
 
     def test_a_report_has_the_resource_and_the_trace_of_each_thread(self):
-        for schema in ("tls_v1", "tlsdesc_v1_dev"):
-            with self.subTest(schema):
-                report = self.crash(self.build(resource(schema)))
+        # The last is a Resource without the message around it, as in earlier drafts.
+        for context in (("tls_v1",), ("tlsdesc_v1_dev",), ("tlsdesc_v1_dev", 1)):
+            with self.subTest(context):
+                report = self.crash(self.build(process_context(*context)))
                 self.assertEqual({one["key"]: one["value"]
                                   for one in report["telemetry"]["resource"]},
                                  {"service.name": "shop", "shop.cells": "7", "shop.open": "true",
@@ -202,11 +205,11 @@ class Otel(unittest.TestCase):
         self.assertIn(TRACE, event.splitlines()[2])
 
     def test_damaged_contexts_change_nothing_of_the_report(self):
-        whole = resource()
+        whole = process_context()
         damaged = [dict(PUBLISHED="0"), dict(VERSION="7"), dict(SIZE="0"),
                    dict(SIZE="0xffffffffu"), dict(POINTER="(void *)16"),
                    dict(payload=whole[:-9]), dict(payload=b"\xff" * 40),
-                   dict(payload=resource("go_labels_v1"))]
+                   dict(payload=process_context("go_labels_v1"))]
         for change in damaged:
             with self.subTest(change):
                 report = self.crash(self.build(**change))
@@ -214,7 +217,7 @@ class Otel(unittest.TestCase):
                 if "payload" not in change:
                     self.assertNotIn("telemetry", report)
                     self.assertNotIn("trace", harness.crashed_thread(report))
-        report = self.crash(self.build(payload=resource("go_labels_v1")))
+        report = self.crash(self.build(payload=process_context("go_labels_v1")))
         self.assertNotIn("trace", harness.crashed_thread(report))
 
     def test_a_record_that_is_being_written_is_left_out(self):
