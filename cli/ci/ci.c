@@ -65,14 +65,18 @@ static int run_below(const struct options *options, const char *spool)
 }
 
 // read_place reads where the crash happened, with a path relative to the current folder
-// for a file below it.
+// for a file below it. Build servers compare paths with those of the repository, and
+// compilers record build/../src/main.c, so the file's real path counts where it exists.
 static void read_place(const json_t *report, struct ci_crash *out)
 {
     char folder[PATH_MAX];
+    char real[PATH_MAX];
     const json_t *frame = render_frames_place(report, report_crashed_thread(report));
     const char *file = report_string(frame, "file"); // NULL: no frame, or no file
     if (file == NULL)
         return;
+    if (realpath(file, real) != NULL)
+        file = real;
     size_t length = getcwd(folder, sizeof(folder)) != NULL ? strlen(folder) : 0;
     bool below =
         length > 1 && strncmp(file, folder, length) == 0 && file[length] == '/';

@@ -101,6 +101,17 @@ class Ci(Case):
             self.assertNotIn("region", place["physicalLocation"])
         self.assertEqual(gitlab[0]["location"]["lines"]["begin"], 1)
 
+    def test_a_source_has_its_path_in_the_folder_of_the_build(self):
+        done = self.ci("mkdir b 's d'\necho 'int main(void) { return *(volatile int *)8; }' >"
+                       " 's d/x.c'\ncd b && cc -g '../s d/x.c' -o d && ./d\nexit 0\n",
+                       GITHUB_ACTIONS="true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, sarif, gitlab = self.forms()
+        place = sarif[0]["locations"][0]["physicalLocation"]
+        self.assertEqual(place["artifactLocation"]["uri"], "s%20d/x.c")
+        self.assertEqual(gitlab[0]["location"]["path"], "s d/x.c")
+        self.assertIn("::error file=s d/x.c,line=1,", done.stdout)
+
     def test_the_commands_signal_is_kept(self):
         self.assertEqual(self.ci("kill -TERM $$").returncode, -signal.SIGTERM)
 
