@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 #include "cli/render/markdown.h"
+#include "report/grouping/title.h"
+#include "report/summary/crash_kind.h"
 
 void ci_crash_deinit(struct ci_crash *crash)
 {
@@ -133,6 +135,18 @@ static json_t *sarif_location(const struct ci_crash *crash)
                      "uri", sarif_uri(&crash->file), "region", region);
 }
 
+// sarif_rule describes a kind of crashes with what GitHub's code scanning requires.
+static json_t *sarif_rule(const char *kind)
+{
+    const char *title = title_of_kind(crash_kind_of(kind));
+    const char *words = title != NULL ? title : "cause not known";
+    return json_pack("{s:s, s:{s:s}, s:{s:s+}, s:{s:s}}", "id", kind,
+                     "shortDescription", "text", words, "fullDescription", "text",
+                     "A program of the build crashed: ", words, "help", "text",
+                     "The build's artifact has a report of each crash in its folder "
+                     "reports. Read it with: crashhook show FILE");
+}
+
 void ci_write_sarif(const struct ci_crashes *all, FILE *to)
 {
     json_t *results = json_array();
@@ -142,7 +156,7 @@ void ci_write_sarif(const struct ci_crashes *all, FILE *to)
         const struct ci_crash *crash = &all->crashes[i];
         const char *kind = string_of(&crash->kind);
         if (json_object_get(seen, kind) == NULL)
-            (void)json_array_append_new(rules, json_pack("{s:s}", "id", kind));
+            (void)json_array_append_new(rules, sarif_rule(kind));
         (void)json_object_set_new(seen, kind, json_true());
         (void)json_array_append_new(
             results,

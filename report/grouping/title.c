@@ -17,6 +17,11 @@ enum { SAID_MAX = 72, PLACE_MAX = 110 };
 static const char *const what_words[] = { CRASH_KINDS(TITLE_WORDS)[CRASH_KIND_OTHER] =
                                               NULL };
 
+const char *title_of_kind(enum crash_kind kind)
+{
+    return what_words[kind];
+}
+
 // append_short appends the first line of text in at most limit bytes, cut between
 // characters.
 static void append_short(const char *text, size_t limit, struct text *out)
@@ -103,7 +108,7 @@ static void append_what(const json_t *crash, const struct group_key *key,
                         struct text *out)
 {
     enum crash_kind kind = crash_words_kind(crash);
-    const char *words = what_words[kind];
+    const char *words = title_of_kind(kind);
     const char *name = report_string(crash, "name");
     if (words == NULL && name != NULL && strcmp(name, "SIGSEGV") == 0)
         words = "bad pointer";

@@ -10,11 +10,16 @@
 #include <jansson.h>
 
 #include "report/grouping/group_key.h"
+#include "shared/crash_kinds.h"
 
 enum { TITLE_MAX_BYTES = 240 };
 
 // title_write appends the title of a report whose key is key.
 void title_write(const json_t *report, const struct group_key *key, struct text *out);
+
+// title_of_kind is how titles of a kind begin ("null pointer"). NULL: with the signal's
+// name.
+const char *title_of_kind(enum crash_kind kind);
 
 // title_write_live appends the title of a report in which nothing crashed.
 void title_write_live(const json_t *report, struct text *out);

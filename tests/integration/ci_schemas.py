@@ -25,18 +25,24 @@ FROM_ONE = {"type": "integer", "minimum": 1}
 # RFC 3986, as the schema's format uri-reference.
 URI = {"type": "string", "pattern": r"^(file:///)?([A-Za-z0-9/._~+-]|%[0-9A-F]{2})+$"}
 
+MESSAGE = closed({"text": TEXT}, ["text"])
+
+# GitHub's code scanning requires the descriptions.
+SARIF_RULE = closed({"id": TEXT, "shortDescription": MESSAGE, "fullDescription": MESSAGE,
+                     "help": MESSAGE}, ["id", "shortDescription", "fullDescription", "help"])
+
 SARIF = closed({
     "$schema": {"const": "https://json.schemastore.org/sarif-2.1.0.json"},
     "version": {"const": "2.1.0"},
     "runs": {"type": "array", "minItems": 1, "items": closed({
         "tool": closed({"driver": closed({
             "name": TEXT, "version": TEXT,
-            "rules": {"type": "array", "uniqueItems": True,
-                      "items": closed({"id": TEXT}, ["id"])}}, ["name"])}, ["driver"]),
+            "rules": {"type": "array", "uniqueItems": True, "items": SARIF_RULE}}, ["name"])},
+                       ["driver"]),
         "results": listed(closed({
             "ruleId": TEXT,
             "level": {"enum": ["none", "note", "warning", "error"]},
-            "message": closed({"text": TEXT}, ["text"]),
+            "message": MESSAGE,
             "locations": listed(closed({"physicalLocation": closed({
                 "artifactLocation": closed({"uri": URI}, ["uri"]),
                 "region": closed({"startLine": FROM_ONE, "startColumn": FROM_ONE},

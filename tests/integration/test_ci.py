@@ -66,6 +66,9 @@ class Ci(Case):
         self.assertEqual((suite.get("tests"), suite.get("errors")), ("2", "2"))
         self.assertEqual(suite.find("testcase").get("classname"), "null_write")
         self.assertIn("write_line", suite.find("testcase/error").text)
+        rules = json.loads(self.made("crashes.sarif"))["runs"][0]["tool"]["driver"]["rules"]
+        self.assertEqual([rule["shortDescription"]["text"] for rule in rules],
+                         ["null pointer", "uncaught exception"])
         place = sarif[0]["locations"][0]["physicalLocation"]
         self.assertTrue(place["artifactLocation"]["uri"].endswith("examples/shop_pricing.c"))
         self.assertEqual(place["region"]["startLine"], line)
