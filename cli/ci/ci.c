@@ -177,6 +177,7 @@ static void mark_known(const struct session *session, struct ci_crashes *all)
         collector_base(session, NULL, &base) != CH_OK)
         return;
     ci_write_time(all, started);
+    all->compared = true;
     for (size_t i = 0; i < all->count; i++)
         all->crashes[i].known =
             is_known_group(session, base.bytes, all->crashes[i].fingerprint, started);

@@ -160,12 +160,14 @@ void ci_write_sarif(const struct ci_crashes *all, FILE *to)
         (void)json_object_set_new(seen, kind, json_true());
         (void)json_array_append_new(
             results,
-            json_pack("{s:s, s:s, s:{s:o}, s:o, s:{s:s}, s:s, s:i}", "ruleId", kind,
+            json_pack("{s:s, s:s, s:{s:o}, s:o, s:{s:s}, s:s*, s:i}", "ruleId", kind,
                       "level", "error", "message", "text", ci_string(&crash->title),
                       "locations", sarif_location(crash), "partialFingerprints",
                       "crashhook/v2", crash->fingerprint, "baselineState",
-                      crash->known ? "unchanged" : "new", "occurrenceCount",
-                      (int)crash->times));
+                      !all->compared ? NULL
+                      : crash->known ? "unchanged"
+                                     : "new",
+                      "occurrenceCount", (int)crash->times));
     }
     json_auto_t *sarif =
         json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:o}]}", "$schema",

@@ -31,6 +31,7 @@ struct ci_crashes {
     const char *command; // that was run
     int64_t duration_ms;
     int64_t started; // seconds since 1970
+    bool compared;   // with the groups of a collector
 };
 
 void ci_crash_deinit(struct ci_crash *crash);
