@@ -114,7 +114,7 @@ class Spool(unittest.TestCase):
             try:
                 self.fill_and_crash(scene, os.path.join(disk, "spool"))
             finally:
-                subprocess.run(["umount", disk], check=True)
+                subprocess.run(["umount", "-l", disk], check=True)
 
     def fill_and_crash(self, scene, spool):
         scene.spool = spool
