@@ -26,7 +26,8 @@ struct walk {
     size_t *left;     // bytes that may still be read
     uint64_t fetched; // up to here
     uint64_t chunk;
-    uint64_t before; // 0: chunk is the first
+    uint64_t before;  // 0: chunk is the first
+    size_t looked_at; // chunks, for lists that lead nowhere
     struct heap_chunks *out;
 };
 
@@ -74,13 +75,8 @@ static bool chunks_first(struct walk *w)
 // is_in_heap returns true if malloc may have a block at address.
 static bool is_in_heap(const struct walk *w, uint64_t address)
 {
-    const struct target_images *images = &w->capture->images;
-    for (size_t i = 0; i < images->mapping_count; i++) {
-        const struct target_mapping *mapping = &images->mappings[i];
-        if (address >= mapping->start && address < mapping->end)
-            return address % ALIGNMENT == 0 && origin_heap_is_heap(mapping);
-    }
-    return false;
+    const struct target_mapping *mapping = images_mapping(&w->capture->images, address);
+    return mapping != NULL && address % ALIGNMENT == 0 && origin_heap_is_heap(mapping);
 }
 
 // chunks_text copies the printable characters at address, and returns how many there
@@ -102,11 +98,13 @@ static bool chunks_runs_on(const struct walk *w, uint64_t field)
 {
     char bytes[HEAP_CHUNKS_TEXT];
     uint64_t from = w->before + HEAD_BYTES;
-    while (from < field + sizeof(uint64_t)) {
-        size_t wanted = (size_t)(field + sizeof(uint64_t) - from);
-        wanted = wanted < sizeof(bytes) - 1 ? wanted : sizeof(bytes) - 1;
-        if (field - from > HEAP_CHUNKS_BYTES ||
-            chunks_text(w, from, bytes, wanted + 1) != wanted)
+    const uint64_t end = field + sizeof(uint64_t);
+    if (end - from > HEAP_CHUNKS_BYTES)
+        return false;
+    while (from < end) {
+        size_t left = (size_t)(end - from);
+        size_t wanted = left < sizeof(bytes) - 1 ? left : sizeof(bytes) - 1;
+        if (chunks_text(w, from, bytes, wanted + 1) != wanted)
             return false;
         from += wanted;
     }
@@ -210,19 +208,22 @@ static void chunks_follow(const struct walk *w, uint64_t block, uint64_t size,
 }
 
 // chunks_handed_out searches the block of which a list has its first link: malloc took
-// that link from the block's first word when it handed the block out again.
-static void chunks_handed_out(const struct walk *w, uint64_t taken, uint64_t size,
-                              bool texts)
+// that link from the block's first word when it handed the block out again. The chunk
+// with the lists has links of its own there. All lists may be damaged: together they
+// cost no more than one walk.
+static void chunks_handed_out(struct walk *w, uint64_t taken, uint64_t size, bool texts)
 {
+    enum { CHUNKS_MAX = HEAP_CHUNKS_BYTES / SMALLEST };
     uint64_t head;
     uint64_t word;
-    for (uint64_t at = w->chunk; at - w->heap->start < HEAP_CHUNKS_BYTES &&
-                                 chunks_read(w, at + SIZE_OFFSET, &head);) {
+    uint64_t at = w->chunk;
+    while (at - w->heap->start < HEAP_CHUNKS_BYTES && w->looked_at++ < CHUNKS_MAX &&
+           chunks_read(w, at + SIZE_OFFSET, &head)) {
         uint64_t block = at + HEAD_BYTES;
         uint64_t here = head & ~(uint64_t)SIZE_FLAGS;
         if (here < SMALLEST || here > w->heap->end - at)
             return;
-        if (here == size && chunks_read(w, block, &word) &&
+        if (here == size && at != w->chunk && chunks_read(w, block, &word) &&
             (word == taken || (word ^ block >> LINK_SHIFT) == taken)) {
             chunks_written(w, block, size, word, texts);
             return;
@@ -233,7 +234,7 @@ static void chunks_handed_out(const struct walk *w, uint64_t taken, uint64_t siz
 
 // chunks_freed searches the lists of the heap's first chunk, at which the walk is: for
 // each size a number and then for each a link.
-static void chunks_freed(const struct walk *w, bool texts)
+static void chunks_freed(struct walk *w, bool texts)
 {
     enum { LISTS = 64, NARROW = 0x250 };
     uint64_t head;
@@ -268,7 +269,7 @@ void heap_chunks_find(const struct capture *capture, bool texts,
         if (!origin_heap_is_heap(mapping) ||
             (!named && mapping->start % ARENA_BYTES != 0))
             continue;
-        struct walk walk = { capture, mapping, &left, 0, 0, 0, out };
+        struct walk walk = { capture, mapping, &left, 0, 0, 0, 0, out };
         tried++;
         if (!chunks_first(&walk))
             continue;
