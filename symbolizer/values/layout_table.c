@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static const struct layout_row *const layout_tables[] = { layout_cxx,  layout_libcxx,
-                                                          layout_rust, layout_go,
-                                                          layout_qt,   layout_other };
+const struct layout_row *const layout_tables[] = {
+    layout_cxx, layout_libcxx, layout_rust, layout_go, layout_qt, layout_other, NULL
+};
 
 bool layout_table_find(struct layout_object *object)
 {
@@ -14,7 +14,7 @@ bool layout_table_find(struct layout_object *object)
         return false;
     if (layout_rust_enum(object))
         return true;
-    for (size_t i = 0; i < sizeof(layout_tables) / sizeof(layout_tables[0]); i++)
+    for (size_t i = 0; layout_tables[i] != NULL; i++)
         for (const struct layout_row *row = layout_tables[i]; row->name != NULL; row++)
             if (row->name[0] == type->name[0] && layout_fits(object, row))
                 return true;

@@ -12,6 +12,8 @@ extern const struct layout_row layout_go[];
 extern const struct layout_row layout_qt[];
 extern const struct layout_row layout_other[];
 
+extern const struct layout_row *const layout_tables[]; // all of them, and NULL
+
 // These read texts, as layout_read_text does.
 layout_read_fn layout_cxx_read_shared_string;
 layout_read_fn layout_libcxx_read_string;

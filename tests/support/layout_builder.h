@@ -15,7 +15,7 @@ enum {
     BUILDER_NAME = 32,
     BUILDER_ROWS = 256,
     BUILDER_ARGUMENT = 9,
-    BUILDER_ELEMENT = 336 // bytes of what members point to
+    BUILDER_ELEMENT = 448 // bytes of what members point to
 };
 
 // A builder_node is a member, or the object itself.
@@ -33,6 +33,7 @@ struct layout_builder {
     size_t count;
     uint32_t number;
     uint32_t pointer;
+    uint32_t older; // likewise, but to Qt 5's hash table, which has no spans
     uint32_t pair;
     char names[BUILDER_ROWS][BUILDER_NODES][BUILDER_NAME];
 };
@@ -91,18 +92,26 @@ static inline uint32_t builder_structure(struct type_table *table, const char *n
 }
 
 // builder_begin adds what members point to. It has what readers look for there:
-// numbers, and the arrays and pointers of Go's maps and channels.
+// numbers, the arrays and pointers of Go's maps and channels, and Qt's headers.
 static inline void builder_begin(struct layout_builder *builder)
 {
-    static const char *const names[] = { "size",    "offset",   "len",    "parent",
-                                         "strong",  "value",    "data",   "_M_result",
-                                         "kind",    "ctrl",     "vals",   "_type",
-                                         "elem",    "overflow", "next",   "keys",
-                                         "tophash", "slots",    "groups", "_M_status" };
-    enum { COUNT = sizeof(names) / sizeof(names[0]), NUMBERS = 11, POINTERS = 15 };
+    static const char *const names[] = {
+        // numbers, or looked up for their places alone
+        "size", "offset", "len", "parent", "strong", "value", "data", "_M_result",
+        "kind", "ctrl", "vals", "begin", "end", "array", "header", "mostLeftNode",
+        "buckets", "numBuckets", "m", "elements", "length", "tag", "storage",
+        // pointers
+        "_type", "elem", "overflow", "next", "entries",
+        // arrays, structures
+        "keys", "tophash", "slots", "groups", "_M_status",
+        // a pointer again, the last: older lacks it
+        "spans"
+    };
+    enum { COUNT = sizeof(names) / sizeof(names[0]), NUMBERS = 23, POINTERS = 28 };
     static const char *const inner[] = { "data", "lengthMask" };
     static const char *const future[] = { "_M_data" };
     static const char *const slot[] = { "key", "elem" };
+    static const char *const node[] = { "key", "value" };
     struct type_table *table = &builder->table;
     uint32_t types[COUNT];
     builder_check(type_table_init(table) == CH_OK);
@@ -123,7 +132,7 @@ static inline void builder_begin(struct layout_builder *builder)
     const uint32_t both[] = { builder->pointer, builder->number };
     for (size_t i = 0; i < COUNT; i++)
         types[i] = i < NUMBERS ? builder->number : builder->pointer;
-    for (size_t i = POINTERS; i < COUNT; i++) {
+    for (size_t i = POINTERS; i < COUNT - 1; i++) {
         const bool slots = strcmp(names[i], "slots") == 0;
         const struct type array = {
             .kind = TYPE_ARRAY,
@@ -138,9 +147,19 @@ static inline void builder_begin(struct layout_builder *builder)
                        ? builder_structure(table, "futex", 1, future, &builder->number)
                        : builder_add(table, &array);
     }
+    const uint32_t numbers[] = { builder->number, builder->number };
+    uint32_t argument = builder_structure(table, "node", 2, node, numbers);
     uint32_t element = builder_structure(table, "element", COUNT, names, types);
+    builder_add_part(table, "", argument, 0);
+    table->types[element].argument_count = 1;
     builder_check(table->types[element].size == BUILDER_ELEMENT);
     table->types[builder->pointer].target = element;
+    builder->older = builder_add(
+        table, &(struct type){ .kind = TYPE_POINTER,
+                               .name = "",
+                               .size = 8,
+                               .target = builder_structure(table, "element", COUNT - 1,
+                                                           names, types) });
 }
 
 // builder_child gives the node of a member, which is added where there is none.
@@ -157,7 +176,19 @@ static inline int builder_child(struct builder_node *nodes, int *count, int pare
     return (*count)++;
 }
 
-// layout_builder_add adds the type of a row.
+// builder_add_path adds the nodes of a member that path leads to.
+static inline void builder_add_path(struct builder_node *nodes, int *count,
+                                    const char *path)
+{
+    for (int at = 0; *path != 0;) {
+        size_t length = strcspn(path, ".");
+        at = builder_child(nodes, count, at, path, length);
+        path += length + (path[length] == '.');
+    }
+}
+
+// layout_builder_add adds the type of a row. The tree of a Cord is looked up by its
+// reader.
 static inline void layout_builder_add(struct layout_builder *builder,
                                       const struct layout_row *row)
 {
@@ -166,15 +197,10 @@ static inline void layout_builder_add(struct layout_builder *builder,
     if (builder->count == 0)
         builder_begin(builder);
     builder_check(builder->count < BUILDER_ROWS);
-    for (size_t i = 0; i < LAYOUT_MEMBERS && row->paths[i] != NULL; i++) {
-        int at = 0;
-        for (const char *path = row->paths[i] + (row->paths[i][0] == '?');
-             *path != 0;) {
-            size_t length = strcspn(path, ".");
-            at = builder_child(nodes, &count, at, path, length);
-            path += length + (path[length] == '.');
-        }
-    }
+    for (size_t i = 0; i < LAYOUT_MEMBERS && row->paths[i] != NULL; i++)
+        builder_add_path(nodes, &count, row->paths[i] + (row->paths[i][0] == '?'));
+    if (strcmp(row->name, "Cord") == 0)
+        builder_add_path(nodes, &count, "contents_.data_.as_tree_.rep");
     for (int i = count - 1; i >= 0; i--) { // members come after what they are in
         struct type type = { .kind = TYPE_STRUCT,
                              .name = i == 0 ? row->name : "inner<",
@@ -199,12 +225,18 @@ static inline void layout_builder_add(struct layout_builder *builder,
     builder->types[builder->count++] = nodes[0].type;
 }
 
-// layout_builder_add_all adds the types of all rows.
+static inline void builder_add_table(struct layout_builder *builder,
+                                     const struct layout_row *row)
+{
+    for (; row->name != NULL; row++)
+        layout_builder_add(builder, row);
+}
+
+// layout_builder_add_all adds the types of all rows; those of Qt for both versions.
 static inline void layout_builder_add_all(struct layout_builder *builder)
 {
-    const struct layout_row *const tables[] = { layout_cxx, layout_libcxx, layout_rust,
-                                                layout_go, layout_other };
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        for (const struct layout_row *row = tables[i]; row->name != NULL; row++)
-            layout_builder_add(builder, row);
+    for (size_t i = 0; layout_tables[i] != NULL; i++)
+        builder_add_table(builder, layout_tables[i]);
+    builder->pointer = builder->older;
+    builder_add_table(builder, layout_qt);
 }
