@@ -192,10 +192,20 @@ void raw_heap_list_images(struct raw_threads *threads, const struct heap_event *
                                    frame.value - (frame.kind == CBF_RETURN_ADDRESS));
 }
 
+void raw_heap_write_backtrace(struct json_writer *w, const struct heap_event *event)
+{
+    char base64[BASE64_SIZE(HEAP_CBF_BYTES)];
+    base64_encode(event->cbf, event->cbf_size, base64);
+    json_write_key(w, "backtrace");
+    json_write_object(w);
+    json_write_key(w, "cbf");
+    json_write_plain(w, base64);
+    json_write_end(w, '}');
+}
+
 static void write_stack(struct raw_threads *threads, struct json_writer *w,
                         const struct raw_heap_stack *stack, uint64_t now_ns)
 {
-    char base64[BASE64_SIZE(HEAP_CBF_BYTES)];
     const struct heap_event *event = &stack->event;
     json_write_object(w);
     write_sizes(w, stack);
@@ -203,12 +213,7 @@ static void write_stack(struct raw_threads *threads, struct json_writer *w,
         raw_write_count(w, "oldest_ms", (now_ns - event->realtime_ns) / 1000000);
     if (event->cbf_size != 0) {
         raw_heap_list_images(threads, event);
-        base64_encode(event->cbf, event->cbf_size, base64);
-        json_write_key(w, "backtrace");
-        json_write_object(w);
-        json_write_key(w, "cbf");
-        json_write_plain(w, base64);
-        json_write_end(w, '}');
+        raw_heap_write_backtrace(w, event);
     }
     json_write_end(w, '}');
 }

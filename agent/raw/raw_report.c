@@ -129,7 +129,6 @@ static void write_heap_event(struct json_writer *w, const char *key,
                              const struct heap_event *event,
                              const struct crash_heap_event *facts)
 {
-    char base64[BASE64_SIZE(HEAP_CBF_BYTES)];
     if (facts->thread == 0)
         return;
     json_write_key(w, key);
@@ -139,14 +138,8 @@ static void write_heap_event(struct json_writer *w, const char *key,
     raw_write_string(w, "by", facts->by);
     if (facts->age_ms != CRASH_HEAP_NO_AGE)
         raw_write_count(w, "age_ms", (uint64_t)facts->age_ms);
-    if (event->cbf_size != 0) {
-        base64_encode(event->cbf, event->cbf_size, base64);
-        json_write_key(w, "backtrace");
-        json_write_object(w);
-        json_write_key(w, "cbf");
-        json_write_plain(w, base64);
-        json_write_end(w, '}');
-    }
+    if (event->cbf_size != 0)
+        raw_heap_write_backtrace(w, event);
     json_write_end(w, '}');
 }
 
