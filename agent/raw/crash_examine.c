@@ -679,8 +679,8 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     facts->access = infer_access(facts);
     note_heap(capture, out);
     if (facts->message != NULL && crash_kind(facts) == CRASH_KIND_HEAP_CORRUPTION)
-        heap_chunks_find(capture, capture->settings->sanitize == SETTING_NO,
-                         &out->chunks);
+        malloc_chunks_find(capture, capture->settings->sanitize == SETTING_NO,
+                           &out->chunks);
     facts->chunk = out->chunks.chunk;
     note_memory(capture, facts);
     read_crash_code(capture, out);

@@ -4,7 +4,7 @@
 // what the libraries reported, which process sent the signal, which limit is near. What
 // can be derived from the report alone is left to the free phase.
 #pragma once
-#include "agent/facts/heap_chunks.h"
+#include "agent/facts/malloc_chunks.h"
 #include "agent/facts/waits.h"
 #include "agent/live/capture.h"
 #include "agent/messages/abort_message.h"
@@ -30,7 +30,7 @@ struct crash_examination {
     struct origins origins;
     struct thrown_stack thrown; // of the exception
     struct heap_fault heap;
-    struct heap_chunks chunks;
+    struct malloc_chunks chunks;
     char heap_threads[2][CRASH_NAME_BYTES]; // that allocated and freed its block
 };
 

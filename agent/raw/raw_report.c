@@ -34,8 +34,8 @@
 #include "agent/flight/flight_report.h"
 #include "agent/live/capture.h"
 #include "agent/raw/crash_examine.h"
-#include "agent/raw/raw_heap.h"
 #include "agent/raw/raw_memory.h"
+#include "agent/raw/raw_sampled_heap.h"
 #include "agent/raw/raw_threads.h"
 #include "base/clock.h"
 #include "base/hex.h"
@@ -139,7 +139,7 @@ static void write_heap_event(struct json_writer *w, const char *key,
     if (facts->age_ms != CRASH_HEAP_NO_AGE)
         raw_write_count(w, "age_ms", (uint64_t)facts->age_ms);
     if (event->cbf_size != 0)
-        raw_heap_write_backtrace(w, event);
+        raw_sampled_heap_write_backtrace(w, event);
     json_write_end(w, '}');
 }
 
@@ -770,10 +770,10 @@ enum ch_status raw_report_write(struct capture *capture,
     write_raw_head(&w, capture, &crash, &waits, id, &threads.otel);
     raw_threads_write(&threads, &w);
     if (capture->crash != NULL && crash.heap.kind != CRASH_KIND_NONE) {
-        raw_heap_list_images(&threads, &crash.heap.block.allocated);
-        raw_heap_list_images(&threads, &crash.heap.block.freed);
+        raw_sampled_heap_list_images(&threads, &crash.heap.block.allocated);
+        raw_sampled_heap_list_images(&threads, &crash.heap.block.freed);
     }
-    raw_heap_write(&threads, &w);
+    raw_sampled_heap_write(&threads, &w);
     if (capture->held != NULL) {
         watch_copy(capture, capture->held);
         hold_mappings(capture);

@@ -88,7 +88,7 @@ static int serve_pipe(struct node *node, const char *number)
     pid_t pid;
     if (!command_parse_pid(number, &pid))
         return command_misused("node: '%s' is no process id", number);
-    if (!node_reject(node, pid))
+    if (!node_is_over_rate(node, pid))
         return node_report(node, pid, STDIN_FILENO);
     struct node_then then = { .node = node, .pid = pid };
     if (node->then) {

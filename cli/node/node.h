@@ -37,9 +37,9 @@ struct node {
 // fd, and adds a line to the ledger. It returns a command's result.
 int node_report(struct node *node, pid_t pid, int fd);
 
-// node_reject counts the process against the rates. True: it may not be reported, and
-// the ledger has that.
-bool node_reject(struct node *node, pid_t pid);
+// node_is_over_rate counts the process against the rates. True: it may not be reported,
+// and the ledger has that.
+bool node_is_over_rate(struct node *node, pid_t pid);
 
 // node_listen serves the socket at path, or the one that systemd passes on, until it is
 // killed.

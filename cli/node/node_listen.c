@@ -287,7 +287,7 @@ static void accept_one(struct acceptor *acceptor)
         (void)close(fd);
         return;
     }
-    if (node_reject(acceptor->node, peer.pid)) {
+    if (node_is_over_rate(acceptor->node, peer.pid)) {
         reject(fd);
         return;
     }

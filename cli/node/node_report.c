@@ -23,7 +23,7 @@ static void describe_process(pid_t pid, struct node_entry *out, struct text *pro
                                 .program = program->bytes };
 }
 
-bool node_reject(struct node *node, pid_t pid)
+bool node_is_over_rate(struct node *node, pid_t pid)
 {
     static const char why[] = "more crashes in a minute than --per-minute allows";
     struct text CH_CLEANUP(text_deinit) program = { 0 };

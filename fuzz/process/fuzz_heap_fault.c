@@ -3,7 +3,7 @@
 // The pool of guarded allocations in memory that is the input: the block of a fault,
 // whose address is the last word, and the live samples.
 #include "agent/messages/heap_fault.h"
-#include "agent/raw/raw_heap.h"
+#include "agent/raw/raw_sampled_heap.h"
 #include "fuzz/fuzz.h"
 #include "shared/place_note.h"
 #include "support/fake_memory.h"
@@ -31,7 +31,7 @@ static void write_samples(const struct memory_reader *reader)
     struct json_writer w;
     json_writer_init(&w, -1);
     json_write_object(&w);
-    raw_heap_write(&threads, &w);
+    raw_sampled_heap_write(&threads, &w);
     json_write_end(&w, '}');
     (void)!json_writer_finish(&w);
     json_writer_deinit(&w);

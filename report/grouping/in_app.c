@@ -31,7 +31,7 @@ struct in_app_builds {
 // in_app_user_rule is a rule of CRASHHOOK_OWN or --own; any: of images and sources.
 struct in_app_user_rule {
     struct in_app_rule rule;
-    struct in_app_builds builds; // of OWN_BUILDS
+    struct in_app_builds builds; // of IN_APP_BUILDS
     bool in_app;
     bool any;
 };
@@ -44,13 +44,13 @@ static struct {
     size_t size;
 } own_user;
 
-static const char *const in_app_kind_words[OWN_KINDS] = {
-    [OWN_REPORTS] = "reports",  [OWN_STARTS] = "starts",
-    [OWN_PACKAGE] = "package",  [OWN_BUILD] = "build",
-    [OWN_BUILDS] = "builds",    [OWN_IMAGE] = "image",
-    [OWN_SOURCE] = "source",    [OWN_NAMESPACE] = "namespace",
-    [OWN_RUST] = "namespace",   [OWN_FUNCTION] = "function",
-    [OWN_STATIC] = "C library", [OWN_INTERPRETER] = "interpreter",
+static const char *const in_app_kind_words[IN_APP_KINDS] = {
+    [IN_APP_REPORTS] = "reports",  [IN_APP_STARTS] = "starts",
+    [IN_APP_PACKAGE] = "package",  [IN_APP_BUILD] = "build",
+    [IN_APP_BUILDS] = "builds",    [IN_APP_IMAGE] = "image",
+    [IN_APP_SOURCE] = "source",    [IN_APP_NAMESPACE] = "namespace",
+    [IN_APP_RUST] = "namespace",   [IN_APP_FUNCTION] = "function",
+    [IN_APP_STATIC] = "C library", [IN_APP_INTERPRETER] = "interpreter",
 };
 
 bool in_app_matches(const char *pattern, const char *text, size_t length)
@@ -92,7 +92,7 @@ struct in_app_subject {
 // in_app_facts is a frame with what the rules of each kind are compared with.
 struct in_app_facts {
     const struct in_app_frame *frame;
-    struct in_app_subject subjects[OWN_KINDS];
+    struct in_app_subject subjects[IN_APP_KINDS];
 };
 
 static bool is_rust_symbol(const char *raw_name)
@@ -142,25 +142,25 @@ static void in_app_facts_fill(struct in_app_facts *facts,
     }
     const struct in_app_subject called = in_app_subject_of(scoped);
     *facts = (struct in_app_facts){ .frame = frame };
-    facts->subjects[OWN_REPORTS] = called;
-    facts->subjects[OWN_STARTS] = called;
-    facts->subjects[OWN_PACKAGE] = in_app_subject_of(frame->package);
-    facts->subjects[OWN_BUILD] = in_app_subject_of(frame->build_id);
-    facts->subjects[OWN_IMAGE] = in_app_subject_of(frame->image);
-    facts->subjects[OWN_SOURCE] = in_app_subject_of(frame->file);
-    facts->subjects[OWN_NAMESPACE] = called;
+    facts->subjects[IN_APP_REPORTS] = called;
+    facts->subjects[IN_APP_STARTS] = called;
+    facts->subjects[IN_APP_PACKAGE] = in_app_subject_of(frame->package);
+    facts->subjects[IN_APP_BUILD] = in_app_subject_of(frame->build_id);
+    facts->subjects[IN_APP_IMAGE] = in_app_subject_of(frame->image);
+    facts->subjects[IN_APP_SOURCE] = in_app_subject_of(frame->file);
+    facts->subjects[IN_APP_NAMESPACE] = called;
     if (called.bytes != NULL && is_of_rust(frame))
-        facts->subjects[OWN_RUST] = called;
-    facts->subjects[OWN_FUNCTION] = called;
+        facts->subjects[IN_APP_RUST] = called;
+    facts->subjects[IN_APP_FUNCTION] = called;
     // A stub of the PLT is the linker's, in every image; scoped names leave "@plt" out.
     if (frame->function != NULL &&
         in_app_matches("*@plt", frame->function, strlen(frame->function)))
-        facts->subjects[OWN_FUNCTION] = in_app_subject_of(frame->function);
+        facts->subjects[IN_APP_FUNCTION] = in_app_subject_of(frame->function);
     // Static C libraries come without debug information: a function with a source file
     // is the program's, whatever its name.
     if (frame->is_static && frame->file == NULL)
-        facts->subjects[OWN_STATIC] = called;
-    facts->subjects[OWN_INTERPRETER] = in_app_subject_of(in_app_interpreter(frame));
+        facts->subjects[IN_APP_STATIC] = called;
+    facts->subjects[IN_APP_INTERPRETER] = in_app_subject_of(in_app_interpreter(frame));
 }
 
 // in_app_may_match is false for most rules: the text begins with another byte.
@@ -178,7 +178,7 @@ static bool in_app_rule_matches(const struct in_app_rule *rule,
     if (!in_app_may_match(rule, subject))
         return false;
     // A namespace matches itself and all within it.
-    if (rule->kind == OWN_NAMESPACE || rule->kind == OWN_RUST)
+    if (rule->kind == IN_APP_NAMESPACE || rule->kind == IN_APP_RUST)
         return strncmp(subject->bytes, rule->pattern, strlen(rule->pattern)) == 0 &&
                subject->length > strlen(rule->pattern);
     return in_app_matches(rule->pattern, subject->bytes, subject->length);
@@ -188,8 +188,8 @@ static void in_app_decide(struct in_app_verdict *out, const struct in_app_rule *
                           bool in_app)
 {
     out->in_app = in_app;
-    out->reports = rule->kind == OWN_REPORTS;
-    out->starts = rule->kind == OWN_STARTS;
+    out->reports = rule->kind == IN_APP_REPORTS;
+    out->starts = rule->kind == IN_APP_STARTS;
     (void)snprintf(out->rule, sizeof(out->rule), "%s%s %.70s", in_app ? "own " : "",
                    in_app_kind_words[rule->kind], rule->pattern);
 }
@@ -219,7 +219,7 @@ static bool in_app_builds_match(const struct in_app_user_rule *user,
                                 const struct in_app_frame *frame)
 {
     uint64_t start = 0;
-    if (user->rule.kind != OWN_BUILDS || frame->build_id == NULL ||
+    if (user->rule.kind != IN_APP_BUILDS || frame->build_id == NULL ||
         (frame->executable && !user->in_app) ||
         !in_app_build_start(frame->build_id, strlen(frame->build_id), &start))
         return false;
@@ -236,7 +236,7 @@ static bool in_app_find_user_rule(const struct in_app_facts *facts,
         bool matches = in_app_rule_matches(&user.rule, facts) ||
                        in_app_builds_match(&user, facts->frame);
         if (!matches && user.any) {
-            user.rule.kind = OWN_SOURCE;
+            user.rule.kind = IN_APP_SOURCE;
             matches = in_app_rule_matches(&user.rule, facts);
         }
         if (!matches)
@@ -261,9 +261,9 @@ static const struct in_app_rule *in_app_find_rule(const struct in_app_facts *fac
     const bool home = facts->frame->executable || in_app_same_package(facts->frame);
     for (size_t i = 0; i < in_app_rules_count; i++) {
         const struct in_app_rule *rule = &in_app_rules[i];
-        if (package != NULL && rule->kind > OWN_PACKAGE)
+        if (package != NULL && rule->kind > IN_APP_PACKAGE)
             return package;
-        if (!(rule->kind == OWN_IMAGE && home) &&
+        if (!(rule->kind == IN_APP_IMAGE && home) &&
             in_app_may_match(rule, &facts->subjects[rule->kind]) &&
             in_app_rule_matches(rule, facts))
             return rule;
@@ -275,7 +275,7 @@ void in_app_judge(const struct in_app_frame *frame, struct in_app_verdict *out)
 {
     struct in_app_facts facts;
     CH_CLEANUP(text_deinit) struct text name = { 0 };
-    const struct in_app_rule package = { OWN_PACKAGE, frame->package };
+    const struct in_app_rule package = { IN_APP_PACKAGE, frame->package };
     const bool foreign = frame->package != NULL && !in_app_same_package(frame);
     *out = (struct in_app_verdict){ .in_app = true };
     in_app_facts_fill(&facts, frame, &name);
@@ -338,9 +338,9 @@ bool in_app_is_failing(const char *name)
 // in_app_read_kind takes `image:` and the like off the front of a word.
 static bool in_app_read_kind(const char **word, struct in_app_user_rule *rule)
 {
-    for (int kind = 0; kind < OWN_KINDS; kind++) {
+    for (int kind = 0; kind < IN_APP_KINDS; kind++) {
         size_t length = strlen(in_app_kind_words[kind]);
-        if (kind == OWN_RUST || kind == OWN_STATIC ||
+        if (kind == IN_APP_RUST || kind == IN_APP_STATIC ||
             strncmp(*word, in_app_kind_words[kind], length) != 0 ||
             (*word)[length] != ':' || (*word)[length + 1] == ':')
             continue;
@@ -429,12 +429,14 @@ static bool in_app_add_user_rule(const char *word)
             return false;
         bool space = length > 2 && strcmp(word + length - 2, "::") == 0;
         rule.any = strchr(word, '/') != NULL;
-        rule.rule.kind = rule.any ? OWN_IMAGE : space ? OWN_NAMESPACE : OWN_FUNCTION;
+        rule.rule.kind = rule.any ? IN_APP_IMAGE
+                         : space  ? IN_APP_NAMESPACE
+                                  : IN_APP_FUNCTION;
     }
     size_t size = strlen(word) + 1;
     if (size == 1 || own_user.count == USER_RULES || size > USER_BYTES - own_user.size)
         return false;
-    if (rule.rule.kind == OWN_BUILDS && !rule.any &&
+    if (rule.rule.kind == IN_APP_BUILDS && !rule.any &&
         !in_app_read_builds(word, &rule.builds))
         return false;
     rule.rule.pattern = memcpy(own_user.bytes + own_user.size, word, size);

@@ -26,19 +26,19 @@
 // which rules decide: what a function does comes first, as a static program has its
 // abort in itself.
 enum in_app_kind {
-    OWN_REPORTS,     // the scoped name: it reports a failure and is not its place
-    OWN_STARTS,      // the same: it starts programs and threads, or calls handlers
-    OWN_PACKAGE,     // the package note of the image
-    OWN_BUILD,       // its build ID
-    OWN_BUILDS,      // the same, in a list that a file holds: the pattern is its path
-    OWN_IMAGE,       // its path
-    OWN_SOURCE,      // the source file
-    OWN_NAMESPACE,   // the first components of the function's scoped name
-    OWN_RUST,        // the same, of Rust alone: C++ programs have a `core::` too
-    OWN_FUNCTION,    // the scoped name
-    OWN_STATIC,      // the same, of a C library's function that is linked statically
-    OWN_INTERPRETER, // a function of an interpreter: it is, in an image of that name
-    OWN_KINDS
+    IN_APP_REPORTS,   // the scoped name: it reports a failure and is not its place
+    IN_APP_STARTS,    // the same: it starts programs and threads, or calls handlers
+    IN_APP_PACKAGE,   // the package note of the image
+    IN_APP_BUILD,     // its build ID
+    IN_APP_BUILDS,    // the same, in a list that a file holds: the pattern is its path
+    IN_APP_IMAGE,     // its path
+    IN_APP_SOURCE,    // the source file
+    IN_APP_NAMESPACE, // the first components of the function's scoped name
+    IN_APP_RUST,      // the same, of Rust alone: C++ programs have a `core::` too
+    IN_APP_FUNCTION,  // the scoped name
+    IN_APP_STATIC,    // the same, of a C library's function that is linked statically
+    IN_APP_INTERPRETER, // a function of an interpreter: it is, in an image of that name
+    IN_APP_KINDS
 };
 
 // in_app_rule is a row of the table; '*' in pattern matches anything.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A heap of glibc's malloc that is the input, after malloc reported that it is damaged.
-#include "agent/facts/heap_chunks.h"
+#include "agent/facts/malloc_chunks.h"
 #include "formats/debug/maps.h"
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
@@ -18,10 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                       .path = "[heap]",
                                       .path_size = 6 };
     static struct capture capture;
-    struct heap_chunks found;
+    struct malloc_chunks found;
     capture.reader = fake_memory_reader(&memory);
     capture.images.mappings = &mapping;
     capture.images.mapping_count = 1;
-    heap_chunks_find(&capture, true, &found);
+    malloc_chunks_find(&capture, true, &found);
     return 0;
 }

@@ -20,14 +20,14 @@ enum {
     HEAP_CHUNKS_TEXT = 64, // of a chunk's content, with the NUL
 };
 
-// A heap_chunks is what was found; chunk points into it.
-struct heap_chunks {
+// A malloc_chunks is what was found; chunk points into it.
+struct malloc_chunks {
     struct crash_chunk chunk; // of address 0: no damage was found
     char value[2 * sizeof(uint64_t)];
     char content[HEAP_CHUNKS_TEXT];
 };
 
-// heap_chunks_find walks the heaps of capture. texts: what looks like text may be
+// malloc_chunks_find walks the heaps of capture. texts: what looks like text may be
 // stored.
-void heap_chunks_find(const struct capture *capture, bool texts,
-                      struct heap_chunks *out);
+void malloc_chunks_find(const struct capture *capture, bool texts,
+                        struct malloc_chunks *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/raw/raw_heap.h"
+#include "agent/raw/raw_sampled_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,16 @@
 
 enum { PIECE_BYTES = 16 << 10, SLOTS_AT_ONCE = 256, SLOTS_OF_CRASH = 4096 };
 
-struct raw_heap_stack {
+struct raw_sampled_heap_stack {
     struct heap_event event; // the earliest of them
     uint64_t count;
     uint64_t bytes;
     double squares; // of the sizes
 };
 
-struct raw_heap {
+struct raw_sampled_heap {
     struct heap_state state;
-    struct raw_heap_stack *stacks;
+    struct raw_sampled_heap_stack *stacks;
     size_t count;
     size_t capacity;
 };
@@ -62,14 +62,14 @@ static uint8_t *copy_steady_records(struct capture *capture, uint64_t address,
     return table;
 }
 
-static void add_event(struct raw_heap *heap, const struct heap_event *event,
+static void add_event(struct raw_sampled_heap *heap, const struct heap_event *event,
                       uint64_t size)
 {
     if (!heap_event_is_sane(event) ||
         !array_reserve(&heap->stacks, &heap->capacity, heap->count,
                        sizeof(heap->stacks[0])))
         return;
-    heap->stacks[heap->count++] = (struct raw_heap_stack){
+    heap->stacks[heap->count++] = (struct raw_sampled_heap_stack){
         .event = *event,
         .count = 1,
         .bytes = size,
@@ -78,8 +78,8 @@ static void add_event(struct raw_heap *heap, const struct heap_event *event,
 }
 
 // add_blocks adds the blocks of some slots.
-static void add_blocks(struct raw_heap *heap, struct capture *capture, uint64_t first,
-                       size_t count)
+static void add_blocks(struct raw_sampled_heap *heap, struct capture *capture,
+                       uint64_t first, size_t count)
 {
     uint64_t address = heap->state.blocks + first * sizeof(struct heap_block);
     uint8_t *table =
@@ -94,7 +94,7 @@ static void add_blocks(struct raw_heap *heap, struct capture *capture, uint64_t 
 }
 
 // add_slots adds the pool's blocks, some at a time: their number is the process's word.
-static void add_slots(struct raw_heap *heap, struct capture *capture)
+static void add_slots(struct raw_sampled_heap *heap, struct capture *capture)
 {
     uint64_t slots = heap->state.slots;
     if (capture->crash != NULL && slots > SLOTS_OF_CRASH)
@@ -104,7 +104,7 @@ static void add_slots(struct raw_heap *heap, struct capture *capture)
                    slots - at < SLOTS_AT_ONCE ? (size_t)(slots - at) : SLOTS_AT_ONCE);
 }
 
-static void add_live(struct raw_heap *heap, struct capture *capture)
+static void add_live(struct raw_sampled_heap *heap, struct capture *capture)
 {
     uint8_t *table =
         heap->state.live != 0
@@ -122,8 +122,8 @@ static void add_live(struct raw_heap *heap, struct capture *capture)
 
 static int by_cbf(const void *left, const void *right)
 {
-    const struct heap_event *a = &((const struct raw_heap_stack *)left)->event;
-    const struct heap_event *b = &((const struct raw_heap_stack *)right)->event;
+    const struct heap_event *a = &((const struct raw_sampled_heap_stack *)left)->event;
+    const struct heap_event *b = &((const struct raw_sampled_heap_stack *)right)->event;
     if (a->cbf_size != b->cbf_size)
         return a->cbf_size < b->cbf_size ? -1 : 1;
     return memcmp(a->cbf, b->cbf, a->cbf_size);
@@ -131,14 +131,15 @@ static int by_cbf(const void *left, const void *right)
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct raw_heap_stack *a = left;
-    const struct raw_heap_stack *b = right;
+    const struct raw_sampled_heap_stack *a = left;
+    const struct raw_sampled_heap_stack *b = right;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
     return by_cbf(left, right);
 }
 
-static void sum_up(struct raw_heap_stack *to, const struct raw_heap_stack *from)
+static void sum_up(struct raw_sampled_heap_stack *to,
+                   const struct raw_sampled_heap_stack *from)
 {
     to->count += from->count;
     to->bytes += from->bytes;
@@ -147,7 +148,7 @@ static void sum_up(struct raw_heap_stack *to, const struct raw_heap_stack *from)
         to->event.realtime_ns = from->event.realtime_ns;
 }
 
-static void group_by_stack(struct raw_heap *heap)
+static void group_by_stack(struct raw_sampled_heap *heap)
 {
     size_t kept = 0;
     if (heap->count == 0)
@@ -173,14 +174,16 @@ static uint64_t whole_root(double number)
     return root;
 }
 
-static void write_sizes(struct json_writer *w, const struct raw_heap_stack *stack)
+static void write_sizes(struct json_writer *w,
+                        const struct raw_sampled_heap_stack *stack)
 {
     raw_write_count(w, "count", stack->count);
     raw_write_count(w, "bytes", stack->bytes);
     raw_write_count(w, "spread_bytes", whole_root(stack->squares));
 }
 
-void raw_heap_list_images(struct raw_threads *threads, const struct heap_event *event)
+void raw_sampled_heap_list_images(struct raw_threads *threads,
+                                  const struct heap_event *event)
 {
     struct cbf_reader reader;
     struct cbf_frame frame;
@@ -192,7 +195,8 @@ void raw_heap_list_images(struct raw_threads *threads, const struct heap_event *
                                    frame.value - (frame.kind == CBF_RETURN_ADDRESS));
 }
 
-void raw_heap_write_backtrace(struct json_writer *w, const struct heap_event *event)
+void raw_sampled_heap_write_backtrace(struct json_writer *w,
+                                      const struct heap_event *event)
 {
     char base64[BASE64_SIZE(HEAP_CBF_BYTES)];
     base64_encode(event->cbf, event->cbf_size, base64);
@@ -204,7 +208,7 @@ void raw_heap_write_backtrace(struct json_writer *w, const struct heap_event *ev
 }
 
 static void write_stack(struct raw_threads *threads, struct json_writer *w,
-                        const struct raw_heap_stack *stack, uint64_t now_ns)
+                        const struct raw_sampled_heap_stack *stack, uint64_t now_ns)
 {
     const struct heap_event *event = &stack->event;
     json_write_object(w);
@@ -212,18 +216,18 @@ static void write_stack(struct raw_threads *threads, struct json_writer *w,
     if (event->realtime_ns != 0 && event->realtime_ns <= now_ns)
         raw_write_count(w, "oldest_ms", (now_ns - event->realtime_ns) / 1000000);
     if (event->cbf_size != 0) {
-        raw_heap_list_images(threads, event);
-        raw_heap_write_backtrace(w, event);
+        raw_sampled_heap_list_images(threads, event);
+        raw_sampled_heap_write_backtrace(w, event);
     }
     json_write_end(w, '}');
 }
 
-static void raw_heap_print(struct raw_threads *threads, struct json_writer *w,
-                           const struct raw_heap *heap)
+static void raw_sampled_heap_print(struct raw_threads *threads, struct json_writer *w,
+                                   const struct raw_sampled_heap *heap)
 {
     const struct capture *capture = threads->capture;
     size_t most = capture->crash != NULL ? RAW_HEAP_STACKS : SIZE_MAX;
-    struct raw_heap_stack others = { 0 };
+    struct raw_sampled_heap_stack others = { 0 };
     uint64_t now_ns = capture->crash != NULL ? capture->crash->realtime_ns
                                              : clock_now_ms(CLOCK_REALTIME) * 1000000;
     json_write_key(w, "heap");
@@ -251,10 +255,10 @@ static void raw_heap_print(struct raw_threads *threads, struct json_writer *w,
     json_write_end(w, '}');
 }
 
-void raw_heap_write(struct raw_threads *threads, struct json_writer *w)
+void raw_sampled_heap_write(struct raw_threads *threads, struct json_writer *w)
 {
     struct capture *capture = threads->capture;
-    struct raw_heap heap = { 0 };
+    struct raw_sampled_heap heap = { 0 };
     size_t at = 0;
     uint64_t address;
     bool is_open = false;
@@ -270,6 +274,6 @@ void raw_heap_write(struct raw_threads *threads, struct json_writer *w)
     add_slots(&heap, capture);
     add_live(&heap, capture);
     group_by_stack(&heap);
-    raw_heap_print(threads, w, &heap);
+    raw_sampled_heap_print(threads, w, &heap);
     free(heap.stacks);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/facts/heap_chunks.h"
+#include "agent/facts/malloc_chunks.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct walk {
     uint64_t chunk;
     uint64_t before;  // 0: chunk is the first
     size_t looked_at; // chunks, for lists that lead nowhere
-    struct heap_chunks *out;
+    struct malloc_chunks *out;
 };
 
 static bool chunks_read(const struct walk *w, uint64_t address, uint64_t *out)
@@ -254,14 +254,14 @@ static void chunks_freed(struct walk *w, bool texts)
     }
 }
 
-void heap_chunks_find(const struct capture *capture, bool texts,
-                      struct heap_chunks *out)
+void malloc_chunks_find(const struct capture *capture, bool texts,
+                        struct malloc_chunks *out)
 {
     static const char name[] = "[heap]";
     enum { ARENA_BYTES = 64 << 20, HEAPS_MAX = 8 };
     size_t left = HEAP_CHUNKS_BYTES;
     size_t tried = 0;
-    *out = (struct heap_chunks){ 0 };
+    *out = (struct malloc_chunks){ 0 };
     for (size_t i = 0; i < capture->images.mapping_count && tried < HEAPS_MAX; i++) {
         const struct target_mapping *mapping = &capture->images.mappings[i];
         bool named = mapping->path_size == strlen(name) &&

@@ -17,13 +17,16 @@
 
 enum { RAW_HEAP_STACKS = 32 };
 
-// raw_heap_list_images lists the images of an event's stack.
-void raw_heap_list_images(struct raw_threads *threads, const struct heap_event *event);
+// raw_sampled_heap_list_images lists the images of an event's stack.
+void raw_sampled_heap_list_images(struct raw_threads *threads,
+                                  const struct heap_event *event);
 
-// raw_heap_write_backtrace writes the member `backtrace` of an event that has a stack.
-void raw_heap_write_backtrace(struct json_writer *w, const struct heap_event *event);
+// raw_sampled_heap_write_backtrace writes the member `backtrace` of an event that has a
+// stack.
+void raw_sampled_heap_write_backtrace(struct json_writer *w,
+                                      const struct heap_event *event);
 
-// raw_heap_write writes the member `heap`, if there are samples or could be. Images of
-// the stacks are listed. Of a process that is not stopped, samples that change while
-// they are read are left out.
-void raw_heap_write(struct raw_threads *threads, struct json_writer *w);
+// raw_sampled_heap_write writes the member `heap`, if there are samples or could be.
+// Images of the stacks are listed. Of a process that is not stopped, samples that
+// change while they are read are left out.
+void raw_sampled_heap_write(struct raw_threads *threads, struct json_writer *w);

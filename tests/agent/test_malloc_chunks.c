@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/facts/heap_chunks.h"
+#include "agent/facts/malloc_chunks.h"
 
 #include "formats/debug/maps.h"
 #include "support/fake_memory.h"
@@ -42,12 +42,12 @@ static void text_runs_on_over_the_end_of_a_block_of_any_size(void **state)
 {
     (void)state;
     enum { SMALLEST = 32, LARGEST = 2048, ALIGNMENT = 16 };
-    struct heap_chunks found;
+    struct malloc_chunks found;
     size_t right = 0;
     for (size_t size = SMALLEST; size <= LARGEST; size += ALIGNMENT) {
         build(size);
         memset((char *)heap + LISTS_BYTES + HEAD_BYTES, 'x', size);
-        heap_chunks_find(&capture, true, &found);
+        malloc_chunks_find(&capture, true, &found);
         right += found.chunk.address == HEAP + LISTS_BYTES + size + HEAD_BYTES &&
                  found.chunk.before_size == size - 8 && found.chunk.runs_on;
     }
@@ -57,11 +57,11 @@ static void text_runs_on_over_the_end_of_a_block_of_any_size(void **state)
 static void text_that_ends_before_a_damaged_size_does_not_run_on(void **state)
 {
     (void)state;
-    struct heap_chunks found;
+    struct malloc_chunks found;
     build(64);
     memset((char *)heap + LISTS_BYTES + HEAD_BYTES, 'x', 40);
     memset((char *)heap + LISTS_BYTES + 64 + 8, 'x', 8);
-    heap_chunks_find(&capture, true, &found);
+    malloc_chunks_find(&capture, true, &found);
     assert_int_equal(found.chunk.address, HEAP + LISTS_BYTES + 64 + HEAD_BYTES);
     assert_false(found.chunk.runs_on);
 }
@@ -71,10 +71,10 @@ static void lists_that_all_lead_nowhere_cost_one_walk_of_the_heap(void **state)
 {
     (void)state;
     enum { SMALLEST = 32, READS_PER_CHUNK = 6 };
-    struct heap_chunks found;
+    struct malloc_chunks found;
     build(SMALLEST);
     memset((char *)heap + HEAD_BYTES, 'x', LISTS_BYTES - HEAD_BYTES);
-    heap_chunks_find(&capture, true, &found);
+    malloc_chunks_find(&capture, true, &found);
     assert_int_equal(found.chunk.address, 0);
     assert_true(memory.read_count < READS_PER_CHUNK * (HEAP_BYTES / SMALLEST));
 }
@@ -86,5 +86,5 @@ int main(void)
         cmocka_unit_test(text_that_ends_before_a_damaged_size_does_not_run_on),
         cmocka_unit_test(lists_that_all_lead_nowhere_cost_one_walk_of_the_heap),
     };
-    return cmocka_run_group_tests_name("agent/heap_chunks", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/malloc_chunks", tests, NULL, NULL);
 }

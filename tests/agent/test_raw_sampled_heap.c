@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/raw/raw_heap.h"
+#include "agent/raw/raw_sampled_heap.h"
 
 #include <jansson.h>
 
@@ -81,7 +81,7 @@ static json_t *written(const uint8_t *pool, size_t size)
     struct json_writer w;
     json_writer_init(&w, -1);
     json_write_object(&w);
-    raw_heap_write(&threads, &w);
+    raw_sampled_heap_write(&threads, &w);
     json_write_end(&w, '}');
     json_t *out = json_writer_finish(&w) == CH_OK
                       ? json_loadb(w.text.bytes, w.text.size, 0, NULL)
