@@ -3,23 +3,25 @@
 #
 # performance_page.py FIGURES > docs/performance.md: writes the page from the figures.json
 # that bench/run leaves: how each topic is measured, and its table. A topic with more
-# figures than ROWS shows those that miss their target, then those with one, then those of
-# others. Ends with 1, and says so, where the page has more words than WORDS_MOST or a
-# section of the file has no topic here: nothing is left out without a word.
+# figures than ROWS shows some of each section: those that miss their target come first,
+# then those of other tools. Ends with 1, and says so, where the page has more words than
+# WORDS_MOST or a section of the file has no topic here: nothing is left out without a word.
 
+import itertools
 import json
 import sys
 
 import figures
 
-ROWS = 12
+ROWS = 9
 WORDS_MOST = 1500
 
 # The title of a topic, its sections in the file, the scripts, and what they measure.
 TOPICS = (
-    ("A crash", ("crash to gone", "real programs", "growth"),
-     "`bench/crash.py`, `bench/real.py`, `bench/growth.py`",
+    ("A crash", ("crash to gone",), "`bench/crash.py`",
      "From the instruction that crashes until the process is gone, and until its report is complete."),
+    ("Real programs, and growth", ("real programs", "growth"), "`bench/real.py`, `bench/growth.py`",
+     "The same of programs of Debian; and how steeply each cost grows, as the exponent of the size."),
     ("What a program pays", ("handler", "held", "throws", "heap"),
      "`bench/starts.py`, `bench/threads.py`, `bench/forks.py`, `bench/held.py`",
      "Starts, threads, forks, thrown exceptions and guarded allocations, compared with a program"
@@ -47,7 +49,9 @@ HEAD = """# Performance
 `make bench` runs all scripts on this page, in turn with other tools, and gives medians. Where the column says missed, the
 figure does not meet its target. What else costs while nothing crashes is in [costs.md](costs.md).
 
-Measured on {processor}, {processors} processors, Linux {kernel}, load {load:.1f} at the start."""
+Measured on {processor}, {processors} processors, Linux {kernel}, load {load:.1f} at the start.
+
+![Cost against threads, depth, images, the size of a report and of a spool](growth.svg)"""
 
 
 def number(value):
@@ -59,9 +63,9 @@ def with_unit(value, unit):
 
 
 def rank(figure):
-    """Which figures of a long topic are shown first."""
-    met = figures.met(figure)
-    return 0 if met is False else 1 if met else 2 if figure["others"] else 3
+    """Which figures of a section are shown first: those that miss their target, then those
+    that are compared."""
+    return figures.met(figure) is not False, not figure["others"], figure["target"] is None
 
 
 def row(figure):
@@ -81,12 +85,37 @@ def topic(title, sections, scripts, about, found):
     mine = [figure for figure in found if figure["section"] in sections]
     if not mine:
         return []
-    chosen = sorted(mine, key=rank)[:ROWS]
+    in_turn = itertools.zip_longest(*(
+        sorted((figure for figure in mine if figure["section"] == section), key=rank)
+        for section in sections))
+    chosen = [figure for turn in in_turn for figure in turn if figure is not None][:ROWS]
     lines = ["", f"## {title}", "", f"{about} ({scripts})", "",
              "| what | crashhook | others | target |", "| --- | --- | --- | --- |"]
     lines += [row(figure) for figure in mine if figure in chosen]
     if len(mine) > len(chosen):
         lines += ["", f"{len(mine) - len(chosen)} more figures are in `figures.json`."]
+    return lines
+
+
+def published(measured):
+    """The table of reporters that Debian does not package."""
+    of_row = measured["published"]["rows"]
+    names = sorted({name for row in of_row.values() for name in row["gone"]})
+    lines = ["", "## Reporters that Debian does not package", "",
+             "From the crash to the process being gone, as multiples of the time without a reporter, which is given"
+             " too: the others were measured in one run elsewhere, where that took longer."
+             " (`bench/published.json`)", "",
+             "| what | none, here and there | " + " | ".join(("crashhook", *names)) + " |",
+             "| --- " * (len(names) + 3) + "|"]
+    for figure in measured["figures"]:
+        key, _, what = figure["what"].partition(": ")
+        if figure["section"] == "crash to gone" and what.endswith(", gone") and key in of_row:
+            none = figure["others"]["no reporter"]
+            cells = (f"{key}: {what.removesuffix(', gone')}",
+                     f"{number(none)} ms, {number(of_row[key]['none'])} ms", number(figure["value"] / none),
+                     *(number(of_row[key]["gone"][name]) if name in of_row[key]["gone"] else ""
+                       for name in names))
+            lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
@@ -99,6 +128,7 @@ def page(measured):
     lines = [HEAD.format(**measured["machine"])]
     for each in TOPICS:
         lines += topic(*each, found)
+    lines += published(measured)
     text = "\n".join(lines) + "\n"
     words = sum(any(letter.isalnum() for letter in word) for word in text.split())
     if words > WORDS_MOST:
