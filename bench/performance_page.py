@@ -27,7 +27,7 @@ TOPICS = (
      "Starts, threads, forks, thrown exceptions and guarded allocations, compared with a program"
      " that has no library."),
     ("Unwinding and names", ("unwinding", "names", "causes"),
-     "`bench/unwind.py`, `bench/symbolize.py`, `bench/symbolize_real.py`",
+     "`bench/unwind.py`, `bench/symbolize.py`, `bench/names.py`",
      "Walks of stacks, and the functions and lines of addresses, compared with other tools."),
     ("Libraries", ("Backtrace API", "flight recorder", "formats", "traced"),
      "`bench/capture.py`, `bench/flight.py`, `bench/formats.py`, `bench/trace.py`",
@@ -98,7 +98,7 @@ def topic(title, sections, scripts, about, found):
 
 
 def published(measured):
-    """The table of reporters that Debian does not package."""
+    """The table of reporters that Debian does not package, if the crashes were measured."""
     of_row = measured["published"]["rows"]
     names = sorted({name for row in of_row.values() for name in row["gone"]})
     lines = ["", "## Reporters that Debian does not package", "",
@@ -107,6 +107,7 @@ def published(measured):
              " (`bench/published.json`)", "",
              "| what | none, here and there | " + " | ".join(("crashhook", *names)) + " |",
              "| --- " * (len(names) + 3) + "|"]
+    before = len(lines)
     for figure in measured["figures"]:
         key, _, what = figure["what"].partition(": ")
         if figure["section"] == "crash to gone" and what.endswith(", gone") and key in of_row:
@@ -116,7 +117,7 @@ def published(measured):
                      *(number(of_row[key]["gone"][name]) if name in of_row[key]["gone"] else ""
                        for name in names))
             lines.append("| " + " | ".join(cells) + " |")
-    return lines
+    return lines if len(lines) > before else []
 
 
 def page(measured):

@@ -24,7 +24,7 @@ import time
 
 import crash
 import figures
-import symbolize_real
+import names
 
 CONNECTIONS = 100
 READY_S = 60
@@ -119,7 +119,7 @@ def java_name():
     """What the row of Java is called; the targets are of one with debug data."""
     machine = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(
         shutil.which("java")))), "lib", "server", "libjvm.so")
-    with_data = symbolize_real.debug_file("", machine) is not None
+    with_data = names.debug_file("", machine) is not None
     return WITH_DATA if with_data else f"{WITH_DATA}, which is not there"
 
 

@@ -13,6 +13,8 @@ import unittest
 
 BENCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../bench")
 MACHINE = {"processor": "EPYC", "processors": 2, "kernel": "6.18", "load": 0.25}
+PUBLISHED = {"rows": {"a": {"none": 0.5, "gone": {"breakpad": 7, "crashpad": 3}},
+                      "b": {"none": 2, "gone": {"crashpad": 18}}}}
 
 
 def figure(section, what, value, target=None, **others):
@@ -23,7 +25,7 @@ def figure(section, what, value, target=None, **others):
 def page(figures):
     """The exit status, the page, and what was said."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        json.dump({"machine": MACHINE, "figures": figures}, file)
+        json.dump({"machine": MACHINE, "figures": figures, "published": PUBLISHED}, file)
         file.flush()
         done = subprocess.run([sys.executable, os.path.join(BENCH, "performance_page.py"),
                                file.name], capture_output=True, text=True, check=False)
@@ -46,7 +48,15 @@ class PerformancePage(unittest.TestCase):
         _, text, _ = page(many)
         self.assertIn("| slow | 4,000 ms |", text)
         self.assertNotIn("page30", text)
-        self.assertIn("28 more figures are in `figures.json`.", text)
+        self.assertIn("31 more figures are in `figures.json`.", text)
+
+    def test_reporters_that_were_measured_elsewhere_are_multiples_of_none(self):
+        rows = [figure("crash to gone", f"{row}: 1 thread, gone", 4, **{"no reporter": 0.5})
+                for row in "abc"]
+        _, text, _ = page(rows)
+        self.assertIn("| a: 1 thread | 0.5 ms, 0.5 ms | 8 | 7 | 3 |\n", text)
+        self.assertIn("| b: 1 thread | 0.5 ms, 2 ms | 8 |  | 18 |\n", text)
+        self.assertNotIn("| c: 1 thread | 0.5 ms,", text)
 
     def test_a_page_that_is_too_long_or_lacks_a_topic_is_refused(self):
         code, text, said = page([figure("weather", "rain", 1)])
