@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,12 +27,28 @@ struct probed_mount {
     bool answers;
 };
 
-static _Thread_local struct {
-    bool read; // the mounts
+struct known_mounts {
     struct mounts mounts;
     struct probed_mount probed[PROBED_MAX];
     size_t count;
-} reachable;
+};
+
+// What a thread knows is on the heap: a library that is loaded while a program runs has
+// little room for thread-local variables. NULL: the mounts were not read.
+static _Thread_local struct known_mounts *known;
+
+static bool read_mounts(void)
+{
+    if (known != NULL)
+        return true;
+    struct known_mounts *made = calloc(1, sizeof(*made));
+    if (made == NULL || mounts_read(&made->mounts, 0) != CH_OK) {
+        free(made);
+        return false;
+    }
+    known = made;
+    return true;
+}
 
 // probe_mount opens path in a child. One that does not return is abandoned: it may be
 // in a wait that no signal ends.
@@ -59,20 +76,18 @@ static bool probe_mount(const char *path)
 bool reachable_check(const char *path)
 {
     size_t size;
-    if (!reachable.read)
-        reachable.read = mounts_read(&reachable.mounts, 0) == CH_OK;
-    if (!reachable.read || path[0] != '/' ||
-        !mounts_may_block(&reachable.mounts, path, strlen(path), &size))
+    if (!read_mounts() || path[0] != '/' ||
+        !mounts_may_block(&known->mounts, path, strlen(path), &size))
         return true;
-    for (size_t i = 0; i < reachable.count; i++) {
-        const struct probed_mount *mount = &reachable.probed[i];
+    for (size_t i = 0; i < known->count; i++) {
+        const struct probed_mount *mount = &known->probed[i];
         if (strncmp(mount->path, path, size) == 0 && mount->path[size] == 0)
             return mount->answers;
     }
-    struct probed_mount *mount = &reachable.probed[reachable.count];
-    if (reachable.count == PROBED_MAX || size >= sizeof(mount->path))
+    struct probed_mount *mount = &known->probed[known->count];
+    if (known->count == PROBED_MAX || size >= sizeof(mount->path))
         return false;
-    reachable.count++;
+    known->count++;
     memcpy(mount->path, path, size);
     mount->path[size] = 0;
     mount->answers = probe_mount(path);
@@ -89,8 +104,8 @@ int reachable_open(const char *path)
 
 void reachable_forget(void)
 {
-    if (reachable.read)
-        mounts_deinit(&reachable.mounts);
-    reachable.read = false;
-    reachable.count = 0;
+    if (known != NULL)
+        mounts_deinit(&known->mounts);
+    free(known);
+    known = NULL;
 }

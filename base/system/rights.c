@@ -16,8 +16,14 @@
 
 enum { STATUS_LIMIT_BYTES = 512 << 10 }; // a process may have 65,536 groups
 
-static _Thread_local struct rights applied;
-static _Thread_local struct rights own; // to return to
+struct thread_rights {
+    struct rights applied;
+    struct rights own; // to return to
+};
+
+// They are on the heap: a library that is loaded while a program runs has little room
+// for thread-local variables. NULL: no fewer were applied.
+static _Thread_local struct thread_rights *held;
 
 static const char *rights_line(const struct text *status, const char *key)
 {
@@ -48,10 +54,14 @@ static bool ids_equal(const unsigned ids[static 4])
     return ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
 }
 
-static const struct rights nobody = { .mixed = true,
-                                      .real_user = RIGHTS_NOBODY,
-                                      .user = RIGHTS_NOBODY,
-                                      .group = RIGHTS_NOBODY };
+#define NOBODYS                                                                        \
+    .mixed = true, .real_user = RIGHTS_NOBODY, .user = RIGHTS_NOBODY,                  \
+    .group = RIGHTS_NOBODY
+
+static const struct rights nobody = { NOBODYS };
+
+// Where there is no memory for the rights, none can be assumed: nothing is opened.
+static struct thread_rights without_memory = { .applied = { .fewer = true, NOBODYS } };
 
 void rights_parse(const struct text *status, struct rights *out)
 {
@@ -92,19 +102,28 @@ void rights_compare_capabilities(struct rights *rights)
 
 void rights_apply(const struct rights *rights)
 {
-    applied = *rights;
-    if (!applied.fewer)
+    if (held != &without_memory)
+        free(held);
+    held = NULL;
+    if (!rights->fewer)
         return;
-    int count = getgroups(RIGHTS_GROUPS_MAX, own.groups);
-    own.group_count = count > 0 ? (size_t)count : 0;
-    own.user = geteuid();
-    own.group = getegid();
-    own.capabilities = rights_own_capabilities();
+    held = calloc(1, sizeof(*held));
+    if (held == NULL) {
+        held = &without_memory;
+        return;
+    }
+    struct rights *own = &held->own;
+    held->applied = *rights;
+    int count = getgroups(RIGHTS_GROUPS_MAX, own->groups);
+    own->group_count = count > 0 ? (size_t)count : 0;
+    own->user = geteuid();
+    own->group = getegid();
+    own->capabilities = rights_own_capabilities();
 }
 
 const struct rights *rights_applied(void)
 {
-    return applied.fewer ? &applied : NULL;
+    return held != NULL ? &held->applied : NULL;
 }
 
 // A capability_sets is the argument of capget(2) and capset(2).
@@ -154,10 +173,10 @@ static bool change_rights(const struct rights *to)
 
 bool rights_assume(void)
 {
-    if (!applied.fewer)
+    if (held == NULL)
         return true;
-    if (change_rights(&applied) &&
-        rights_limit_capabilities(applied.capabilities, false))
+    if (held != &without_memory && change_rights(&held->applied) &&
+        rights_limit_capabilities(held->applied.capabilities, false))
         return true;
     rights_resume();
     errno = EPERM;
@@ -167,11 +186,11 @@ bool rights_assume(void)
 void rights_resume(void)
 {
     int error = errno;
-    if (applied.fewer) {
+    if (held != NULL && held != &without_memory) {
         // The user comes first: with root's id the kernel raises what it lowered.
-        (void)rights_limit_capabilities(own.capabilities, false);
-        (void)change_rights(&own);
-        (void)rights_limit_capabilities(own.capabilities, false);
+        (void)rights_limit_capabilities(held->own.capabilities, false);
+        (void)change_rights(&held->own);
+        (void)rights_limit_capabilities(held->own.capabilities, false);
     }
     errno = error;
 }
