@@ -2,7 +2,10 @@
 //
 // The functions of libdw and libelf that this library calls, each found in its own
 // library. The dynamic linker would take the first of a name in the process, and a
-// program that has libdwarf has dwarf_formstring and others with other arguments.
+// program that has libdwarf has dwarf_formstring and others with other arguments. In
+// the same way libdw itself would call the elf_begin of a program that has another
+// libelf: so it is no dependency of this library, which the linker would bind to the
+// program's names, but loaded with RTLD_DEEPBIND.
 //
 // The functions defined here are visible in this library alone and jump to those found.
 // All are found when the library is loaded; one that is missing returns 0, which is a
@@ -11,6 +14,9 @@
 #include <stddef.h>
 
 #define LIBDW "libdw.so.1"
+#if !defined(RTLD_DEEPBIND) // musl's linker has no such scope
+#define RTLD_DEEPBIND 0
+#endif
 
 // What is found, and where: libelf is found as one that libdw needs.
 #define FUNCTIONS(X)                                                                   \
@@ -82,6 +88,10 @@
 
 FUNCTIONS(DEFINE)
 
+// Every sanitizer's runtime has it. dlsym would not do: where it fails it allocates a
+// message, which the next dlsym frees, and a program's free may call dlsym itself.
+extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
+
 static long return_nothing(void)
 {
     return 0;
@@ -98,7 +108,9 @@ struct sought_function {
 __attribute__((constructor(101))) static void find_own_libdw(void)
 {
     static const struct sought_function sought[] = { FUNCTIONS(SOUGHT) };
-    void *library = dlopen(LIBDW, RTLD_LAZY | RTLD_LOCAL);
+    // A sanitizer's dlopen ends the program at RTLD_DEEPBIND.
+    const int scope = __sanitizer_print_stack_trace != NULL ? 0 : RTLD_DEEPBIND;
+    void *library = dlopen(LIBDW, RTLD_LAZY | RTLD_LOCAL | scope);
     for (size_t i = 0; i < sizeof(sought) / sizeof(sought[0]); i++) {
         void *found = library != NULL ? dlsym(library, sought[i].name) : NULL;
         *sought[i].found = found != NULL ? found : (void *)return_nothing;
