@@ -54,12 +54,21 @@ char *crashhook_symbolicated_backtrace_description(
     return symbol_finish(&lines);
 }
 
-// describe_friendly appends the program's own functions, and says where frames are left
-// out.
+static bool is_in_app(const struct crashhook_symbolicated_frame *frame)
+{
+    return frame->symbol != NULL && !frame->symbol->is_system &&
+           !frame->symbol->is_thunk;
+}
+
+// describe_friendly appends the in-app functions, and says where frames are left out.
+// In a backtrace without such functions it appends all that have a symbol.
 static void describe_friendly(const struct crashhook_symbolicated_backtrace *named,
                               struct text *out)
 {
     uint64_t number = 0;
+    bool has_in_app = false;
+    for (size_t i = 0; i < named->count && !has_in_app; i++)
+        has_in_app = is_in_app(&named->frames[i]);
     for (size_t i = 0; i < named->count; i++) {
         const struct crashhook_symbolicated_frame *frame = &named->frames[i];
         uint64_t own = number;
@@ -68,8 +77,7 @@ static void describe_friendly(const struct crashhook_symbolicated_backtrace *nam
             text_append_string(out, "...\n");
             continue;
         }
-        if (frame->symbol == NULL || frame->symbol->is_system ||
-            frame->symbol->is_thunk)
+        if (has_in_app ? !is_in_app(frame) : frame->symbol == NULL)
             continue;
         text_appendf(out, "%" PRIu64 " %s%s", own, frame->symbol->name,
                      frame->is_inline ? " [inlined]" : "");

@@ -150,7 +150,8 @@ CRASHHOOK_API char *crashhook_symbolicated_backtrace_description(
 
 // crashhook_format_preset selects how much of a symbolicated backtrace is shown.
 enum crashhook_format_preset {
-    CRASHHOOK_FORMAT_FRIENDLY, // the program's own functions and their lines
+    CRASHHOOK_FORMAT_FRIENDLY, // the program's own functions and their lines; all
+                               // functions where none is its own
     CRASHHOOK_FORMAT_MEDIUM,   // all frames with addresses, the images they are in
     CRASHHOOK_FORMAT_FULL,     // raw names too, and all images
 };

@@ -140,6 +140,26 @@ static void an_address_in_no_image_stays_without_a_symbol(void **state)
     assert_true(none);
 }
 
+static void a_friendly_text_without_own_functions_has_all(void **state)
+{
+    (void)state;
+    const uint64_t address = (uintptr_t)qsort;
+    struct crashhook_backtrace *made;
+    struct crashhook_symbolicated_backtrace *named;
+    assert_int_equal(crashhook_backtrace_from_addresses(
+                         &address, 1, CRASHHOOK_FRAME_PROGRAM_COUNTER, &made),
+                     0);
+    assert_int_equal(crashhook_backtrace_symbolicate(made, NULL, 0, &named), 0);
+    char *text =
+        crashhook_symbolicated_backtrace_format(named, CRASHHOOK_FORMAT_FRIENDLY);
+    bool has_name =
+        text != NULL && strncmp(text, "0 ", 2) == 0 && strstr(text, "qsort") != NULL;
+    free(text);
+    crashhook_symbolicated_backtrace_destroy(named);
+    crashhook_backtrace_destroy(made);
+    assert_true(has_name);
+}
+
 static void a_location_describes_as_much_as_is_known(void **state)
 {
     (void)state;
@@ -179,7 +199,8 @@ static void a_named_backtrace_keeps_what_it_was_made_of(void **state)
     assert_false(thunk);
 }
 
-// This program exports names that libdw and libelf have too, as one with libdwarf does.
+// This program exports names that libdw and libelf have too, as one with libdwarf does,
+// or with another libelf.
 #define OTHER(name)                                                                    \
     __attribute__((visibility("default"))) void name(void);                            \
     void name(void)                                                                    \
@@ -191,6 +212,16 @@ OTHER(dwarf_formstring)
 OTHER(dwarf_offdie)
 OTHER(dwarf_tag)
 OTHER(dwarf_diename)
+#if !CRASHHOOK_SANITIZED // a sanitizer does not let libdw be bound to its own libelf
+OTHER(elf_begin)
+OTHER(elf_getdata)
+OTHER(elf_getscn)
+OTHER(elf_nextscn)
+OTHER(elf_rawdata)
+OTHER(elf_version)
+OTHER(gelf_getehdr)
+OTHER(gelf_getshdr)
+#endif
 
 static void functions_of_the_program_with_libdws_names_are_not_called(void **state)
 {
@@ -216,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_symbol_describes_its_offset_and_location),
         cmocka_unit_test(options_say_whether_inlined_calls_and_lines_are_shown),
         cmocka_unit_test(an_address_in_no_image_stays_without_a_symbol),
+        cmocka_unit_test(a_friendly_text_without_own_functions_has_all),
         cmocka_unit_test(a_location_describes_as_much_as_is_known),
         cmocka_unit_test(a_named_backtrace_keeps_what_it_was_made_of),
         cmocka_unit_test(functions_of_the_program_with_libdws_names_are_not_called),
