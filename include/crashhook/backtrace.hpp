@@ -7,8 +7,8 @@
 //
 // A value may be read by several threads at the same time; copies share what they hold.
 // Functions that fail throw std::system_error with the errno value that the C function
-// returns; those marked noexcept do not fail. Only raw_backtrace::capture may be called
-// in a signal handler.
+// returns; those marked noexcept do not fail. Only the captures of raw_backtrace and
+// backtrace_store::add may be called in a signal handler.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -506,12 +506,29 @@ class symbolicated_backtrace
 // async-signal-safe and does not fail; names come later, from a backtrace.
 template <std::size_t Capacity = 64> class raw_backtrace
 {
+    static_assert(Capacity != 0);
+
   public:
     __attribute__((always_inline)) static raw_backtrace capture() noexcept
     {
         raw_backtrace made;
         made.size_ =
             crashhook_backtrace_capture_raw(made.addresses_.data(), Capacity, nullptr);
+        return made;
+    }
+
+    // capture_context captures from where a signal interrupted the thread: context is
+    // the third argument of a handler with SA_SIGINFO. The first address is made one
+    // like the others: the one after where the program was.
+    static raw_backtrace capture_context(const void *context) noexcept
+    {
+        raw_backtrace made;
+        crashhook_raw_options options = CRASHHOOK_RAW_DEFAULTS;
+        options.context = context;
+        made.size_ = crashhook_backtrace_capture_raw(made.addresses_.data(), Capacity,
+                                                     &options);
+        if (made.size_ != 0)
+            made.addresses_[0]++;
         return made;
     }
     const std::uint64_t *begin() const noexcept
@@ -594,19 +611,41 @@ template <> struct std::hash<crashhook::backtrace> {
 };
 
 #if defined(__cpp_lib_format)
-template <> struct std::formatter<crashhook::backtrace> : std::formatter<std::string> {
-    auto format(const crashhook::backtrace &value, std::format_context &context) const
+namespace crashhook::detail
+{
+// A text_formatter formats a value as its text, with the options of a string.
+template <class Value> struct text_formatter : std::formatter<std::string> {
+    template <class Context> auto format(const Value &value, Context &context) const
     {
-        return std::formatter<std::string>::format(value.description(), context);
+        return std::formatter<std::string>::format(text_of(value), context);
+    }
+
+  private:
+    static std::string text_of(const symbolicated_backtrace &value)
+    {
+        return value.format();
+    }
+    template <class Other> static std::string text_of(const Other &value)
+    {
+        return value.description();
     }
 };
+} // namespace crashhook::detail
 
 template <>
-struct std::formatter<crashhook::symbolicated_backtrace> : std::formatter<std::string> {
-    auto format(const crashhook::symbolicated_backtrace &value,
-                std::format_context &context) const
-    {
-        return std::formatter<std::string>::format(value.format(), context);
-    }
+struct std::formatter<crashhook::frame>
+    : crashhook::detail::text_formatter<crashhook::frame> {
+};
+template <>
+struct std::formatter<crashhook::backtrace>
+    : crashhook::detail::text_formatter<crashhook::backtrace> {
+};
+template <>
+struct std::formatter<crashhook::symbolicated_frame>
+    : crashhook::detail::text_formatter<crashhook::symbolicated_frame> {
+};
+template <>
+struct std::formatter<crashhook::symbolicated_backtrace>
+    : crashhook::detail::text_formatter<crashhook::symbolicated_backtrace> {
 };
 #endif

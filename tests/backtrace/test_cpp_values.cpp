@@ -4,6 +4,7 @@
 #include <crashhook/backtrace.hpp>
 #include <crashhook/execinfo.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -106,6 +107,37 @@ void a_store_gives_the_same_number_to_the_same_stack()
     }
 }
 
+#if !defined(__SANITIZE_THREAD__) // it delays signals
+crashhook::raw_backtrace<> interrupted;
+
+__attribute__((noinline)) void raise_here()
+{
+    std::raise(SIGUSR1);
+    __asm__ volatile("");
+}
+
+void a_handler_captures_what_it_interrupted()
+{
+    struct sigaction action {
+    };
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t *, void *context) {
+        interrupted = crashhook::raw_backtrace<>::capture_context(context);
+    };
+    CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);
+    raise_here();
+    const crashhook::symbolicated_backtrace named(interrupted.to_backtrace());
+    bool has_raise = false;
+    for (const crashhook::symbolicated_frame frame : named)
+        has_raise =
+            has_raise || frame.function().find("raise_here") != std::string_view::npos;
+    CHECK(has_raise);
+    // The first frame is no call, and its name is still that of the C library's
+    // function.
+    CHECK(named[0].function().find("kill") != std::string_view::npos);
+}
+#endif
+
 void a_full_store_gives_0()
 {
     crashhook_backtrace_store *store = nullptr;
@@ -188,6 +220,10 @@ void values_are_formatted()
     const crashhook::symbolicated_backtrace named(captured);
     CHECK(std::format("{}", captured) == captured.description());
     CHECK(std::format("{}", named) == named.format());
+    const std::string frame = captured.begin()->description();
+    CHECK(std::format("{:>99}", *captured.begin()) ==
+          std::string(99 - frame.size(), ' ') + frame);
+    CHECK(std::format("{}", named[0]) == named[0].description());
 }
 #endif
 
@@ -196,7 +232,10 @@ void a_standard_stacktrace_is_converted()
 {
     const std::stacktrace from = std::stacktrace::current();
     const crashhook::backtrace made = crashhook::backtrace::from_stacktrace(from);
+    const crashhook::symbolicated_backtrace named(made);
     CHECK(made.frames().size() == from.size());
+    CHECK(named[0].function().find("a_standard_stacktrace") != std::string_view::npos);
+    CHECK(named[0].line() == from[0].source_line());
 }
 #endif
 } // namespace
@@ -207,6 +246,9 @@ int main(int argc, char **argv)
     names_are_a_range();
     errors_are_thrown();
     a_store_gives_the_same_number_to_the_same_stack();
+#if !defined(__SANITIZE_THREAD__)
+    a_handler_captures_what_it_interrupted();
+#endif
     a_full_store_gives_0();
     execinfo_names_are_mapped();
     an_exception_tells_where_it_was_thrown(argc > 1 &&
