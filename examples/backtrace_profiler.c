@@ -2,7 +2,7 @@
 //
 // A sampling profiler (docs/backtrace-profiler.md): a timer of processor time
 // interrupts the program, the handler notes the number of the stack that it
-// interrupted, and at the end the stacks are printed by how often they were met, as
+// interrupted, and at the end each stack is printed with the number of its samples, as
 // flame graph tools read them.
 #include <crashhook/backtrace.h>
 #include <signal.h>
@@ -32,17 +32,20 @@ static void take_sample(int signal, siginfo_t *info, void *context)
         samples[at] = crashhook_backtrace_store_add(stacks, addresses, count);
 }
 
-static void profile(int is_on)
+static int start_profile(void)
 {
-    const struct itimerval period = { { 0, is_on * PERIOD_US },
-                                      { 0, is_on * PERIOD_US } };
-    setitimer(ITIMER_PROF, &period, NULL);
+    const struct sigaction action = { .sa_sigaction = take_sample,
+                                      .sa_flags = SA_SIGINFO | SA_RESTART };
+    const struct itimerval period = { { 0, PERIOD_US }, { 0, PERIOD_US } };
+    if (crashhook_backtrace_store_create(STORE_BYTES, &stacks) != 0 ||
+        sigaction(SIGPROF, &action, NULL) != 0)
+        return -1;
+    return setitimer(ITIMER_PROF, &period, NULL);
 }
 
 static int by_number(const void *left, const void *right)
 {
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     return a < b ? -1 : a > b;
 }
 
@@ -51,32 +54,30 @@ static void print_stack(uint32_t number, size_t count)
 {
     struct crashhook_backtrace *backtrace;
     struct crashhook_symbolicated_backtrace *named;
-    if (crashhook_backtrace_store_get(stacks, number, &backtrace) != 0)
-        return;
-    if (crashhook_backtrace_symbolicate(backtrace, NULL,
-                                        CRASHHOOK_SYMBOLICATION_DEFAULT, &named) == 0) {
-        for (size_t i = crashhook_symbolicated_backtrace_count(named); i > 0; i--) {
-            const struct crashhook_symbolicated_frame *frame =
-                crashhook_symbolicated_backtrace_at(named, i - 1);
-            printf("%s%s", frame->symbol != NULL ? frame->symbol->name : "?",
-                   i > 1 ? ";" : "");
-        }
-        printf(" %zu\n", count);
-        crashhook_symbolicated_backtrace_destroy(named);
+    if (crashhook_backtrace_store_get(stacks, number, &backtrace) != 0 ||
+        crashhook_backtrace_symbolicate(backtrace, NULL, CRASHHOOK_SHOW_INLINE_FRAMES,
+                                        &named) != 0)
+        exit(1);
+    for (size_t i = crashhook_symbolicated_backtrace_count(named); i-- > 0;) {
+        const struct crashhook_symbol *symbol =
+            crashhook_symbolicated_backtrace_at(named, i)->symbol;
+        printf("%s%c", symbol != NULL ? symbol->name : "?", i != 0 ? ';' : ' ');
     }
+    printf("%zu\n", count);
+    crashhook_symbolicated_backtrace_destroy(named);
     crashhook_backtrace_destroy(backtrace);
 }
 
 static void print_profile(void)
 {
     size_t count = taken < SAMPLES ? taken : SAMPLES;
+    setitimer(ITIMER_PROF, &(struct itimerval){ 0 }, NULL);
     qsort(samples, count, sizeof(samples[0]), by_number);
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
         while (end < count && samples[end] == samples[begin])
             end++;
         print_stack(samples[begin], end - begin);
     }
-    printf("%zu samples\n", count);
 }
 
 // The program that is measured.
@@ -95,15 +96,10 @@ __attribute__((noinline)) static unsigned work_hard(void)
 
 int main(void)
 {
-    struct sigaction action = { .sa_sigaction = take_sample,
-                                .sa_flags = SA_SIGINFO | SA_RESTART };
-    if (crashhook_backtrace_store_create(STORE_BYTES, &stacks) != 0 ||
-        sigaction(SIGPROF, &action, NULL) != 0)
+    if (start_profile() != 0)
         return 1;
-    profile(1);
     while (taken < 100)
         (void)work_hard();
-    profile(0);
     print_profile();
     crashhook_backtrace_store_destroy(stacks);
     return 0;
