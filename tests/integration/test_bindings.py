@@ -18,6 +18,7 @@ from place import rust_compiler
 
 BINDINGS = os.path.join(SOURCE, "bindings")
 HEADER = os.path.join(SOURCE, "include", "crashhook", "crashhook.h")
+BACKTRACE = os.path.join(BUILD, "lib", "libcrashhook-backtrace.so.1")
 PKG_CONFIG = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig")}
 
 
@@ -196,6 +197,22 @@ class Rust(Bindings):
                      for frame in thread["backtrace"]["frames"]]
             self.assertIn("panics::total_in_cents", names)
 
+    def test_a_captured_stack_has_names_and_lines(self):
+        source = "bindings/rust/examples/backtrace.rs"
+        ended = subprocess.run([self.build(source=source)], text=True, check=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env={**os.environ, "LIBCRASHHOOK_BACKTRACE": BACKTRACE})
+        line = line_of(source, "captured here")
+        self.assertRegex(ended.stdout, rf"\A\w+::read_order {line}\n\w+::main \d+\n")
+        self.assertRegex(ended.stderr, r"read_order at .*backtrace\.rs")
+
+    def test_without_the_backtrace_library_there_is_no_stack(self):
+        ended = subprocess.run([self.build(source="bindings/rust/examples/backtrace.rs")], text=True,
+                               env={**os.environ, "LIBCRASHHOOK_BACKTRACE": "/nonexistent.so"},
+                               check=True, stderr=subprocess.PIPE)
+        self.assertEqual(ended.stderr,
+                         "no backtrace: libcrashhook-backtrace.so.1 cannot be loaded\n")
+
     def test_a_program_goes_on_without_the_library(self):
         program = self.build()
         ended = subprocess.run([program], env={**os.environ, "LIBCRASHHOOK": "/nonexistent.so"},
@@ -303,6 +320,29 @@ class Python(Bindings):
                     "    with crashhook.tag('a', '2'): pass\n"
                     "assert calls == [('a', '1'), ('a', '2'), ('a', '1'), ('a', None)], calls\n"
                     % self.folder, LIBCRASHHOOK=HANDLER)
+
+    def test_a_captured_stack_has_the_functions_of_c(self):
+        self.module("import ctypes\n"
+                    "from crashhook import backtrace\n"
+                    "found = []\n"
+                    "@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)\n"
+                    "def compare(left, right):\n"
+                    "    found.append(backtrace.capture().symbolicate())\n"
+                    "    return 0\n"
+                    "ctypes.CDLL(None).qsort(ctypes.create_string_buffer(2), 2, 1, compare)\n"
+                    "frames = found[0].frames\n"
+                    "images = [frame.image for frame in frames if frame.image]\n"
+                    "assert any('qsort' in (frame.function or '') for frame in frames), frames\n"
+                    "assert any(image.startswith('_ctypes') for image in images), images\n"
+                    "assert 'qsort' in str(found[0]), str(found[0])\n"
+                    "assert len(backtrace.capture(limit=3).symbolicate().frames) >= 3\n",
+                    LIBCRASHHOOK_BACKTRACE=BACKTRACE)
+
+    def test_without_the_backtrace_library_a_capture_says_so(self):
+        self.module("from crashhook import backtrace\n"
+                    "try: backtrace.capture()\n"
+                    "except OSError as error: assert '/nonexistent.so' in str(error), error\n"
+                    "else: assert False", LIBCRASHHOOK_BACKTRACE="/nonexistent.so")
 
     def module(self, script, **variables):
         self.compile(["/usr/bin/python3", "-c", "import crashhook\n" + script],

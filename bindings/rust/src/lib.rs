@@ -18,6 +18,7 @@ use std::os::raw::{c_char, c_int};
 use std::panic;
 use std::sync::Once;
 
+pub mod backtrace;
 mod library;
 mod words;
 use library::Library;

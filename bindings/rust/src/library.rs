@@ -2,8 +2,56 @@
 //
 //! The functions of libcrashhook: linked, with the feature `vendored` or `link`, else loaded once.
 
-use std::ffi::c_void;
+use std::ffi::{c_void, CStr, CString};
 use std::os::raw::{c_char, c_int};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::Once;
+
+extern "C" {
+    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// Loads the library that a variable names, else the one of the usual name, for ever.
+pub fn open(variable: &str, name: &str) -> Option<*mut c_void> {
+    const RTLD_NOW: c_int = 2;
+    let named = std::env::var(variable).ok();
+    let path = CString::new(named.as_deref().unwrap_or(name)).ok()?;
+    // SAFETY: the libraries may be loaded at any time.
+    let library = unsafe { dlopen(path.as_ptr(), RTLD_NOW) };
+    (!library.is_null()).then_some(library)
+}
+
+/// Finds a function of a library that `open` returned; its name ends with a NUL.
+pub fn find(library: *mut c_void, name: &'static str) -> Option<*mut c_void> {
+    let name = CStr::from_bytes_with_nul(name.as_bytes()).ok()?;
+    // SAFETY: the library stays.
+    let found = unsafe { dlsym(library, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+/// A value that is made when it is first needed, if that is possible, and never freed.
+pub struct Lazy<T> {
+    once: Once,
+    made: AtomicPtr<T>,
+}
+
+impl<T> Lazy<T> {
+    pub const fn new() -> Self {
+        Lazy { once: Once::new(), made: AtomicPtr::new(null_mut()) }
+    }
+
+    pub fn get(&'static self, make: fn() -> Option<T>) -> Option<&'static T> {
+        self.once.call_once(|| {
+            if let Some(made) = make() {
+                self.made.store(Box::into_raw(Box::new(made)), Ordering::Release);
+            }
+        });
+        // SAFETY: it is null, or what was made.
+        unsafe { self.made.load(Ordering::Acquire).as_ref() }
+    }
+}
 
 /// crashhook_before_fn; the crash is a struct crashhook_crash.
 pub type Before = extern "C" fn(*const Crash, *mut c_void) -> c_int;
@@ -66,35 +114,13 @@ mod source {
 #[cfg(not(is_linked))]
 mod source {
     use super::*;
-    use std::ffi::{CStr, CString};
-    use std::sync::atomic::{AtomicPtr, Ordering};
-    use std::sync::Once;
-
-    const RTLD_NOW: c_int = 2;
-
-    extern "C" {
-        fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-    }
 
     fn load() -> Option<Library> {
-        let named = std::env::var("LIBCRASHHOOK").ok();
-        let path = CString::new(named.as_deref().unwrap_or("libcrashhook.so.1")).ok()?;
-        // SAFETY: the library may be loaded at any time; it stays for ever.
-        let library = unsafe { dlopen(path.as_ptr(), RTLD_NOW) };
-        if library.is_null() {
-            return None;
-        }
-        let find = |name: &'static [u8]| -> Option<*mut c_void> {
-            let name = CStr::from_bytes_with_nul(name).ok()?;
-            // SAFETY: library is one that dlopen returned.
-            let found = unsafe { dlsym(library, name.as_ptr()) };
-            (!found.is_null()).then_some(found)
-        };
+        let library = open("LIBCRASHHOOK", "libcrashhook.so.1")?;
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: the types are those of crashhook/crashhook.h.
-                unsafe { std::mem::transmute(find(concat!($name, "\0").as_bytes())?) }
+                unsafe { std::mem::transmute(find(library, concat!($name, "\0"))?) }
             };
         }
         Some(Library {
@@ -111,15 +137,8 @@ mod source {
 
     impl Library {
         pub fn get() -> Option<&'static Library> {
-            static ONCE: Once = Once::new();
-            static LOADED: AtomicPtr<Library> = AtomicPtr::new(std::ptr::null_mut());
-            ONCE.call_once(|| {
-                if let Some(library) = load() {
-                    LOADED.store(Box::into_raw(Box::new(library)), Ordering::Release);
-                }
-            });
-            // SAFETY: it is null, or a library that is never freed.
-            unsafe { LOADED.load(Ordering::Acquire).as_ref() }
+            static LOADED: Lazy<Library> = Lazy::new();
+            LOADED.get(load)
         }
     }
 }
