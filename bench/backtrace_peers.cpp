@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// backtrace_peers [LIBRARY] [DEPTH...]: one table in one run of the libraries for a
-// program's own backtraces that this machine has: the median of a capture at each
-// depth, the same in one thread and in each of 8, the first and the later names of an
-// address, and the memory that these took. All walk the same stack in turns, so that
-// other load affects all alike. With a LIBRARY the program first loads 500 copies of
-// it.
-//
-//     build/release/bench/backtrace_peers 14 94
-//     build/release/bench/backtrace_peers build/release/bench/libempty.so 14 94
+// backtrace_peers [LIBRARY]: the libraries for a program's own backtraces that this
+// machine has: a capture of 20 and of 100 frames, of 20 frames in each of 8 threads,
+// the first and the later names of an address, and the memory that these took. All walk
+// the same stack in turns, so that other load affects all alike. With a LIBRARY the
+// program first loads 500 copies of it. Each line is a measure, a library and a value;
+// bench/capture.py makes a table of them.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -113,8 +110,10 @@ std::size_t capture_libunwind()
 
 void symbolize_glibc(std::uint64_t address)
 {
-    Dl_info info;
-    dladdr(reinterpret_cast<void *>(address), &info);
+    static const auto symbols = reinterpret_cast<char **(*)(void *const *, int)>(
+        dlsym(dlopen("libc.so.6", RTLD_NOW), "backtrace_symbols"));
+    void *const addresses[] = { reinterpret_cast<void *>(address) };
+    std::free(static_cast<void *>(symbols(addresses, 1)));
 }
 
 #if defined(ABSL_DEBUGGING_STACKTRACE_H_)
@@ -244,16 +243,39 @@ double time_captures(const peer &measured, int captures)
     return (now_ns() - begin) / captures;
 }
 
-// capture_below measures captures at a depth.
-__attribute__((noinline)) void capture_below(const peer &measured, std::size_t depth,
-                                             double &time)
+void print_value(const char *measure, const peer &measured, double value)
 {
-    if (depth != 0) {
-        capture_below(measured, depth - 1, time);
-    } else {
-        measured.capture();
-        time = time_captures(measured, 500);
+    std::printf("%s\t%s\t%.2f\n", measure, measured.name, value);
+}
+
+void measure_peers(std::size_t frames)
+{
+    constexpr int rounds = 51;
+    const std::string measure = std::to_string(frames) + " frames";
+    std::vector<std::vector<double>> times(peer_count);
+    std::size_t counts[peer_count];
+    counts_frames = true;
+    for (std::size_t i = 0; i < peer_count; i++)
+        counts[i] = peers[i].capture();
+    counts_frames = false;
+    for (int round = 0; round < rounds; round++)
+        for (std::size_t i = 0; i < peer_count; i++)
+            times[i].push_back(time_captures(peers[i], 200));
+    for (std::size_t i = 0; i < peer_count; i++) {
+        print_value(measure.c_str(), peers[i], median(times[i]));
+        print_value((measure + ", found").c_str(), peers[i],
+                    static_cast<double>(counts[i]));
     }
+}
+
+// call_at_depth calls action when the stack has about so many frames.
+template <class Action>
+__attribute__((noinline)) void call_at_depth(std::size_t frames, const Action &action)
+{
+    if (capture_raw(CRASHHOOK_UNWIND_AUTO) < frames)
+        call_at_depth(frames, action);
+    else
+        action();
     __asm__ volatile("");
 }
 
@@ -265,38 +287,14 @@ double measure_threads(const peer &measured, std::size_t count)
     for (double &time : times)
         threads.emplace_back([&measured, &time] {
             (void)crashhook_backtrace_thread_prepare();
-            capture_below(measured, 12, time);
+            call_at_depth(20, [&measured, &time] {
+                measured.capture();
+                time = time_captures(measured, 500);
+            });
         });
     for (std::thread &thread : threads)
         thread.join();
     return median(times);
-}
-
-void measure(std::size_t depth)
-{
-    constexpr int rounds = 51;
-    std::vector<std::vector<double>> times(peer_count);
-    std::size_t frames[peer_count];
-    counts_frames = true;
-    for (std::size_t i = 0; i < peer_count; i++)
-        frames[i] = peers[i].capture();
-    counts_frames = false;
-    for (int round = 0; round < rounds; round++)
-        for (std::size_t i = 0; i < peer_count; i++)
-            times[i].push_back(time_captures(peers[i], 200));
-    std::printf("at depth %zu\n", depth);
-    for (std::size_t i = 0; i < peer_count; i++)
-        std::printf("  %-20s %4zu frames %9.0f ns\n", peers[i].name, frames[i],
-                    median(times[i]));
-}
-
-__attribute__((noinline)) void descend(std::size_t depth, std::size_t wanted)
-{
-    if (depth == 0)
-        measure(wanted);
-    else
-        descend(depth - 1, wanted);
-    __asm__ volatile("");
 }
 
 // resident_kb is the memory of this process that is not of files.
@@ -321,7 +319,8 @@ void load_copies(const char *path)
         loaded += dlopen(copy.c_str(), RTLD_NOW) != nullptr;
     }
     std::filesystem::remove_all(folder);
-    std::printf("%d libraries\n", loaded);
+    if (loaded != 500)
+        std::fprintf(stderr, "only %d copies of %s were loaded\n", loaded, path);
 }
 
 void measure_names(const peer &measured)
@@ -337,9 +336,9 @@ void measure_names(const peer &measured)
         measured.symbolize(address);
         later.push_back(now_ns() - again);
     }
-    std::printf("  %-20s first %10.1f us, again %8.2f us, memory %7ld KB\n",
-                measured.name, first / 1e3, median(later) / 1e3,
-                resident_kb() - before_kb);
+    print_value("first name", measured, first / 1e3);
+    print_value("later names", measured, median(later) / 1e3);
+    print_value("memory", measured, static_cast<double>(resident_kb() - before_kb));
 }
 } // namespace
 
@@ -348,18 +347,14 @@ int main(int argc, char **argv)
 #if defined(ABSL_DEBUGGING_STACKTRACE_H_)
     absl::InitializeSymbolizer(argv[0]);
 #endif
-    const bool loads = argc > 1 && std::strchr(argv[1], '/') != nullptr;
-    if (loads)
+    if (argc > 1)
         load_copies(argv[1]);
-    for (int i = loads ? 2 : 1; i < argc; i++) {
-        const auto depth = static_cast<std::size_t>(std::strtoul(argv[i], nullptr, 10));
-        descend(depth, depth);
+    for (const std::size_t frames : { 20, 100 })
+        call_at_depth(frames, [frames] { measure_peers(frames); });
+    for (const peer &measured : peers) {
+        print_value("1 thread", measured, measure_threads(measured, 1));
+        print_value("8 threads", measured, measure_threads(measured, 8));
     }
-    std::printf("in 1 thread, and in 8\n");
-    for (const peer &measured : peers)
-        std::printf("  %-20s %9.0f ns %9.0f ns\n", measured.name,
-                    measure_threads(measured, 1), measure_threads(measured, 8));
-    std::printf("names\n");
     for (const peer &measured : peers)
         if (measured.symbolize != nullptr)
             measure_names(measured);

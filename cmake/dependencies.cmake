@@ -51,6 +51,8 @@ endif()
 if(CRASHHOOK_WITH_CAPSTONE)
     find_path(CAPSTONE_INCLUDE capstone/capstone.h)                     # symbolizer/
 endif()
+include(CheckLinkerFlag)
+check_linker_flag(CXX -lstdc++exp CRASHHOOK_HAS_STDCXX_EXP)             # std::stacktrace, in tests/ and bench/
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/
 endif()
