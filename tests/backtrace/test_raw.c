@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -421,6 +422,31 @@ static void a_sandbox_changes_nothing(void **state)
     }
 }
 
+// limit_resources allows no more memory, files or processes.
+static int limit_resources(void)
+{
+    static const int limited[] = { RLIMIT_AS,     RLIMIT_DATA,  RLIMIT_STACK,
+                                   RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_FSIZE };
+    const struct rlimit none = { .rlim_cur = 0 };
+    for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++)
+        if (setrlimit((__rlimit_resource_t)limited[i], &none) != 0)
+            return 4;
+    return 0;
+}
+
+static int capture_without_resources(void)
+{
+    return compare_captures(limit_resources, false);
+}
+
+static void limits_of_resources_change_nothing(void **state)
+{
+    (void)state;
+    if (CRASHHOOK_SANITIZED)
+        test_skip("a sanitizer needs more memory");
+    assert_int_equal(run_in_child(capture_without_resources), 0);
+}
+
 static int hide_proc(void)
 {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
@@ -559,6 +585,7 @@ int main(void)
         cmocka_unit_test(a_capture_ends_with_the_stack_of_a_fiber),
         cmocka_unit_test(a_prepared_thread_captures_without_any_system_call),
         cmocka_unit_test(a_sandbox_changes_nothing),
+        cmocka_unit_test(limits_of_resources_change_nothing),
         cmocka_unit_test(no_file_of_proc_is_needed),
         cmocka_unit_test(hidden_processes_change_nothing),
         cmocka_unit_test(what_is_written_has_the_images_and_offsets),
