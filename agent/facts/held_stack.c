@@ -9,25 +9,56 @@
 #include "report/file/held_file.h"
 
 // The vector registers of a thread, copied for the free phase: floating-point variables
-// are in them. Only x86-64's xmm0 to xmm15; no call preserves them, so a thread that
-// sleeps in a system call has none that matter.
+// are in them. No call preserves all of them, so a thread that sleeps in a system call
+// has none that matter.
 
-// Where the kernel's ucontext of x86-64 has the address of the saved floating-point
-// state, and that has xmm0 (struct sigcontext).
-enum { CONTEXT_FPSTATE = 224, FPSTATE_XMM0 = 160 };
+// saved_vectors_x86 gives the address of xmm0 in what the kernel's ucontext of x86-64
+// points to (struct sigcontext); 0: there is none.
+static uint64_t saved_vectors_x86(const struct memory_reader *memory, uint64_t context)
+{
+    enum { CONTEXT_FPSTATE = 224, FPSTATE_XMM0 = 160 };
+    uint64_t saved;
+    return memory_read_word(memory, context + CONTEXT_FPSTATE, &saved) == CH_OK &&
+                   saved != 0
+               ? saved + FPSTATE_XMM0
+               : 0;
+}
+
+// saved_vectors_arm gives the address of v0 in the kernel's ucontext of AArch64, which
+// ends in records of a magic number and a size, 4 bytes each; 0: there is none.
+static uint64_t saved_vectors_arm(const struct memory_reader *memory, uint64_t context)
+{
+    enum { RECORDS = 464, RECORDS_BYTES = 4096, FPSIMD_V0 = 16, RECORD_MIN = 8 };
+    const uint32_t fpsimd_magic = 0x46508001;
+    uint32_t head[2] = { 0 };
+    for (uint64_t at = 0; at <= RECORDS_BYTES - RECORD_MIN; at += head[1]) {
+        uint64_t record = context + RECORDS + at;
+        if (memory_read(memory, record, head, sizeof(head)) != CH_OK ||
+            head[1] < RECORD_MIN)
+            return 0;
+        if (head[0] == fpsimd_magic)
+            return record + FPSIMD_V0;
+    }
+    return 0;
+}
+
+uint64_t held_vectors_saved(const struct memory_reader *memory,
+                            enum unwind_arch_id arch, uint64_t context)
+{
+    return arch == UNWIND_ARCH_AARCH64 ? saved_vectors_arm(memory, context)
+                                       : saved_vectors_x86(memory, context);
+}
 
 // vectors_of_crash reads the crashed thread's vector registers.
 static bool vectors_of_crash(const struct capture *capture,
                              uint8_t out[HELD_VECTORS_BYTES])
 {
-    const struct target_crash *crash = capture->crash;
-    uint64_t saved;
-    return crash->context != 0 &&
-           memory_read_word(&capture->reader, crash->context + CONTEXT_FPSTATE,
-                            &saved) == CH_OK &&
-           saved != 0 &&
-           memory_read(&capture->reader, saved + FPSTATE_XMM0, out,
-                       HELD_VECTORS_BYTES) == CH_OK;
+    uint64_t context = capture->crash->context;
+    uint64_t at =
+        context == 0 ? 0
+                     : held_vectors_saved(&capture->reader, capture->arch->id, context);
+    return at != 0 &&
+           memory_read(&capture->reader, at, out, HELD_VECTORS_BYTES) == CH_OK;
 }
 
 // held_vectors_add appends the thread's vector registers to the capture's held file, as
@@ -40,8 +71,6 @@ static void held_vectors_add(const struct capture *capture,
     bool crashed = crash != NULL && crash->tid == thread->tid;
     const uint8_t *known = crashed ? crash->vectors_of : thread->vectors;
     uint8_t bytes[HELD_VECTORS_BYTES];
-    if (capture->arch->id != UNWIND_ARCH_AMD64)
-        return;
     if (known == NULL && crashed && crash->has_vectors)
         known = crash->vectors;
     if (known == NULL && crashed && vectors_of_crash(capture, bytes))

@@ -171,9 +171,13 @@ bool stop_registers_interrupted(pid_t tid)
 
 bool stop_registers_vectors(pid_t tid, uint8_t out[256])
 {
-    (void)tid;
-    (void)out;
-    return false;
+    struct user_fpsimd_struct r;
+    struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRFPREG, &vector) != 0 ||
+        vector.iov_len != sizeof(r))
+        return false;
+    memcpy(out, r.vregs, 256);
+    return true;
 }
 
 bool stop_registers_interrupted(pid_t tid)

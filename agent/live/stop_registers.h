@@ -16,8 +16,8 @@ void stop_registers_before(int tasks_fd, struct stopped_thread *thread);
 // the stopped thread. False: the thread has exited.
 bool stop_registers_read(struct stopped_thread *thread);
 
-// stop_registers_vectors reads xmm0 to xmm15 of a stopped thread, 16 bytes each. False:
-// the thread is not stopped by this process, or of another machine.
+// stop_registers_vectors reads xmm0 to xmm15 or v0 to v15 of a stopped thread, 16 bytes
+// each. False: the thread is not stopped by this process, or of another machine.
 bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
 
 // stop_registers_last_call is the system call that the thread is in, or out of which it

@@ -78,15 +78,12 @@ static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
 }
 
 // notes_read_vectors reads struct user_fpregs_struct of x86-64, which is what fxsave
-// stores.
+// stores, or that of AArch64, which begins with v0.
 static enum ch_status notes_read_vectors(struct cursor *c, uint16_t machine,
                                          struct core_note *out)
 {
     enum { BEFORE_XMM0 = 160 };
-    out->kind = CORE_NOTE_OTHER;
-    if (machine != ELF_X86_64)
-        return CH_OK;
-    cursor_skip(c, BEFORE_XMM0);
+    cursor_skip(c, machine == ELF_X86_64 ? BEFORE_XMM0 : 0);
     out->vectors = cursor_take(c, CORE_VECTORS_BYTES);
     if (!cursor_ok(c))
         return CH_ERR_MALFORMED;

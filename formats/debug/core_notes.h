@@ -21,7 +21,7 @@ enum { CORE_REGISTERS = 33 };
 
 enum core_note_kind {
     CORE_NOTE_THREAD,  // NT_PRSTATUS
-    CORE_NOTE_VECTORS, // NT_PRFPREG of x86-64
+    CORE_NOTE_VECTORS, // NT_PRFPREG
     CORE_NOTE_STORAGE, // NT_ARM_TLS of aarch64
     CORE_NOTE_PROCESS, // NT_PRPSINFO
     CORE_NOTE_SIGNAL,  // NT_SIGINFO
@@ -44,7 +44,7 @@ struct core_thread {
     int64_t call; // x86-64: the system call it is in; negative: none, or not known
 };
 
-// CORE_VECTORS_BYTES is the size of xmm0 to xmm15, 16 bytes each.
+// CORE_VECTORS_BYTES is the size of xmm0 to xmm15 or v0 to v15, 16 bytes each.
 enum { CORE_VECTORS_BYTES = 256 };
 
 struct core_process {

@@ -65,7 +65,8 @@ struct held_thread {
     const uint8_t *vectors;  // HELD_VECTORS_BYTES; NULL: not known
 };
 
-// HELD_VECTORS_BYTES is the size of xmm0 to xmm15 of x86-64, as fxsave stores them.
+// HELD_VECTORS_BYTES is the size of xmm0 to xmm15 of x86-64 or v0 to v15 of AArch64, 16
+// bytes each. The other registers of AArch64 pass no arguments.
 enum { HELD_VECTORS_BYTES = 16 * 16 };
 
 struct held_file {

@@ -18,9 +18,13 @@ struct need {
     bool indirect; // its address takes the register
     unsigned general;
     unsigned vectors;
+    unsigned vector_mask; // bit n: its register n is a vector register
+    uint64_t piece;       // bytes in each of several registers; 0: 8
     uint64_t size;
     bool wide; // aligned to 16 bytes
 };
+
+enum { ALL_VECTORS = (1 << ARGUMENT_REGISTERS_MAX) - 1 };
 
 // classify_scalar classifies a value of type, which is no aggregate.
 static struct need classify_scalar(const struct type *type)
@@ -31,6 +35,7 @@ static struct need classify_scalar(const struct type *type)
         need.memory = type->size > (is_complex ? 16 : 8);
         need.wide = type->size == 16 && !is_complex;
         need.vectors = type->size > 8 && !need.memory ? 2 : 1;
+        need.vector_mask = ALL_VECTORS;
         need.unknown = type->size > 16;
         return need;
     }
@@ -88,6 +93,7 @@ static struct need classify_structure(const struct type_table *table,
     for (unsigned i = 0; i < eightbytes; i++) {
         need.general += general[i];
         need.vectors += !general[i];
+        need.vector_mask |= general[i] ? 0 : 1u << i;
     }
     return need;
 }
@@ -168,6 +174,8 @@ static struct need classify_structure_aarch64(const struct type_table *table,
     bool is_whole = leaves.end_bits == size * 8;
     if (!leaves.mixed && leaves.element != 0 && size <= 4 * leaves.element) {
         need.vectors = (unsigned)(size / leaves.element);
+        need.vector_mask = ALL_VECTORS;
+        need.piece = leaves.element;
         need.unknown = need.unknown || !is_whole;
     } else if (size > LARGE_BYTES) {
         need = (struct need){ .indirect = true, .general = 1, .size = 8 };
@@ -189,6 +197,7 @@ static struct need classify_aarch64(const struct type_table *table, uint32_t ind
         return need;
     need.memory = false;
     need.vectors = is_complex ? 2 : 1;
+    need.piece = type->size / need.vectors;
     need.wide = type->size == (is_complex ? 2 * LARGE_BYTES : LARGE_BYTES);
     need.unknown = type->size > (is_complex ? 2 * LARGE_BYTES : LARGE_BYTES);
     return need;
@@ -207,7 +216,7 @@ struct argument_abi_rules {
     struct need (*classify)(const struct type_table *table, uint32_t index);
     unsigned general_max;
     uint8_t general[VECTORS_MAX]; // by DWARF number
-    uint8_t vector_first;
+    enum unwind_arch_id arch;
     bool exhausts;       // once one is on the stack, later ones of its kind are, too
     bool even;           // what is aligned to 16 bytes begins with an even register
     bool hidden_general; // a large result's address takes the first register
@@ -217,7 +226,7 @@ static const struct argument_abi_rules abi_amd64 = {
     .classify = classify_amd64,
     .general_max = 6,
     .general = { 5, 4, 1, 2, 8, 9 },
-    .vector_first = 17,
+    .arch = UNWIND_ARCH_AMD64,
     .hidden_general = true,
 };
 
@@ -225,7 +234,7 @@ static const struct argument_abi_rules abi_aarch64 = {
     .classify = classify_aarch64,
     .general_max = 8,
     .general = { 0, 1, 2, 3, 4, 5, 6, 7 },
-    .vector_first = 64,
+    .arch = UNWIND_ARCH_AARCH64,
     .exhausts = true,
     .even = true,
 };
@@ -299,17 +308,17 @@ struct argument_abi_place argument_abi_next(struct argument_abi *abi, uint32_t t
                 abi->vectors + need.vectors <= VECTORS_MAX;
     if (!fits)
         return place_on_stack(abi, &need);
-    place.kind = ARGUMENT_SPLIT;
     place.indirect = need.indirect;
-    if (need.general == 1 && need.vectors == 0) {
-        place.kind = ARGUMENT_GENERAL;
-        place.reg = rules->general[abi->general];
-    } else if (need.general == 0 && need.vectors == 1) {
-        place.kind = ARGUMENT_VECTOR;
-        place.reg = (uint8_t)(rules->vector_first + abi->vectors);
-    }
-    abi->general += need.general;
-    abi->vectors += need.vectors;
+    place.count = (uint8_t)(need.general + need.vectors);
+    place.piece = need.piece != 0 ? (uint8_t)need.piece : EIGHTBYTE_BITS / 8;
+    place.kind = place.count != 1    ? ARGUMENT_SPLIT
+                 : need.vectors != 0 ? ARGUMENT_VECTOR
+                                     : ARGUMENT_GENERAL;
+    uint64_t vector = argument_vector_first(rules->arch);
+    for (unsigned i = 0; i < place.count; i++)
+        place.registers[i] = need.vector_mask >> i & 1
+                                 ? (uint8_t)(vector + abi->vectors++)
+                                 : rules->general[abi->general++];
     return place;
 }
 
@@ -365,41 +374,55 @@ static enum ch_status argument_ctf_take(const struct lookup *l,
                                ARGUMENT_AT_ENTRY);
 }
 
-// find_in_register looks for the argument that was passed in a general register.
-static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
-                                       struct argument *argument)
+// find_passed_register finds what was passed in a register.
+static enum ch_status find_passed_register(const struct lookup *l, uint8_t reg,
+                                           struct argument_entry *out)
 {
-    const struct argument_location natural = { .kind = ARGUMENT_IN_REGISTER,
-                                               .value = reg };
-    struct argument_entry entry;
-    uint64_t size;
-    if (l->at_entry && argument_frame_knows(&l->call->frame, reg)) {
-        set_found(argument, "abi-register", "proved");
-        return argument_ctf_take(l, argument, &natural);
+    const struct argument_frame *frame = &l->call->frame;
+    const uint8_t *vector = argument_frame_vector(frame, reg);
+    *out = (struct argument_entry){ .source = "abi-register" };
+    if (l->at_entry && vector != NULL) {
+        out->bytes = ARGUMENT_VECTOR_BYTES;
+        out->location = (struct argument_location){ .kind = ARGUMENT_IS_BYTES,
+                                                    .value = ARGUMENT_VECTOR_BYTES,
+                                                    .bytes = vector };
+        return CH_OK;
     }
-    enum ch_status status = argument_entry_find(l->stack, l->index, reg, &entry);
-    if (status != CH_OK)
-        return status;
-    if (type_size(&l->call->image->types.table, argument->type, &size) != CH_OK ||
-        size > entry.bytes)
-        return CH_ERR_NOT_FOUND;
-    set_found(argument, entry.source, "proved");
-    return argument_ctf_take(l, argument, &entry.location);
+    if (l->at_entry && argument_frame_knows(frame, reg)) {
+        out->bytes = sizeof(uint64_t);
+        out->location =
+            (struct argument_location){ .kind = ARGUMENT_IN_REGISTER, .value = reg };
+        return CH_OK;
+    }
+    return argument_entry_find(l->stack, l->index, reg, out);
 }
 
-// find_in_vector looks for the argument that was passed in a vector register.
-static enum ch_status find_in_vector(const struct lookup *l, uint8_t reg,
-                                     struct argument *argument)
+// find_in_registers looks for the argument that was passed in one or several registers.
+static enum ch_status find_in_registers(const struct lookup *l,
+                                        const struct argument_abi_place *place,
+                                        struct argument *argument)
 {
-    const struct argument_location natural = {
-        .kind = ARGUMENT_IS_BYTES,
-        .value = ARGUMENT_VECTOR_BYTES,
-        .bytes = argument_frame_vector(&l->call->frame, reg),
-    };
-    if (!l->at_entry || natural.bytes == NULL)
+    struct argument_location pieces = { .kind = ARGUMENT_IS_PIECES };
+    struct argument_entry entry = { .source = "abi-register" };
+    uint64_t size;
+    if (type_size(&l->call->image->types.table, argument->type, &size) != CH_OK)
         return CH_ERR_NOT_FOUND;
-    set_found(argument, "abi-register", "proved");
-    return argument_ctf_take(l, argument, &natural);
+    for (unsigned i = 0; i < place->count && pieces.value < size; i++) {
+        enum ch_status status = find_passed_register(l, place->registers[i], &entry);
+        uint64_t piece = place->count == 1 ? size : place->piece;
+        piece = piece < size - pieces.value ? piece : size - pieces.value;
+        if (status == CH_OK && piece > entry.bytes)
+            return CH_ERR_NOT_FOUND;
+        if (status == CH_OK)
+            status = argument_location_bytes(&entry.location, &l->call->frame,
+                                             l->stack->memory,
+                                             pieces.pieces + pieces.value, piece);
+        if (status != CH_OK)
+            return status;
+        pieces.value += piece;
+    }
+    set_found(argument, entry.source, "proved");
+    return argument_ctf_take(l, argument, &pieces);
 }
 
 // find_indirect looks for the argument whose address was passed.
@@ -410,9 +433,10 @@ static enum ch_status find_indirect(const struct lookup *l,
     struct argument_location location = { .kind = ARGUMENT_IN_MEMORY };
     const struct argument_frame *frame = &l->call->frame;
     if (place->kind == ARGUMENT_GENERAL) {
-        if (!l->at_entry || !argument_frame_knows(frame, place->reg))
+        uint8_t reg = place->registers[0];
+        if (!l->at_entry || !argument_frame_knows(frame, reg))
             return CH_ERR_NOT_FOUND;
-        location.value = frame->registers.value[place->reg];
+        location.value = frame->registers.value[reg];
     } else if (frame->cfa == 0 ||
                memory_read(l->stack->memory, frame->cfa + place->offset,
                            &location.value, sizeof(location.value)) != CH_OK) {
@@ -443,9 +467,9 @@ static enum ch_status find_at_place(const struct lookup *l,
         return find_indirect(l, place, argument);
     switch (place->kind) {
     case ARGUMENT_GENERAL:
-        return find_in_register(l, place->reg, argument);
     case ARGUMENT_VECTOR:
-        return find_in_vector(l, place->reg, argument);
+    case ARGUMENT_SPLIT:
+        return find_in_registers(l, place, argument);
     case ARGUMENT_ON_STACK:
         return find_argument_on_stack(l, place->offset, argument);
     default:

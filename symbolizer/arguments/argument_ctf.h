@@ -24,15 +24,20 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
 enum argument_class {
     ARGUMENT_GENERAL,  // one general register
     ARGUMENT_VECTOR,   // one vector register
-    ARGUMENT_SPLIT,    // several registers
+    ARGUMENT_SPLIT,    // several registers, one after the other
     ARGUMENT_ON_STACK, // on the stack, at the CFA plus offset
     ARGUMENT_UNPLACED,
 };
 
+// ARGUMENT_REGISTERS_MAX is the greatest number of registers of one argument.
+enum { ARGUMENT_REGISTERS_MAX = 4 };
+
 struct argument_abi_place {
     enum argument_class kind;
-    bool indirect;   // there is the address of the argument
-    uint8_t reg;     // by DWARF number
+    bool indirect; // there is the address of the argument
+    uint8_t count; // of registers
+    uint8_t piece; // bytes of a split argument in each register
+    uint8_t registers[ARGUMENT_REGISTERS_MAX]; // by DWARF number
     uint64_t offset; // from the CFA, the stack pointer before the call
 };
 

@@ -13,24 +13,28 @@ struct argument_frame {
     uint64_t known;                    // bit n: register n is known in this frame
     uint64_t cfa;                      // 0: not known
     bool activation; // the pc is the next instruction, not a return address
-    // The 16 bytes of each of xmm0 to xmm15; NULL: not known. No call preserves them,
-    // so only the innermost frame has them.
+    // The 16 bytes of each of xmm0 to xmm15 or v0 to v15; NULL: not known. No call
+    // preserves all of them, so only the innermost frame has them.
     const uint8_t *vectors;
+    enum unwind_arch_id arch;
 };
 
-// Vector registers of x86-64 by DWARF number.
-enum { ARGUMENT_VECTOR_FIRST = 17, ARGUMENT_VECTORS = 16, ARGUMENT_VECTOR_BYTES = 16 };
+enum { ARGUMENT_VECTORS = 16, ARGUMENT_VECTOR_BYTES = 16 };
+
+// argument_vector_first is the DWARF number of xmm0 or v0.
+static inline uint64_t argument_vector_first(enum unwind_arch_id arch)
+{
+    return arch == UNWIND_ARCH_AARCH64 ? 64 : 17;
+}
 
 // argument_frame_vector gives the bytes of a vector register; NULL: it is none, or they
 // are not known.
 static inline const uint8_t *argument_frame_vector(const struct argument_frame *frame,
                                                    uint64_t reg)
 {
-    bool known = frame->vectors != NULL && reg >= ARGUMENT_VECTOR_FIRST &&
-                 reg - ARGUMENT_VECTOR_FIRST < ARGUMENT_VECTORS;
-    return known
-               ? frame->vectors + (reg - ARGUMENT_VECTOR_FIRST) * ARGUMENT_VECTOR_BYTES
-               : NULL;
+    uint64_t number = reg - argument_vector_first(frame->arch);
+    bool known = frame->vectors != NULL && number < ARGUMENT_VECTORS;
+    return known ? frame->vectors + number * ARGUMENT_VECTOR_BYTES : NULL;
 }
 
 // argument_frame_knows says whether the frame's register is known.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "agent/facts/held_stack.h"
 #include "agent/live/target_memory.h"
 #include "support/child.h"
 #include "support/test.h"
@@ -253,6 +254,40 @@ static void a_process_that_is_not_there_leaves_nothing(void **state)
     assert_null(images.mappings);
 }
 
+// A saved_context is the part of AArch64's ucontext_t in which the kernel saves vector
+// registers: records that begin with a magic number and a size.
+struct saved_context {
+    uint8_t before[464];
+    uint32_t records[1024];
+};
+
+static size_t read_context(void *source, uint64_t address, void *to, size_t length)
+{
+    const struct saved_context *context = source;
+    if (address < 4096 || address - 4096 > sizeof(*context) - length)
+        return 0;
+    memcpy(to, (const uint8_t *)context + (address - 4096), length);
+    return length;
+}
+
+static void vectors_of_aarch64_are_found_among_the_records_of_the_context(void **state)
+{
+    (void)state;
+    struct saved_context context = { .records = { 0x45535201, 16, 0, 0, 0x46508001,
+                                                  528 } };
+    const struct memory_reader memory = { .read = read_context, .source = &context };
+    assert_int_equal(held_vectors_saved(&memory, UNWIND_ARCH_AARCH64, 4096),
+                     4096 + 464 + 16 + 16);
+    context.records[4] = 0; // the end
+    assert_int_equal(held_vectors_saved(&memory, UNWIND_ARCH_AARCH64, 4096), 0);
+    for (size_t i = 0; i < 1024; i += 2) { // none ends
+        context.records[i] = 1;
+        context.records[i + 1] = 8;
+    }
+    assert_int_equal(held_vectors_saved(&memory, UNWIND_ARCH_AARCH64, 4096), 0);
+    assert_int_equal(held_vectors_saved(&memory, UNWIND_ARCH_AARCH64, 1 << 20), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +297,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mappings_are_those_of_the_text, set_up,
                                         tear_down),
         cmocka_unit_test(a_process_that_is_not_there_leaves_nothing),
+        cmocka_unit_test(vectors_of_aarch64_are_found_among_the_records_of_the_context),
     };
     return cmocka_run_group_tests_name("agent/capture", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 import struct
 
 PT_LOAD, PT_NOTE = 1, 4
-NT_PRSTATUS, NT_FILE, NT_SIGINFO = 1, 0x46494C45, 0x53494749
+NT_PRSTATUS, NT_PRFPREG, NT_FILE, NT_SIGINFO = 1, 2, 0x46494C45, 0x53494749
 HEADER = struct.Struct("<IIQQQQQQ")  # a program header of 64 bits
 
 
@@ -47,6 +47,18 @@ class Core:
         for index, flags, _, vaddr, size, _ in list(self.segments(PT_LOAD)):
             if size != 0 and chosen(flags, vaddr):
                 struct.pack_into("<Q", self.bytes, self.table + index * HEADER.size + 32, 0)
+        return self
+
+    def add_note(self, kind, description):
+        """Appends a note of the last thread."""
+        for index, _, offset, _, size, _ in self.segments(PT_NOTE):
+            notes = bytes(self.bytes[offset:offset + size])
+            notes += struct.pack("<III8s", 5, len(description), kind, b"CORE") + description
+            self.bytes += bytes(-len(self.bytes) % 8)
+            header = self.table + index * HEADER.size
+            struct.pack_into("<Q", self.bytes, header + 8, len(self.bytes))
+            struct.pack_into("<Q", self.bytes, header + 32, len(notes))
+            self.bytes += notes
         return self
 
     def write(self, path):

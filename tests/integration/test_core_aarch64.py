@@ -13,6 +13,7 @@ import subprocess
 import sys
 import unittest
 
+import core_surgery
 import gdb_compare
 import harness
 import place
@@ -87,43 +88,71 @@ def number_of(value):
     return int(value, 16) if isinstance(value, str) else value
 
 
-# A type in C, a value of it, what a report shows, and whether that needs no vector
-# register and not several registers.
+# A type in C, a value of it, and what a report shows.
 CLASSES = (
-    ("signed char", "-7", -7, True),
-    ("short", "-700", -700, True),
-    ("unsigned", "4000000000u", 4000000000, True),
-    ("long", "-5000000000", -5000000000, True),
-    ("enum colour", "RED", "RED", True),
-    ("struct pair", "(struct pair){ 3, -4 }", {"a": 3, "b": -4}, True),
-    ("struct bytes", '(struct bytes){ 1, 2, 3 }', {"a": 1, "b": 2, "c": 3}, True),
-    ("struct words", "(struct words){ 5, 6 }", {"a": 5, "b": 6}, False),
-    ("struct mixed", "(struct mixed){ 8, 9.5 }", {"n": 8, "d": 9.5}, False),
-    ("struct large", "(struct large){ 1, 2, 3 }", {"a": 1, "b": 2, "c": 3}, True),
+    ("signed char", "-7", -7),
+    ("short", "-700", -700),
+    ("unsigned", "4000000000u", 4000000000),
+    ("long", "-5000000000", -5000000000),
+    ("enum colour", "RED", "RED"),
+    ("struct pair", "(struct pair){ 3, -4 }", {"a": 3, "b": -4}),
+    ("struct bytes", '(struct bytes){ 1, 2, 3 }', {"a": 1, "b": 2, "c": 3}),
+    ("struct words", "(struct words){ 5, 6 }", {"a": 5, "b": 6}),
+    ("struct mixed", "(struct mixed){ 8, 9.5 }", {"n": 8, "d": 9.5}),
+    ("struct large", "(struct large){ 1, 2, 3 }", {"a": 1, "b": 2, "c": 3}),
     ("struct nested", "(struct nested){ { 1, 2 }, { 3, 4, 5 } }",
-     {"pair": {"a": 1, "b": 2}, "large": {"a": 3, "b": 4, "c": 5}}, True),
-    ("double", "2.5", 2.5, False),
-    ("float", "-1.5f", -1.5, False),
-    ("struct point", "(struct point){ 1.5, 2.5 }", {"x": 1.5, "y": 2.5}, False),
-    ("struct lone", "(struct lone){ 4.5f }", {"x": 4.5}, False),
+     {"pair": {"a": 1, "b": 2}, "large": {"a": 3, "b": 4, "c": 5}}),
+    ("double", "2.5", 2.5),
+    ("float", "-1.5f", -1.5),
+    ("struct point", "(struct point){ 1.5, 2.5 }", {"x": 1.5, "y": 2.5}),
+    ("struct lone", "(struct lone){ 4.5f }", {"x": 4.5}),
     ("struct four", "(struct four){ { { 1, 2 }, { 3, 4 } } }",
-     {"p": [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}]}, False),
+     {"p": [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}]}),
+    ("struct floats", "(struct floats){ 6.5f, 7.5f, 8.5f }", {"a": 6.5, "b": 7.5, "c": 8.5}),
 )
+
+# qemu writes no vector registers into cores: the program saves those of the crash.
+SAVER = """
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+_Static_assert(offsetof(ucontext_t, uc_mcontext.__reserved) == 464, "as the agent reads it");
+struct { char mark[16]; unsigned char vectors[528]; } saved = { "the vectors are:" };
+static void save(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *c = context;
+    memcpy(saved.vectors, c->uc_mcontext.__reserved + 16, 512);
+    signal(number, SIG_DFL);
+}
+"""
+
+
+def add_vectors(path):
+    """Adds the note to a core that kernels of AArch64 write."""
+    core = core_surgery.Core(path)
+    at = bytes(core.bytes).index(b"the vectors are:") + 16
+    core.add_note(core_surgery.NT_PRFPREG, bytes(core.bytes[at:at + 528])).write(path)
 
 
 def ctf_program(signatures):
-    lines = ["#include <stdlib.h>", "enum colour { GREEN, RED };",
+    lines = [SAVER, "enum colour { GREEN, RED };",
              "struct pair { int a, b; }; struct bytes { signed char a, b, c; };",
              "struct words { long a, b; }; struct mixed { long n; double d; };",
              "struct large { long a, b, c; };",
              "struct nested { struct pair pair; struct large large; };",
              "struct point { double x, y; }; struct lone { float x; };",
-             "struct four { struct { double a, b; } p[2]; };"]
+             "struct four { struct { double a, b; } p[2]; };",
+             "struct floats { float a, b, c; };"]
     for number, signature in enumerate(signatures):
         types = ", ".join(f"{kind} a{at}" for at, (kind, *_) in enumerate(signature))
         lines.append(f"__attribute__((noipa)) void f{number}(volatile int *p, {types})"
                      " { *p = 0; }")
-    lines.append("int main(int argc, char **argv) { switch (atoi(argv[argc - 1])) {")
+    lines.append("int main(int argc, char **argv) {"
+                 " struct sigaction action = { .sa_sigaction = save, .sa_flags = SA_SIGINFO };"
+                 " sigaction(SIGSEGV, &action, NULL);"
+                 " switch (atoi(argv[argc - 1])) {")
     for number, signature in enumerate(signatures):
         values = ", ".join(value for _, value, *_ in signature)
         lines.append(f"case {number}: f{number}(0, {values}); break;")
@@ -250,21 +279,31 @@ class CoresOfQemu(unittest.TestCase):
         return compared
 
     def test_arguments_are_read_where_ctf_alone_describes_them(self):
+        self.check_arguments("entry_value", "-gctf", "-rdynamic", "-Wl,--ctf-variables")
+
+    def test_arguments_in_vector_registers_are_read_with_dwarf(self):
+        # gcc says of small and of many-membered structures that they are on the stack
+        # before it has put them there.
+        early = ("struct floats", "struct four", "struct bytes")
+        classes = [one for one in CLASSES if one[0] not in early]
+        self.check_arguments("value", "-g", classes=classes)
+
+    def check_arguments(self, key, *flags, classes=CLASSES):
         """6 functions of random signatures, or 60 with CRASHHOOK_FULL=1, each of which
-        crashes at its first instruction. Vector registers are not in a report."""
+        crashes at its first instruction. The report says the values under that key."""
         count = 60 if os.environ.get("CRASHHOOK_FULL") == "1" else 6
         chance = random.Random(52)
-        signatures = [[chance.choice(CLASSES) for _ in range(chance.randrange(6, 15))]
+        signatures = [[chance.choice(classes) for _ in range(chance.randrange(6, 15))]
                       for _ in range(count)]
         source = os.path.join(self.scene.folder, "ctf.c")
         with open(source, "w", encoding="ascii") as file:
             file.write(ctf_program(signatures))
         path = os.path.join(self.scene.folder, "ctf")
-        subprocess.run([COMPILER, "-O2", "-gctf", "-rdynamic", "-Wl,--ctf-variables", "-o",
-                        path, source], check=True)
-        tried = shown = missing = 0
+        subprocess.run([COMPILER, "-O2", *flags, "-o", path, source], check=True)
+        tried = shown = 0
         for number, signature in enumerate(signatures):
             core = self.scene.crash(path, str(number))
+            add_vectors(core)
             report = self.scene.report(core, "--exe", path, "--sysroot", SYSROOT)
             os.remove(core)
             frame = frames_of(crashed_thread(report))[0]
@@ -274,19 +313,12 @@ class CoresOfQemu(unittest.TestCase):
             tried += 1
             arguments = frame["arguments"][1:]
             self.assertEqual(len(arguments), len(signature))
-            for at, ((_, _, expected, general), argument) in enumerate(
-                    zip(signature, arguments)):
-                if "entry_value" in argument:
-                    self.assertEqual(as_json(argument["entry_value"]), expected,
-                                     (number, at, argument))
-                    shown += 1
-                else:
-                    missing += 1
-                    self.assertFalse(general, (number, at, signature, argument))
-        print(f"{shown} values right, {missing} in vector or several registers",
-              file=sys.stderr)
+            for at, ((_, _, expected), argument) in enumerate(zip(signature, arguments)):
+                self.assertIn(key, argument, (number, at, signature))
+                self.assertEqual(as_json(argument[key]), expected, (number, at, argument))
+                shown += 1
+        print(f"{tried} functions, {shown} values right", file=sys.stderr)
         self.assertGreater(tried, 0)
-        self.assertGreater(shown, 3 * tried)
 
     def test_another_program_is_refused_by_its_entry_point(self):
         path = self.scene.build("right", "-static")

@@ -86,7 +86,7 @@ static void expect(struct argument_abi *abi, uint32_t type, enum argument_class 
     struct argument_abi_place place = argument_abi_next(abi, type);
     assert_int_equal(place.kind, kind);
     if (kind == ARGUMENT_GENERAL || kind == ARGUMENT_VECTOR)
-        assert_int_equal(place.reg, where);
+        assert_int_equal(place.registers[0], where);
     if (kind == ARGUMENT_ON_STACK)
         assert_int_equal(place.offset, where);
 }
