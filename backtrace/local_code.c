@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backtrace/local_code.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,6 +13,7 @@
 #include "formats/debug/cfi.h"
 #include "formats/debug/elf.h"
 #include "formats/debug/sframe.h"
+#include "shared/dl_find_object.h"
 #include "unwind/rule_cache.h"
 
 enum {
@@ -23,21 +23,6 @@ enum {
     STAMP_NOTE_BYTES = 256,
     PAGE_BYTES = 4096,
 };
-
-// The C library's own search (glibc 2.35 and later); NULL elsewhere. Built with older
-// headers, this library uses it where it runs with a newer C library.
-#if !defined(DLFO_STRUCT_HAS_EH_DBASE)
-struct dl_find_object {
-    unsigned long long dlfo_flags;
-    void *dlfo_map_start;
-    void *dlfo_map_end;
-    struct link_map *dlfo_link_map;
-    void *dlfo_eh_frame;
-    unsigned long long reserved[7];
-};
-#endif
-extern int _dl_find_object(void *address, struct dl_find_object *out)
-    __attribute__((weak));
 
 // The images for a C library without that search. sequence is odd while the table is
 // being written, so that a reader that was interrupted or overtaken tries again.

@@ -10,10 +10,16 @@
 #include "shared/flight_state.h"
 
 extern uint64_t functions_table[FLIGHT_FUNCTIONS] __attribute__((visibility("hidden")));
+extern struct flight_image functions_images[FLIGHT_IMAGES]
+    __attribute__((visibility("hidden")));
 
 // functions_add finds or takes a slot for a function that is not in its first one.
 // FLIGHT_NO_ID: no slot is free nearby.
 uint32_t functions_add(uint64_t address);
+
+// functions_leave_unloaded leaves the addresses of libraries that are not loaded any
+// more to other code.
+void functions_leave_unloaded(void);
 
 // functions_place is the first slot in which a function's address is looked up.
 static inline uint32_t functions_place(uint64_t address)

@@ -27,6 +27,7 @@ struct ring_area {
     struct flight_state state;
     _Alignas(128) struct flight_ring rings[FLIGHT_RINGS_MAX];
     uint64_t functions[FLIGHT_FUNCTIONS];
+    struct flight_image images[FLIGHT_IMAGES];
 };
 
 static const struct flight_state *ring_area_state; // of the recorder
@@ -166,16 +167,25 @@ void ring_file_tell(void)
     do {
         struct flight_state now = *ring_area_state;
         now.functions = (uintptr_t)ring_area->functions;
+        now.images = (uintptr_t)ring_area->images;
         ring_area->state = now;
     } while (ring_area->state.ring_count !=
              __atomic_load_n(&ring_area_state->ring_count, __ATOMIC_SEQ_CST));
 }
 
-void ring_file_note_function(uint32_t slot, uint64_t address)
+void ring_file_note_function(uint32_t slot, uint64_t value)
 {
     if (ring_area != NULL &&
         make_room(&ring_area->functions[slot], sizeof(ring_area->functions[slot])))
-        ring_area->functions[slot] = address;
+        ring_area->functions[slot] = value;
+}
+
+void ring_file_note_image(uint64_t index, const struct flight_image *image)
+{
+    if (ring_area == NULL || !make_room(&ring_area->images[index], sizeof(*image)))
+        return;
+    ring_area->images[index] = *image;
+    ring_file_tell();
 }
 
 bool ring_file_leave(const struct flight_ring *own)

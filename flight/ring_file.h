@@ -34,7 +34,10 @@ void *ring_file_blocks(const struct flight_ring *ring);
 void ring_file_tell(void);
 
 // ring_file_note_function copies a function's slot of the table to the file.
-void ring_file_note_function(uint32_t slot, uint64_t address);
+void ring_file_note_function(uint32_t slot, uint64_t value);
+
+// ring_file_note_image copies an image to the file.
+void ring_file_note_image(uint64_t index, const struct flight_image *image);
 
 // ring_file_leave gives a forked child memory of its own, with what the rings in use
 // have and the blocks of own, which may be NULL. false: there is none; nothing may be

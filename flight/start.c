@@ -173,6 +173,7 @@ static int start_flight(size_t bytes_per_thread)
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return 0;
     flight_state.functions = (uintptr_t)functions_table;
+    flight_state.images = (uintptr_t)functions_images;
     xray_list();
     if (!ring_begin_all(blocks_for(bytes))) {
         __atomic_store_n(&started, START_NOT, __ATOMIC_RELEASE);

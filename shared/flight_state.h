@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #define FLIGHT_MAGIC UINT64_C(0x746867696c666863) // "chflight"
-#define FLIGHT_STATE_BYTES 80                     // of struct flight_state
+#define FLIGHT_STATE_BYTES 96                     // of struct flight_state
 enum {
-    FLIGHT_VERSION = 2,
+    FLIGHT_VERSION = 3,
     FLIGHT_BLOCK_BYTES = 4096,
     FLIGHT_BLOCKS_MAX = 16384,
     FLIGHT_RINGS_MAX = 4096, // threads recorded at the same time
@@ -22,6 +22,23 @@ enum {
     FLIGHT_FIRST_ID = 0x08000000,
     FLIGHT_FUNCTIONS = 65536,
     FLIGHT_NO_ID = 0x0fffffff, // of a function that did not fit the table
+    // A slot of the table has a function's address in its lower 56 bits. If other code
+    // was loaded at that address since, the upper 8 have the number of the function's
+    // image, from 1 on.
+    FLIGHT_ADDRESS_BITS = 56,
+    FLIGHT_IMAGES = 64,
+    FLIGHT_BUILD_ID_BYTES = 36,
+    FLIGHT_PATH_BYTES = 256,
+};
+
+// A flight_image is a library whose functions are in the table, so that they have names
+// after the library was unloaded.
+struct flight_image {
+    uint64_t start; // addresses
+    uint64_t end;
+    uint32_t build_id_size; // 0: it has none, or a longer one
+    uint8_t build_id[FLIGHT_BUILD_ID_BYTES];
+    char path[FLIGHT_PATH_BYTES];
 };
 
 enum flight_ring_state { FLIGHT_FREE, FLIGHT_CLAIMED, FLIGHT_LIVE, FLIGHT_ENDED };
@@ -60,4 +77,6 @@ struct flight_state {
     uint64_t functions;      // address of FLIGHT_FUNCTIONS addresses of functions
     uint64_t xray_functions; // address of the table of XRay's functions 1, 2, ...
     uint64_t xray_count;
+    uint64_t images;      // address of FLIGHT_IMAGES images of those functions
+    uint64_t image_count; // of them in use
 };

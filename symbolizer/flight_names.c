@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,30 +143,46 @@ static const char *flight_string_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-// names_by_address makes an object that maps addresses to names. A function that is
-// inlined at the start of another one is not taken for it.
-static json_t *names_by_address(const json_t *functions)
+bool flight_names_key(const json_t *report, const json_t *function,
+                      char key[FLIGHT_NAMES_KEY])
 {
+    const char *address = flight_string_of(function, "address");
+    const json_t *image = json_object_get(function, "image");
+    size_t number = json_is_integer(image) ? (size_t)json_integer_value(image) : 0;
+    const json_t *listed = json_array_get(json_object_get(report, "images"), number);
+    bool unloaded =
+        json_is_integer(image) && json_is_true(json_object_get(listed, "unloaded"));
+    int length = snprintf(key, FLIGHT_NAMES_KEY, "%s %zu",
+                          address != NULL ? address : "", unloaded ? number + 1 : 0);
+    return address != NULL && length < FLIGHT_NAMES_KEY;
+}
+
+// names_by_key makes an object that maps the keys of functions to names. A function
+// that is inlined at the start of another one is not taken for it.
+static json_t *names_by_key(const json_t *report, const json_t *functions)
+{
+    char key[FLIGHT_NAMES_KEY];
     json_t *names = json_object();
     const json_t *frames = json_object_get(functions, "frames");
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
-        const char *address = flight_string_of(frame, "address");
         json_t *name = json_object_get(frame, "function");
-        if (address != NULL && json_is_string(name) &&
+        if (flight_names_key(report, frame, key) && json_is_string(name) &&
             !json_is_true(json_object_get(frame, "inline")))
-            (void)json_object_set(names, address, name);
+            (void)json_object_set(names, key, name);
     }
     return names;
 }
 
 // name_calls adds the names to events or open calls.
-static enum ch_status name_calls(const json_t *names, const json_t *calls)
+static enum ch_status name_calls(const json_t *report, const json_t *names,
+                                 const json_t *calls)
 {
+    char key[FLIGHT_NAMES_KEY];
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = json_array_get(calls, i);
-        const char *address = flight_string_of(call, "address");
-        json_t *name = address != NULL ? json_object_get(names, address) : NULL;
+        json_t *name =
+            flight_names_key(report, call, key) ? json_object_get(names, key) : NULL;
         (void)json_object_del(call, "function");
         if (name != NULL && json_object_set(call, "function", name) != 0)
             return CH_ERR_NO_MEMORY;
@@ -249,9 +266,10 @@ static enum ch_status name_flight_thread(const json_t *report, const json_t *nam
     const json_t *open = json_object_get(thread, "open");
     const json_t *frames =
         named_frames_of(report, json_integer_value(json_object_get(thread, "tid")));
-    enum ch_status status = name_calls(names, json_object_get(thread, "events"));
+    enum ch_status status =
+        name_calls(report, names, json_object_get(thread, "events"));
     if (status == CH_OK)
-        status = name_calls(names, open);
+        status = name_calls(report, names, open);
     if (status == CH_OK && json_is_array(open))
         status = list_open_calls(thread, open);
     // A thread that has ended has no stack.
@@ -268,7 +286,7 @@ enum ch_status flight_names_write(json_t *report)
     const json_t *functions = flight_names_functions(report);
     if (functions == NULL)
         return CH_OK;
-    json_t *names = names_by_address(functions);
+    json_t *names = names_by_key(report, functions);
     enum ch_status status = names != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     for (size_t i = 0; status == CH_OK && i < at_most(THREADS_MAX, threads); i++)
         status = name_flight_thread(report, names, json_array_get(threads, i));

@@ -4,6 +4,8 @@
 // backtrace. The results are written to the events and open calls here, along with the
 // frame of the unwound stack that each open call corresponds to.
 #pragma once
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/status.h"
@@ -11,6 +13,15 @@
 // flight_names_functions gives the record's functions, which have the form of a
 // backtrace, or NULL.
 json_t *flight_names_functions(const json_t *report);
+
+// FLIGHT_NAMES_KEY is room for the key of a function.
+enum { FLIGHT_NAMES_KEY = 64 };
+
+// flight_names_key makes the key by which the function of a call is found in that list,
+// where it has the same: the address, and the image if that was unloaded, because other
+// code may have its addresses now. False: function has no address.
+bool flight_names_key(const json_t *report, const json_t *function,
+                      char key[FLIGHT_NAMES_KEY]);
 
 // flight_names_write copies the names in that list to the record's events and open
 // calls. An open call that is also a frame of its thread's unwound stack gets that

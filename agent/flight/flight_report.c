@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "agent/facts/raw_write.h"
 #include "agent/flight/flight_scan.h"
 #include "agent/flight/flight_source.h"
 #include "agent/live/capture.h"
+#include "base/hex.h"
 #include "shared/flight_state.h"
 
 static enum ch_status read_ring_state(struct flight_rings *rings, uint64_t address)
@@ -187,6 +189,55 @@ static void set_clock(const struct flight_rings *rings, struct flight_source *ou
     out->zero_ns = flight_clock_ns(clock, newest);
 }
 
+// is_loaded returns true if the process has the image where the record says.
+static bool is_loaded(const struct capture *capture, const struct flight_image *image)
+{
+    for (size_t i = 0; i < capture->images.count; i++) {
+        const struct target_image *loaded = &capture->images.images[i];
+        if (loaded->base != image->start)
+            continue;
+        if (image->build_id_size != 0 || loaded->build_id_size != 0)
+            return image->build_id_size == loaded->build_id_size &&
+                   memcmp(image->build_id, loaded->build_id, image->build_id_size) == 0;
+        return strlen(image->path) == loaded->path_size &&
+               memcmp(image->path, loaded->path, loaded->path_size) == 0;
+    }
+    return false;
+}
+
+// read_flight_images reads the images of the recorder's functions.
+static void read_flight_images(struct flight_rings *rings)
+{
+    uint64_t count = rings->state.image_count < FLIGHT_IMAGES ? rings->state.image_count
+                                                              : FLIGHT_IMAGES;
+    size_t got = copy_memory(rings, rings->state.images, rings->images,
+                             (size_t)count * sizeof(rings->images[0]));
+    rings->image_count = got / sizeof(rings->images[0]);
+    for (size_t i = 0; i < rings->image_count; i++) {
+        struct flight_image *image = &rings->images[i];
+        image->path[sizeof(image->path) - 1] = 0;
+        if (image->build_id_size > sizeof(image->build_id))
+            image->build_id_size = 0;
+        if (!is_loaded(rings->capture, image))
+            rings->unloaded[rings->unloaded_count++] = image;
+    }
+}
+
+// find_unloaded gives the number from 1 on of the image of the function in a slot of
+// the recorder's table, if that image was unloaded. 0: it was not, or is not known.
+static uint64_t find_unloaded(const struct flight_rings *rings, uint64_t slot)
+{
+    uint64_t number = slot >> FLIGHT_ADDRESS_BITS;
+    for (size_t i = 0; i < rings->unloaded_count; i++) {
+        const struct flight_image *image = rings->unloaded[i];
+        bool is_its = number != 0 ? image == &rings->images[number - 1]
+                                  : slot >= image->start && slot < image->end;
+        if (is_its)
+            return i + 1;
+    }
+    return 0;
+}
+
 enum ch_status flight_rings_open(struct flight_rings *rings, struct capture *capture,
                                  struct flight_source *out)
 {
@@ -194,6 +245,8 @@ enum ch_status flight_rings_open(struct flight_rings *rings, struct capture *cap
     enum ch_status status = find_state(rings);
     if (status == CH_OK)
         status = read_ring_list(rings);
+    if (status == CH_OK)
+        read_flight_images(rings);
     if (status != CH_OK) {
         flight_rings_close(rings);
         return status;
@@ -224,7 +277,9 @@ enum {
     ADDRESSES = 16384, // slots of the hash table of functions to name
 };
 
-// An addresses is the set of functions written: a hash table by address.
+// An addresses is the set of functions written: a hash table by address, which has in
+// its upper bits the number of an image that was unloaded, as in a slot of the
+// recorder.
 struct addresses {
     uint64_t *places;
     size_t count;
@@ -234,9 +289,13 @@ struct flight_report {
     struct capture *capture;
     struct json_writer *w;
     struct flight_source source;
+    const struct flight_rings *rings; // NULL: the source is another one
+    size_t first_image;
     struct flight_calls calls;
     struct addresses addresses;
 };
+
+#define ADDRESS_MASK ((UINT64_C(1) << FLIGHT_ADDRESS_BITS) - 1)
 
 // note_address adds a function to those to be named, while the table is at most half
 // full.
@@ -263,21 +322,40 @@ static void write_hex_member(struct json_writer *w, const char *key, uint64_t va
     json_write_hex(w, value);
 }
 
+// function_at gives the address of a function, with the number of its image from 1 on
+// in the upper bits if that was unloaded.
 static uint64_t function_at(const struct flight_report *report, uint32_t number)
 {
-    return report->source.function(report->source.context, number);
+    uint64_t slot = report->source.function(report->source.context, number);
+    uint64_t image = report->rings != NULL && number >= FLIGHT_FIRST_ID
+                         ? find_unloaded(report->rings, slot)
+                         : 0;
+    return (slot & ADDRESS_MASK) | image << FLIGHT_ADDRESS_BITS;
+}
+
+// write_unloaded writes which image a function is of, if that was unloaded. It returns
+// the image, or NULL.
+static const struct flight_image *write_unloaded(const struct flight_report *report,
+                                                 uint64_t function)
+{
+    uint64_t number = function >> FLIGHT_ADDRESS_BITS;
+    if (number == 0)
+        return NULL;
+    write_member(report->w, "image", report->first_image + number - 1);
+    return report->rings->unloaded[number - 1];
 }
 
 // write_flight_function writes what is known of an event's function.
 static void write_flight_function(struct flight_report *report,
                                   const struct flight_event *event)
 {
-    uint64_t address = function_at(report, event->function);
-    if (address != 0)
-        write_hex_member(report->w, "address", address);
+    uint64_t function = function_at(report, event->function);
+    if (function != 0)
+        write_hex_member(report->w, "address", function & ADDRESS_MASK);
     if (event->function < FLIGHT_FIRST_ID)
         write_member(report->w, "id", event->function);
-    note_address(&report->addresses, address);
+    (void)write_unloaded(report, function);
+    note_address(&report->addresses, function);
 }
 
 // zero_of is the time that events are relative to: that of the crash, if known.
@@ -343,7 +421,7 @@ static void write_open_calls(struct flight_report *report)
     json_write_key(w, "open_calls");
     json_write_array(w);
     for (size_t i = first; i < calls->open_count; i++)
-        json_write_hex(w, function_at(report, calls->open[i].function));
+        json_write_hex(w, function_at(report, calls->open[i].function) & ADDRESS_MASK);
     json_write_end(w, ']');
     json_write_key(w, "open");
     json_write_array(w);
@@ -437,13 +515,17 @@ static void write_functions(struct flight_report *report)
     json_write_key(w, "frames");
     json_write_array(w);
     for (size_t i = 0; i < ADDRESSES; i++) {
-        uint64_t address = report->addresses.places[i];
-        if (address == 0)
+        uint64_t function = report->addresses.places[i];
+        if (function == 0)
             continue;
         json_write_object(w);
         json_write_key(w, "kind");
         json_write_plain(w, "pc");
-        write_hex_member(w, "address", address);
+        write_hex_member(w, "address", function & ADDRESS_MASK);
+        const struct flight_image *image = write_unloaded(report, function);
+        if (image != NULL)
+            write_hex_member(w, "image_offset",
+                             (function & ADDRESS_MASK) - image->start);
         json_write_end(w, '}');
     }
     json_write_end(w, ']');
@@ -497,14 +579,48 @@ static enum ch_status write_recorded(struct flight_report *report)
     enum ch_status status = flight_rings_open(&rings, report->capture, &report->source);
     if (status != CH_OK)
         return status;
+    report->rings = &rings;
     status = write_flight_source(report);
+    report->rings = NULL;
     flight_rings_close(&rings);
     return status;
 }
 
-void flight_report_write(struct json_writer *w, struct capture *capture)
+// flight_image_write writes an image without code: it is not in memory any more.
+static void flight_image_write(struct json_writer *w, const struct capture *capture,
+                               const struct flight_image *image)
 {
-    struct flight_report report = { .capture = capture, .w = w };
+    char build_id[2 * FLIGHT_BUILD_ID_BYTES + 1];
+    const char *slash = strrchr(image->path, '/');
+    json_write_object(w);
+    json_write_key(w, "name");
+    json_write_string(w, slash != NULL ? slash + 1 : image->path);
+    raw_write_path(w, capture, "path", image->path, strlen(image->path));
+    hex_encode(image->build_id, image->build_id_size, build_id);
+    raw_write_string(w, "build_id", build_id);
+    write_hex_member(w, "base", image->start);
+    write_hex_member(w, "end_of_text", image->start);
+    json_write_key(w, "unloaded");
+    json_write_bool(w, true);
+    json_write_end(w, '}');
+}
+
+void flight_images_write(struct json_writer *w, struct capture *capture)
+{
+    struct flight_rings rings = { .capture = capture };
+    if (find_state(&rings) != CH_OK)
+        return;
+    read_flight_images(&rings);
+    for (size_t i = 0; i < rings.unloaded_count; i++)
+        flight_image_write(w, capture, rings.unloaded[i]);
+}
+
+void flight_report_write(struct json_writer *w, struct capture *capture,
+                         size_t first_image)
+{
+    struct flight_report report = { .capture = capture,
+                                    .w = w,
+                                    .first_image = first_image };
     enum ch_status status = write_recorded(&report);
     if (status == CH_ERR_NOT_FOUND)
         status = write_scanned(&report);

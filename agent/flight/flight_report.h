@@ -13,8 +13,14 @@
 #include "shared/flight_state.h"
 
 // flight_report_write writes the member, or nothing where the program records nothing.
-// A record that cannot be read becomes a problem of the capture.
-void flight_report_write(struct json_writer *w, struct capture *capture);
+// A record that cannot be read becomes a problem of the capture. first_image is the
+// index in the report of the first image that flight_images_write has written.
+void flight_report_write(struct json_writer *w, struct capture *capture,
+                         size_t first_image);
+
+// flight_images_write writes libraries that the program has unloaded and whose
+// functions may be in the record, into the array of the report's images.
+void flight_images_write(struct json_writer *w, struct capture *capture);
 
 // The recorder's rings, read from the memory of a stopped process or a core.
 //
@@ -30,7 +36,11 @@ struct flight_rings {
     struct flight_state state;
     struct flight_ring *rings;
     size_t count;
-    uint8_t *bytes; // of the ring being read
+    uint8_t *bytes;                            // of the ring being read
+    struct flight_image images[FLIGHT_IMAGES]; // of functions
+    size_t image_count;
+    const struct flight_image *unloaded[FLIGHT_IMAGES]; // those that are not loaded now
+    size_t unloaded_count;
 };
 
 // flight_rings_open reads the recorder's state and the list of its rings, and makes out

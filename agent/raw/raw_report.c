@@ -581,6 +581,7 @@ static void write_raw_images(struct json_writer *w, struct capture *capture,
     json_write_array(w);
     for (size_t i = 0; i < threads->image_count; i++)
         write_raw_image(w, capture, &capture->images.images[threads->images[i]]);
+    flight_images_write(w, capture);
     json_write_end(w, ']');
     if (threads->image_count != 0)
         write_image_map(w, capture, threads);
@@ -782,7 +783,7 @@ enum ch_status raw_report_write(struct capture *capture,
     raw_memory_write(&w, capture);
     if (capture->crash != NULL)
         write_fingerprint(&w, &threads);
-    flight_report_write(&w, capture);
+    flight_report_write(&w, capture, threads.image_count);
     surroundings_write(&w, capture);
     write_raw_problems(&w, capture);
     raw_report_note_times(capture, capture_clock_us() - begin, threads.capture_us);

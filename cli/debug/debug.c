@@ -436,6 +436,7 @@ CH_CHECKED static enum ch_status debug_images_find(struct debug_images *images,
                                .mentioned = i < count && mentioned[i],
                                .program = k == 0 };
         if (image.path != NULL && base != NULL &&
+            !json_is_true(json_object_get(one, "unloaded")) &&
             command_parse_address(base, &image.base))
             status = find_image(images, &image);
     }

@@ -11,6 +11,7 @@
 #include "formats/interchange/fdr.h"
 #include "report/file/report_id.h"
 #include "report/value/report.h"
+#include "symbolizer/flight_names.h"
 
 enum {
     BUFFER_BYTES = 4096,
@@ -24,11 +25,12 @@ static const uint64_t cycles_per_second = 1000000000;
 struct trace {
     struct fdr_writer writer;
     struct fdr_buffer_start start; // of the next buffer
-    json_t *ids;                   // function ids by address
-    uint32_t id_count;             // highest id given so far
-    int64_t first_ns;              // of all events, relative to the crash
-    int64_t crash_s;               // seconds since 1970
-    int64_t *open; // depths of the thread's open calls that were written
+    const json_t *report;
+    json_t *ids;       // function ids by flight_names_key
+    uint32_t id_count; // highest id given so far
+    int64_t first_ns;  // of all events, relative to the crash
+    int64_t crash_s;   // seconds since 1970
+    int64_t *open;     // depths of the thread's open calls that were written
     size_t open_count;
 };
 
@@ -60,10 +62,10 @@ static size_t survey_events(struct trace *trace, const json_t *threads)
 static uint32_t function_id(struct trace *trace, const json_t *event)
 {
     int64_t id = report_integer(event, "id", 0);
-    const char *address = report_string(event, "address");
-    const char *key = address != NULL ? address : "";
+    char key[FLIGHT_NAMES_KEY];
     if (id > 0 && id <= ID_MAX)
         return (uint32_t)id;
+    (void)flight_names_key(trace->report, event, key);
     const json_t *known = json_object_get(trace->ids, key);
     if (known != NULL)
         return (uint32_t)json_integer_value(known);
@@ -94,19 +96,19 @@ static void export_describe(const json_t *report, const json_t *frame, json_t *f
         (void)json_object_set_new(function, "build_id", json_string(build));
 }
 
-// export_frames gives the record's list of functions, by address.
+// export_frames gives the record's list of functions, by flight_names_key.
 static json_t *export_frames(const json_t *report)
 {
     const json_t *flight = json_object_get(report, "flight");
     json_t *frames = json_object_get(json_object_get(flight, "functions"), "frames");
-    json_t *by_address = json_object();
+    json_t *by_key = json_object();
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
-        const char *address = report_string(frame, "address");
-        if (address != NULL)
-            (void)json_object_set(by_address, address, frame);
+        char key[FLIGHT_NAMES_KEY];
+        if (flight_names_key(report, frame, key))
+            (void)json_object_set(by_key, key, frame);
     }
-    return by_address;
+    return by_key;
 }
 
 struct export_functions {
@@ -120,18 +122,20 @@ struct export_functions {
 static void export_function(struct export_functions *all, struct trace *trace,
                             const json_t *event)
 {
-    char key[16];
+    char number[16];
+    char key[FLIGHT_NAMES_KEY];
     const char *address = report_string(event, "address");
     uint32_t id = function_id(trace, event);
-    snprintf(key, sizeof(key), "%" PRIu32, id);
-    if (address == NULL || json_object_get(all->seen, key) != NULL)
+    snprintf(number, sizeof(number), "%" PRIu32, id);
+    if (!flight_names_key(all->report, event, key) ||
+        json_object_get(all->seen, number) != NULL)
         return;
-    (void)json_object_set_new(all->seen, key, json_true());
+    (void)json_object_set_new(all->seen, number, json_true());
     json_auto_t *function =
         json_pack("{s:I,s:s}", "id", (json_int_t)id, "address", address);
     if (function == NULL)
         return;
-    export_describe(all->report, json_object_get(all->frames, address), function);
+    export_describe(all->report, json_object_get(all->frames, key), function);
     all->use(all->context, id, function);
 }
 
@@ -156,7 +160,7 @@ void fdr_export_functions(const json_t *report,
                           void *context)
 {
     json_auto_t *ids = json_object();
-    struct trace trace = { .ids = ids };
+    struct trace trace = { .report = report, .ids = ids };
     struct export_functions all = { .report = report, .use = use, .context = context };
     (void)survey_events(&trace,
                         json_object_get(json_object_get(report, "flight"), "threads"));
@@ -355,7 +359,7 @@ int fdr_export(const json_t *report, const char *version)
 {
     struct text CH_CLEANUP(text_deinit) out = { 0 };
     json_auto_t *ids = json_object();
-    struct trace trace = { .ids = ids };
+    struct trace trace = { .report = report, .ids = ids };
     if (version == NULL)
         version = "1";
     if (strcmp(version, "1") != 0 && strcmp(version, "3") != 0 &&

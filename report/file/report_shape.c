@@ -119,6 +119,7 @@ const struct report_shape_member report_shape_image[] = {
     { "base", REPORT_SHAPE_ADDRESS, true },
     { "end_of_text", REPORT_SHAPE_ADDRESS, false },
     { "has_sframe", REPORT_SHAPE_FLAG, false },
+    { "unloaded", REPORT_SHAPE_FLAG, false },
     { "package", REPORT_SHAPE_OBJECT, false },
     { 0 },
 };

@@ -25,6 +25,7 @@ SOURCES = [os.path.join(PROGRAMS, "flight", "flight_calls.c"),
            os.path.join(harness.SOURCE, "base", "cursor.c")]
 FLAGS = ["-O2", "-g", "-fno-optimize-sibling-calls", "-D_GNU_SOURCE", "-I", harness.SOURCE,
          "-pthread"]
+LIBRARY = os.path.join(PROGRAMS, "flight", "flight_library.c")
 STATIC = [os.path.join(LIB, "libcrashhook-flight.a")]
 SHARED = ["-Wl,--push-state,--no-as-needed", "-L", LIB, "-lcrashhook-flight",
           f"-Wl,-rpath,{LIB}", "-Wl,--pop-state"]
@@ -123,8 +124,11 @@ class Flight(unittest.TestCase):
             entered = [r for r in records if r["kind"] == "function" and
                        r["action"].startswith("enter") and
                        r["tid"] == report["crash"]["thread"]]
-            # All entries are there; exits are where their entries are.
+            # All entries are there, by name; exits are where their entries are.
             self.assertEqual(len(entered), len(functions(crashed(report))))
+            for record, name in zip(entered, functions(crashed(report))):
+                if name is not None:
+                    self.assertEqual(record["name"], name)
             for tool in tools:
                 for arguments in (("convert", "-f", "yaml", "-o", "/dev/null"),
                                   ("account", "-k"), ("fdr-dump",)):
@@ -226,13 +230,29 @@ class Flight(unittest.TestCase):
         self.assertEqual(len(thread["open_calls"]) - thread["open_on_stack"], 4)
         self.assertEqual(thread["open_calls"][-6:], DESCENT)
 
-    def test_unloaded_code_has_addresses_without_names(self):
-        library = Programs.compile("library.so", "gcc", *HOOKS, "-shared", "-fPIC",
-                                   os.path.join(PROGRAMS, "flight", "flight_library.c"))
-        report = self.run_one(Programs.gcc(), "dlclose", library)
+    def test_unloaded_code_has_names(self):
+        for name, flags in (("library.so", ()), ("unidentified.so", ("-Wl,--build-id=none",))):
+            library = Programs.compile(name, "gcc", *HOOKS, *flags, "-shared", "-fPIC", LIBRARY)
+            report = self.run_one(Programs.gcc(), "dlclose", library)
+            self.check_stack(report, "finstrument")
+            calls = [e for e in crashed(report)["events"] if "image" in e]
+            self.assertEqual([e["function"] for e in calls],
+                             ["call_in_library"] + 6 * ["called_inside"] + ["call_in_library"])
+            image = report["images"][calls[0]["image"]]
+            self.assertEqual((image["path"], image["unloaded"]), (library, True))
+
+    def test_code_that_replaces_unloaded_code_has_its_own_names(self):
+        first, other = (Programs.compile(f"{name}.so", "gcc", *HOOKS, "-shared", "-fPIC",
+                                         f"-Dcalled_inside={name}_inside", LIBRARY)
+                        for name in ("first", "other"))
+        report = self.run_one(Programs.gcc(), "dlclose", first, other, first)
         self.check_stack(report, "finstrument")
-        unnamed = [e for e in crashed(report)["events"] if "function" not in e]
-        self.assertEqual(len(unnamed), 8)
+        inside = [e for e in crashed(report)["events"]
+                  if e.get("function", "").endswith("_inside")]
+        self.assertEqual([e["function"] for e in inside],
+                         6 * ["first_inside"] + 6 * ["other_inside"] + 6 * ["first_inside"])
+        self.assertEqual(len({e["address"] for e in inside}), 1)
+        self.assertEqual({report["images"][e["image"]]["path"] for e in inside}, {first, other})
 
     def test_ring_that_wrapped(self):
         report = self.run_one(Programs.gcc(), "wrap", flight="8K")

@@ -173,7 +173,7 @@ static void crash_after_a_jump(void)
     (void)descend(DEPTH, NULL);
 }
 
-static void crash_after_unloading(const char *library)
+static void load_call_unload(const char *library)
 {
     void *handle = dlopen(library, RTLD_NOW);
     void (*call)(void) = NULL;
@@ -183,7 +183,6 @@ static void crash_after_unloading(const char *library)
         abort();
     call();
     dlclose(handle);
-    (void)descend(DEPTH, NULL);
 }
 
 static void crash_after_many_calls(void)
@@ -225,8 +224,11 @@ int main(int argc, char **argv)
         crash_among_signals();
     if (strcmp(how, "longjmp") == 0)
         crash_after_a_jump();
-    if (strcmp(how, "dlclose") == 0 && argc > 2)
-        crash_after_unloading(argv[2]);
+    if (strcmp(how, "dlclose") == 0) {
+        for (int i = 2; i < argc; i++)
+            load_call_unload(argv[i]);
+        (void)descend(DEPTH, NULL);
+    }
     if (strcmp(how, "wrap") == 0)
         crash_after_many_calls();
     if (strcmp(how, "recorder") == 0)
